@@ -31,7 +31,7 @@ func (r Request) ChooseAlgorithm() (chosen Algorithm, because []string, refusal 
 	}
 	// An algorithm in which an option always has the given value is meant less than one that really has the option.
 	rank := func(a Algorithm) (rank int) {
-		if r.Data != "" && !slices.Contains(a.Data, r.Data) {
+		if r := r.clustered(); r.Data != "" && !slices.Contains(a.Data, r.Data) {
 			rank += 2
 		}
 		if slices.ContainsFunc(given, func(option string) bool { return !a.Takes(option) }) {

@@ -13,6 +13,9 @@ func TestChooseAlgorithm(t *testing.T) {
 		{"- sparse-points k=2 seeds=s.csv", "auto", ""},
 		{"- points k=2 constraints=c.csv entail=true storage=auto", "auto", ""}, // which it always has
 		{"- points k=2 rho=3", "kernel-kmeans", "rho"},
+		{"- points k=2 knn=10 scale=zscore knn-weights=gaussian", "auto", ""},
+		{"- kernel-matrix k=2 knn=10 objective=ratio-cut", "kernel-kmeans", "objective"},
+		{"- sparse-points k=2 knn=10 components=join", "spectral", "components"},
 		{"- points k=2 kernel=linear constraints=c.csv", "kernel-kmeans", "kernel"},
 		{"- points k=2 storage=float32 seeds=s.csv", "kernel-kmeans", "storage"},
 		{"- graph k=2 objective=ratio-cut sigma=1", "kernel-kmeans", "objective sigma"},

@@ -20,6 +20,7 @@ type Group string
 const (
 	SupervisionGroup Group = "What you know about the answer"
 	AutoGroup        Group = "The choice of a way (auto)"
+	NeighborGroup    Group = "Points as a graph of neighbors (auto, kernel-kmeans and the spectral family)"
 	KernelGroup      Group = "Kernel and affinity (kernel-kmeans and the spectral family)"
 	CentroidGroup    Group = "Centroids (k-means and its relatives)"
 	CutGroup         Group = "Constrained cuts (constrained-spectral)"
@@ -27,7 +28,7 @@ const (
 )
 
 // Groups are all groups, in order.
-var Groups = []Group{SupervisionGroup, AutoGroup, KernelGroup, CentroidGroup, CutGroup, RunGroup}
+var Groups = []Group{SupervisionGroup, AutoGroup, NeighborGroup, KernelGroup, CentroidGroup, CutGroup, RunGroup}
 
 // Option is something that a job can ask for.
 type Option struct {

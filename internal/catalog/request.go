@@ -92,12 +92,23 @@ func (r Request) Check() *Refusal {
 	if !known {
 		return r.refuse(a, "BAD_ALGORITHM", "algorithm", "{algorithm} %s is unknown; use %s", r.Algorithm, Or(AlgorithmNames()))
 	}
-	for _, check := range []func(Algorithm) *Refusal{r.checkScope, r.checkData, r.checkKernel, r.checkStart, r.checkRules} {
+	clustered := r.clustered()
+	for _, check := range []func(Algorithm) *Refusal{
+		r.checkScope, r.checkData, r.checkNeighbors, clustered.checkStorage, clustered.checkKernel, clustered.checkStart, clustered.checkRules,
+	} {
 		if refusal := check(a); refusal != nil {
 			return refusal
 		}
 	}
 	return nil
+}
+
+// clustered is the request for what the algorithm gets to see: a graph, if the rows are made one.
+func (r Request) clustered() Request {
+	if r.given("knn") {
+		r.Data = Graph
+	}
+	return r
 }
 
 // checkScope refuses options that the algorithm does not have, and values that no option has.

@@ -2,7 +2,7 @@ package catalog
 
 import "slices"
 
-// checkData refuses data that the algorithm does not take, and storage that does not suit the data.
+// checkData refuses data that the algorithm does not take, and scales that the data do not have.
 func (r Request) checkData(a Algorithm) *Refusal {
 	if r.Data == "" {
 		return nil
@@ -16,10 +16,30 @@ func (r Request) checkData(a Algorithm) *Refusal {
 		}
 		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; take {algorithm} %s", a.Name, Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], Or(others))
 	}
-	storage, scale := r.Values["storage"], r.Values["scale"]
-	switch {
-	case r.Data != Points && (scale == "auto" || scale == "zscore"):
+	if scale := r.Values["scale"]; r.Data != Points && (scale == "auto" || scale == "zscore") {
 		return r.refuse(a, notApplicable, "scale", "{scale} %s does not apply to %s: only dense points have columns to scale", scale, withArticles([]string{r.Data})[0])
+	}
+	return nil
+}
+
+// checkNeighbors refuses a graph of neighbors where there is a graph, and options that have no use without or beside it.
+func (r Request) checkNeighbors(a Algorithm) *Refusal {
+	switch {
+	case !r.given("knn") && r.given("knn-weights"):
+		return r.refuse(a, notApplicable, "knn-weights", "{knn-weights} goes with {knn} only")
+	case !r.given("knn"):
+	case r.Data == Graph:
+		return r.refuse(a, notApplicable, "knn", "{knn} does not apply to a graph, which has edges; it connects points, or the rows of a kernel matrix")
+	case r.given("neighbors"):
+		return r.refuse(a, notApplicable, "neighbors", "{neighbors} does not go with {knn}, which says how many neighbors there are")
+	}
+	return nil
+}
+
+// checkStorage refuses storage that does not suit the data.
+func (r Request) checkStorage(a Algorithm) *Refusal {
+	storage := r.Values["storage"]
+	switch {
 	case r.Data == Graph && (storage == "float16" || storage == "none"):
 		return r.refuse(a, notApplicable, "storage", "{storage} %s does not apply to a graph: its edges are all that is held", storage)
 	case r.Data == KernelMatrix && storage == "none":
@@ -44,6 +64,8 @@ func (r Request) checkKernel(a Algorithm) *Refusal {
 	for _, option := range kernelOptions {
 		switch {
 		case !r.given(option):
+		case r.given("knn"):
+			return r.refuse(a, notApplicable, option, "{%s} does not go with {knn}: the graph of neighbors is its own affinity", option)
 		case r.Data == Graph:
 			return r.refuse(a, notApplicable, option, "{%s} does not apply to a graph, which is its own affinity", option)
 		case r.Data == KernelMatrix:

@@ -10,7 +10,10 @@ var (
 	onAll    = []string{Points, SparsePoints, Graph, KernelMatrix}
 
 	kernelOptions   = []string{"kernel", "rho", "gamma", "coef0", "degree"}
-	affinityOptions = slices.Concat(kernelOptions, []string{"affinity-diagonal", "storage", "constraints", "entail"})
+	affinityOptions = slices.Concat(kernelOptions, neighborOptions, []string{"affinity-diagonal", "storage", "constraints", "entail"})
+
+	// neighborOptions are those of the graph of neighbors that rows become, in every algorithm that takes graphs.
+	neighborOptions = []string{"knn", "knn-weights"}
 
 	neighborhoodStarts = []string{"neighborhoods", "weighted-farthest-first", "random", "kmeans++", "labels", "centroids"}
 )
@@ -38,7 +41,7 @@ var Algorithms = []Algorithm{
 	{
 		Name: "auto", Family: AutoFamily, Supervision: "pairs, or seeds",
 		About: "several ways to compare points and to use constraints; the one that agrees best with constraints that it was not shown is taken",
-		Data:  onAll, Options: []string{"constraints", "seeds", "neighbors", "folds"}, Implied: impliedByAuto,
+		Data:  onAll, Options: slices.Concat(neighborOptions, []string{"constraints", "seeds", "neighbors", "folds"}), Implied: impliedByAuto,
 	},
 	{
 		Name: "kernel-kmeans", Family: KernelFamily, Paper: "Kulis et al. 2009", Supervision: "pairs, or seeds",
@@ -206,7 +209,12 @@ var Options = []Option{
 	{Name: "source-graph", Type: File, Group: CutGroup, Help: "a graph on the same vertices in this `FILE` (src,dst[,weight]), to respect"},
 	{Name: "source-data", Type: File, Group: CutGroup, Help: "other measurements of the same objects in this `FILE` (points, row by row), to respect"},
 
-	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "none"}, Default: "none", Group: RunGroup,
+	{Name: "knn", Field: "spec.neighbor_graph.neighbors", Type: Whole, Min: 1, Max: math.MaxInt32, Group: NeighborGroup,
+		Help: "connect each row with its `N` nearest, and cluster that graph in place of the rows: for very many points, and for clusters of any shape; 10 is a good N"},
+	{Name: "knn-weights", Field: "spec.neighbor_graph.weights", Type: Choice, Values: []string{"unweighted", "gaussian"}, Default: "unweighted", Group: NeighborGroup,
+		Help: "an edge weighs 1 where both rows are among the nearest of the other and 1/2 where only one is (unweighted), or exp(-d²/(s s')), d being their distance and s that of a row to its last neighbor (gaussian)"},
+
+	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "none"}, Default: "none; with --knn auto", Group: RunGroup,
 		Help: "what is done to the columns of dense points: mean 0 and variance 1 (zscore), the same if few columns carry the variance (auto), or nothing"},
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"},

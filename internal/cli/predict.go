@@ -130,7 +130,7 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if result.GetModel() == nil && result.GetChoice() != nil {
+	if result.GetModel() == nil && (result.GetChoice() != nil || result.GetNeighborGraph() != nil) {
 		return byNeighbors(f, result)
 	}
 	if result.GetModel() == nil {
@@ -158,16 +158,16 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 	return p, nil
 }
 
-// jobPredictor assigns points by a job. The coordinator does so for auto and kernel k-means; the centroids of other
-// jobs are fetched, and points are assigned here.
+// jobPredictor assigns points by a job. The coordinator does so for auto, kernel k-means and graphs of neighbors; the
+// centroids of other jobs are fetched, and points are assigned here.
 func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.Explain(err)
 	}
-	if spec := response.GetSpec(); spec.GetAuto() != nil || spec.GetKernelKmeans() != nil {
+	if spec := response.GetSpec(); spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
 		columns := 0 // of kernel k-means: new points may have features that those of the run have not
-		if spec.GetAuto() != nil {
+		if spec.GetAuto() != nil || spec.GetNeighborGraph() != nil {
 			old, err := c.DescribeDataset(ctx, spec.GetDatasetId())
 			if err != nil {
 				return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -20,11 +21,16 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// byNeighbors assigns new points by a run of auto in a folder that has no centroids: by the labels of the run's points
-// that they are nearest to, which must be given again.
+// byNeighbors assigns new points by a run in a folder that has no centroids, of auto or on a graph of neighbors: by the
+// labels of the run's points that they are nearest to, which must be given again.
 func byNeighbors(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
-	space := wire.SpaceOf(result.GetChoice().GetChosen())
+	space, graph := wire.SpaceOf(result.GetChoice().GetChosen()), result.GetNeighborGraph()
 	switch {
+	case graph != nil && f.trainedOn == "":
+		return nil, shell.Usage("%s holds a run on a graph of nearest neighbors, whose model is its points: a new point is compared with all of them. Give them by --trained-on FILE", f.model)
+	case graph != nil && f.weights != "":
+		return nil, shell.Usage("--weights does not apply to %s: the nearest points vote, each once", f.model)
+	case graph != nil:
 	case space == clustering.SpaceGraph || space == clustering.SpaceLevels:
 		return nil, fault.Invalid("NO_MODEL", "%s: a graph knows nothing of vertices that it does not have; cluster old and new ones together", f.model)
 	case space == clustering.SpaceRows: // of points there would be centroids
@@ -46,6 +52,13 @@ func byNeighbors(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 		return nil, err
 	}
 	return &predictor{int(result.GetK()), jobflags.ColumnsOf(points), header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
+		if graph != nil {
+			scale := clustering.ScaleNone
+			if result.Scale != nil {
+				scale = clustering.ScaleZscore
+			}
+			return knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, labels, fresh, runtime.GOMAXPROCS(0))
+		}
 		return auto.Predict(ctx, space, points, labels, fresh, runtime.GOMAXPROCS(0))
 	}}, nil
 }

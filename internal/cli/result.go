@@ -8,7 +8,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
@@ -41,8 +40,8 @@ func (a *app) resultCommand() *cobra.Command {
 }
 
 func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *resultFlags) (err error) {
-	if f.scoreOn != "" && f.truth == "" {
-		return shell.Usage("--score-on goes with --truth only")
+	if err := f.checkOutput(); err != nil {
+		return err
 	}
 	data, header, err := f.data.Load()
 	if err != nil {
@@ -54,6 +53,9 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	}
 	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header}
 	if err := checkSameData(j); err != nil {
+		return err
+	}
+	if err := f.checkSaveGraph(j.Spec); err != nil {
 		return err
 	}
 	o, err := c.Fetch(ctx, jobID, f.out != "")
@@ -72,6 +74,9 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	}
 	r := report.New(o, nil)
 	if err := r.Score(truth); err != nil {
+		return err
+	}
+	if err := a.saveNeighborGraph(ctx, c, jobID, f.saveGraph); err != nil {
 		return err
 	}
 	var out *report.OutputDir

@@ -11,7 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 )
 
 // runFlags are the flags of run beyond those that describe the job.
@@ -19,7 +18,7 @@ type runFlags struct {
 	describedJob
 	truth, scoreOn string
 	workers        *jobflags.OptionFlag
-	out            string
+	out, saveGraph string
 	json, quiet    bool
 }
 
@@ -48,13 +47,14 @@ func (f *runFlags) addOutputFlags(set *pflag.FlagSet, quiet string) {
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
 	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`")
+	set.StringVar(&f.saveGraph, "save-graph", "", "write the graph of neighbors that --knn makes to this `FILE` (.csv or .mtx), for use as --graph")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
 	set.BoolVar(&f.quiet, "quiet", false, quiet)
 }
 
 func (a *app) run(ctx context.Context, f *runFlags) (err error) {
-	if f.scoreOn != "" && f.truth == "" {
-		return shell.Usage("--score-on goes with --truth only")
+	if err := f.checkOutput(); err != nil {
+		return err
 	}
 	c, err := a.remoteOrNil(*f.server, f.job)
 	if err != nil {
@@ -65,6 +65,9 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
+		return err
+	}
+	if err := f.checkSaveGraph(j.Spec); err != nil {
 		return err
 	}
 	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, j.Filter.FileRows(j.Rows))
@@ -109,6 +112,9 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		return err
 	}
 	p.End()
+	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
+		return client.Cause(ctx, err)
+	}
 	return a.deliver(ctx, r, sceneOf(j, truth), out, f)
 }
 

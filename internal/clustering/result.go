@@ -6,6 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/neighbor"
 )
 
 // Result is the answer.
@@ -34,8 +35,19 @@ type Result struct {
 	Inference           *Inference   // nil: nothing was inferred
 	Eigen               *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
 	Embedding           *Embedding
-	Choice              *Choice // nil: the algorithm was given
+	Choice              *Choice        // nil: the algorithm was given
+	NeighborGraph       *NeighborGraph // nil: the data were clustered as they are
 }
+
+// NeighborGraph is the graph of nearest neighbors that was clustered in place of the data.
+type NeighborGraph struct {
+	Graph   *dataset.Graph
+	Count   int // neighbors of each row
+	Weights neighbor.Weights
+}
+
+// Edges is how many edges the graph has, none of which is a loop.
+func (g *NeighborGraph) Edges() int { return len(g.Graph.Column) / 2 }
 
 // Model is what new points are assigned by. Centroids are in the coordinates of the data, or of its rows as
 // the distortion prepares them: unit vectors for cosines, probabilities for KL. Distances are between points and

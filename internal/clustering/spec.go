@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/neighbor"
 )
 
 // Spec is what the user asks for. With the data set it determines the answer to the last bit.
@@ -35,6 +36,11 @@ type Spec struct {
 	// Scale is what is done to the columns of dense points first.
 	Scale Scale
 
+	// Neighbors is how many nearest neighbors of each row are connected in a graph, which is clustered in place of the
+	// rows: see package knn. 0: the data are clustered as they are.
+	Neighbors       int
+	NeighborWeights neighbor.Weights
+
 	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
 	HalfPrecision bool
 
@@ -51,7 +57,8 @@ func NewSpec(r catalog.Request) Spec {
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
 		Entail: r.Is("entail", "true"), HalfPrecision: r.Is("storage", "float16"),
 		Start: catalog.Named(r.Values["init"], StartMultilevel), FarthestMean: r.Is("farthest", "mean"),
-		Scale: catalog.Named(r.Values["scale"], ScaleNone),
+		Scale:     catalog.Named(r.Values["scale"], ScaleNone),
+		Neighbors: int(r.WholeOr("knn", 0)), NeighborWeights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian),
 	}
 	if spec.Start == StartDefault && r.Values["farthest"] != "" {
 		spec.Start = StartFarthestFirst // which it is about

@@ -2,6 +2,7 @@ package clustering
 
 import (
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Validate checks what the catalog cannot: the tables of a spec, against the number of rows.
@@ -17,7 +18,21 @@ func Validate(rows int, spec Spec) error {
 	if err := validateStart(rows, spec); err != nil {
 		return err
 	}
+	if err := ValidateNeighbors(rows, spec); err != nil {
+		return err
+	}
 	return spec.Algorithm.Validate(rows, spec)
+}
+
+// FieldNeighbors is the path of the number of neighbors in the API.
+const FieldNeighbors = "spec.neighbor_graph.neighbors"
+
+// ValidateNeighbors checks that rows have as many neighbors as are asked for.
+func ValidateNeighbors(rows int, spec Spec) error {
+	if spec.Neighbors == 0 || spec.Neighbors > 0 && spec.Neighbors < rows {
+		return nil
+	}
+	return fault.Invalid("BAD_KNN", "%d neighbors of each row are asked for; of %s each has 1 to %d", spec.Neighbors, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
 }
 
 func validateStart(rows int, spec Spec) error {

@@ -11,6 +11,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -129,7 +130,7 @@ func (e *jobEnd) failureProto() *cleavev1.Error {
 }
 
 // endBlobs are the names of the blobs that were stored; empty for those that there are not.
-type endBlobs struct{ outcome, labels, model, embedding string }
+type endBlobs struct{ outcome, labels, model, embedding, neighborGraph string }
 
 // storeOutcome stores the labels, the model, the embedding, and the outcome, which has the result and all
 // events.
@@ -165,6 +166,9 @@ func (c *Coordinator) storeResult(id string, r *clustering.Result, blobs *endBlo
 	if err == nil && r.Embedding != nil {
 		err = put(&blobs.embedding, embeddingBlob(id, term), func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) })
 	}
+	if err == nil && r.NeighborGraph != nil {
+		err = put(&blobs.neighborGraph, neighborGraphBlob(id, term), func(w io.Writer) error { return dataset.Encode(w, r.NeighborGraph.Graph) })
+	}
 	return err
 }
 
@@ -195,6 +199,9 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 		}
 		if record.EmbeddingBlob = blobs.embedding; blobs.embedding != "" {
 			record.Embedding = wire.EmbeddingHead(e.run.result.Embedding)
+		}
+		if record.NeighborGraphBlob = blobs.neighborGraph; blobs.neighborGraph != "" {
+			record.NeighborGraphBytes = uint64(dataset.EncodedSize(e.run.result.NeighborGraph.Graph))
 		}
 		job := record.GetJob()
 		job.State, job.StopReason = e.state, e.stopReason()

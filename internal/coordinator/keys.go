@@ -28,6 +28,7 @@ import (
 //	jobs/<id>/<term>/labels       int32, little-endian
 //	jobs/<id>/<term>/model        float64, little-endian
 //	jobs/<id>/<term>/embedding    float64, little-endian
+//	jobs/<id>/<term>/neighbors    canonical bytes of the graph of neighbors
 //
 // The name of a blob is never used twice: a data set that is deleted and uploaded again gets another blob,
 // so that a late deletion of the first cannot remove the second.
@@ -74,6 +75,10 @@ func modelBlob(id string, term int64) string {
 }
 func embeddingBlob(id string, term int64) string {
 	return fmt.Sprintf("%s%d/embedding", jobBlobPrefix(id), term)
+}
+
+func neighborGraphBlob(id string, term int64) string {
+	return fmt.Sprintf("%s%d/neighbors", jobBlobPrefix(id), term)
 }
 
 // newJobID is a UUID of version 7, which sorts by time.

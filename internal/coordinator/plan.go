@@ -46,7 +46,7 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRunner(data, spec, int64(record.GetDataset().GetBytes()))
+	r, err := c.newRunner(data, spec, int64(record.GetDataset().GetBytes()))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -58,7 +59,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 	if err != nil {
 		return nil, err
 	}
-	if p.GetAuto() != nil {
+	if p.GetAuto() != nil || p.GetNeighborGraph() != nil {
 		return c.predictByNeighbors(ctx, record, p, fresh)
 	}
 	return c.predictByKernel(ctx, request.GetJobId(), p, fresh)
@@ -77,6 +78,13 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 	trained, err := c.datasets.load(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
+	}
+	if g := outcome.GetResult().GetNeighborGraph(); g != nil {
+		scale := clustering.ScaleNone
+		if outcome.GetResult().Scale != nil {
+			scale = clustering.ScaleZscore
+		}
+		return knn.Predict(ctx, scale, int(g.GetNeighbors()), trained, labels, fresh, runtime.GOMAXPROCS(0))
 	}
 	space := wire.SpaceOf(outcome.GetResult().GetChoice().GetChosen())
 	return auto.Predict(ctx, space, trained, labels, fresh, runtime.GOMAXPROCS(0))

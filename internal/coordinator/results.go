@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 
 	"google.golang.org/grpc"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
@@ -118,6 +120,20 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 	}
 	defer values.Close()
 	return wire.SendEmbedding(record.GetEmbedding(), values, stream.Send)
+}
+
+func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
+	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), (*statev1.JobRecord).GetNeighborGraphBlob,
+		"JOB_HAS_NO_NEIGHBOR_GRAPH", "has no graph of neighbors: only one that asks for neighbors makes it, and only when it is done with it")
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	graph, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
+	if err != nil {
+		return fmt.Errorf("the graph of neighbors of job %s cannot be read: %w", request.GetJobId(), err)
+	}
+	return wire.SendNeighborGraph(graph.(*dataset.Graph), stream.Send)
 }
 
 func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {

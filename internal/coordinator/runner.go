@@ -29,7 +29,15 @@ type runner interface {
 }
 
 // newRunner prepares a job; bytes is the size of the data set.
-func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
+func (c *Coordinator) newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
+	if spec.Neighbors > 0 {
+		return newNeighborRunner(data, spec, bytes, c.datasets)
+	}
+	return runnerOf(data, spec, bytes)
+}
+
+// runnerOf prepares a job that clusters the data as they are.
+func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
 	switch options := spec.Algorithm.(type) {
 	case *auto.Options:
 		return newAutoRunner(data, spec, bytes)

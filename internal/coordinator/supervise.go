@@ -7,6 +7,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -109,6 +110,9 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report}
 	out.result, held, out.err = c.engine.execute(j.ctx, ready.runner, c.fleet, task, o)
 	if held != nil {
+		if out.result != nil && out.result.NeighborGraph != nil { // until then its size was a bound
+			ready.need.DatasetBytes = dataset.EncodedSize(out.result.NeighborGraph.Graph)
+		}
 		out.plan = actualPlan(ready.need, *held, o.maxWorkers())
 	}
 	return out

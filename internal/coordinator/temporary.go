@@ -18,8 +18,8 @@ type temporaryDataset struct {
 // addTemporary lets workers open a data set until it is released. It has no record and no blob, and
 // clients do not see it. The same data set may be added several times.
 func (s *datasetStore) addTemporary(data dataset.Dataset) (id string, size int64, err error) {
-	var content bytes.Buffer
-	if err := dataset.Encode(&content, data); err != nil {
+	content := bytes.NewBuffer(make([]byte, 0, dataset.EncodedSize(data)))
+	if err := dataset.Encode(content, data); err != nil {
 		return "", 0, err
 	}
 	hash := sha256.Sum256(content.Bytes())

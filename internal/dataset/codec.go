@@ -42,12 +42,15 @@ func EncodedSize(d Dataset) int64 {
 	case *Kernel:
 		return headerSize + 8*int64(len(d.Values))
 	case *Graph:
-		return headerSize + 8*int64(d.N+1) + 12*int64(len(d.Column))
+		return GraphBytes(int64(d.N), int64(len(d.Column)))
 	case *SparsePoints:
 		return headerSize + 8*int64(d.N+1) + 12*int64(len(d.Column))
 	}
 	return 0
 }
+
+// GraphBytes is the number of canonical bytes of a graph of n vertices and so many entries.
+func GraphBytes(n, entries int64) int64 { return headerSize + 8*(n+1) + 12*entries }
 
 // RowRange is where rows [from, to) lie in the canonical bytes of points or of a kernel matrix, whose
 // rows have `columns` values each.

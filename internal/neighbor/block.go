@@ -3,6 +3,7 @@ package neighbor
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Queries are compared with a group of rows in batches, and the batches of a block go through the tree together, so that
@@ -24,6 +25,8 @@ type block struct {
 	own     [blockQueries]int32
 	nearest [blockQueries]nearest
 	batches [blockBatches]batch
+	boxes   boxes                 // around the queries of each batch
+	limits  [blockBatches]float64 // the largest of each batch; -1: it has no queries
 	sums    [batchQueries * groupRows]float64
 	hits    [batchQueries]uint16
 }
@@ -32,16 +35,10 @@ type block struct {
 type batch struct {
 	values []float64             // feature by feature
 	limits [batchQueries]float64 // of the distances; of a missing query -1, which none is within
-	limit  float64               // the largest
-	box    box                   // around the queries
 }
 
 func newBlock(s *pointSearch) *block {
-	b := &block{in: s}
-	for i := range b.batches {
-		b.batches[i].box = newBox(len(s.tree.features))
-	}
-	return b
+	return &block{in: s, boxes: newBoxes(len(s.tree.features))}
 }
 
 func (b *block) reset(count int) {
@@ -49,26 +46,26 @@ func (b *block) reset(count int) {
 	for q := range b.nearest {
 		b.nearest[q].reset(count)
 	}
+	b.boxes.empty()
 	for i := range b.batches {
-		batch := &b.batches[i]
-		batch.limit = -1
-		for q := range batch.limits {
-			batch.limits[q] = -1
+		b.limits[i] = -1
+		for q := range b.batches[i].limits {
+			b.batches[i].limits[q] = -1
 		}
-		batch.box.empty()
 	}
 }
 
 func (b *block) addQuery(values []float64, own int32) {
-	batch, lane := &b.batches[b.queries/batchQueries], b.queries%batchQueries
+	i, lane := b.queries/batchQueries, b.queries%batchQueries
+	batch := &b.batches[i]
 	if batch.values == nil {
 		batch.values = make([]float64, batchQueries*len(values))
 	}
 	for f, v := range values {
 		batch.values[f*batchQueries+lane] = v
 	}
-	batch.box.include(b.in.tree.features, values)
-	batch.limits[lane], batch.limit = math.Inf(1), math.Inf(1)
+	b.boxes.include(i, b.in.tree.features, values)
+	batch.limits[lane], b.limits[i] = math.Inf(1), math.Inf(1)
 	b.own[b.queries] = own
 	b.queries++
 }
@@ -79,31 +76,39 @@ func (b *block) search() {
 	b.visit(0, 0, b.in.tree.groups, 1<<all-1)
 }
 
-// visit compares the batches of a set with the rows below a node, which spans the groups from..to-1.
+// visit compares the batches of a set with the rows below a node, which spans the groups from..to-1. Of the two halves
+// the one that is nearer to the first batch comes first, so that limits are low when the other is looked at.
 func (b *block) visit(node, from, to int, batches uint64) {
-	t := &b.in.tree
-	box := t.box(node)
-	for rest := batches; rest != 0; rest &= rest - 1 {
-		i := bits.TrailingZeros64(rest)
-		if of := &b.batches[i]; of.box.distance(box, of.limit) > of.limit {
-			batches &^= 1 << i
-		}
-	}
-	switch {
-	case batches == 0:
-	case to-from == 1:
+	if to-from == 1 {
 		b.compare(from, batches)
-	default:
-		middle, left, right := t.children(node, from, to)
-		first := &b.batches[bits.TrailingZeros64(batches)].box
-		if first.distance(t.box(left), math.Inf(1)) <= first.distance(t.box(right), math.Inf(1)) {
-			b.visit(left, from, middle, batches)
-			b.visit(right, middle, to, batches)
-		} else {
-			b.visit(right, middle, to, batches)
-			b.visit(left, from, middle, batches)
+		return
+	}
+	t := &b.in.tree
+	middle, left, right := t.children(node, from, to)
+	var toLeft, toRight [blockBatches]float64
+	b.in.routines.gaps(&toLeft, &b.boxes, t.box(left))
+	b.in.routines.gaps(&toRight, &b.boxes, t.box(right))
+	leftFirst := toLeft[bits.TrailingZeros64(batches)] <= toRight[bits.TrailingZeros64(batches)]
+	for _, isLeft := range [...]bool{leftFirst, !leftFirst} {
+		if isLeft {
+			if near := b.within(&toLeft, batches); near != 0 {
+				b.visit(left, from, middle, near)
+			}
+		} else if near := b.within(&toRight, batches); near != 0 {
+			b.visit(right, middle, to, near)
 		}
 	}
+}
+
+// within are the batches of a set that a box at these distances may have neighbors for.
+func (b *block) within(distances *[blockBatches]float64, batches uint64) uint64 {
+	near := uint64(0)
+	for rest := batches; rest != 0; rest &= rest - 1 {
+		if i := bits.TrailingZeros64(rest); distances[i] <= b.limits[i] {
+			near |= 1 << i
+		}
+	}
+	return near
 }
 
 // compare compares the batches of a set with a group of rows.
@@ -148,8 +153,5 @@ func (b *block) enter(i, group int) {
 		}
 		batch.limits[lane] = found.limit()
 	}
-	batch.limit = -1
-	for _, limit := range batch.limits {
-		batch.limit = max(batch.limit, limit)
-	}
+	b.limits[i] = slices.Max(batch.limits[:])
 }

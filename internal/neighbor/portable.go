@@ -9,9 +9,27 @@ type routines struct {
 	// rows, sums[q*groupRows+r]; they start from 0 if first is set. Bit r of hits[q] tells whether the sum is within
 	// the limit of the query.
 	distances func(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64, limits *[batchQueries]float64, first bool)
+	// gaps bounds the squared distances of the rows in a box from the queries of each batch of a block: sums[b] is at most
+	// any of them, as it is computed with x - y in place of the gap between the boxes, and all features. Rounding keeps
+	// the order of numbers, so that each difference, square and sum here is at most the one there, rounded as it is.
+	gaps func(sums *[blockBatches]float64, of *boxes, from box)
 }
 
-func portable() routines { return routines{name: "portable", distances: distancesPortable} }
+func portable() routines {
+	return routines{name: "portable", distances: distancesPortable, gaps: gapsPortable}
+}
+
+func gapsPortable(sums *[blockBatches]float64, of *boxes, from box) {
+	clear(sums[:])
+	for f, low := range from.low {
+		high := from.high[f]
+		highs := (*[blockBatches]float64)(of.high[f*blockBatches:])
+		for at, batchLow := range (*[blockBatches]float64)(of.low[f*blockBatches:]) {
+			gap := max(batchLow-high, low-highs[at], 0)
+			sums[at] = math.FMA(gap, gap, sums[at])
+		}
+	}
+}
 
 func distancesPortable(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64, limits *[batchQueries]float64, first bool) {
 	if first {

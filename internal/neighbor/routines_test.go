@@ -55,3 +55,57 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 		})
 	}
 }
+
+// Every implementation has the bits of the portable one, and the distance of boxes is at most that of any two rows in them,
+// as it is computed.
+func TestGaps(t *testing.T) {
+	random := rand.New(rand.NewPCG(13, 14))
+	for range 300 {
+		features := make([]int, 1+random.IntN(maxFeatures))
+		size := math.Ldexp(1, random.IntN(1000)) // up to where squares overflow
+		row := func() []float64 {
+			values := make([]float64, len(features))
+			for f := range values {
+				features[f] = f
+				values[f] = size * (random.NormFloat64() + float64(random.IntN(3)))
+			}
+			return values
+		}
+		of, from, batchRows, rows := newBoxes(len(features)), box{row(), row()}, [blockBatches][][]float64{}, [][]float64{row(), row()}
+		of.empty()
+		from.empty()
+		for _, values := range rows {
+			from.include(features, values)
+		}
+		for i := range random.IntN(blockBatches + 1) { // the others stay empty
+			for range 3 {
+				batchRows[i] = append(batchRows[i], row())
+				of.include(i, features, batchRows[i][len(batchRows[i])-1])
+			}
+		}
+		var want [blockBatches]float64
+		gapsPortable(&want, &of, from)
+		for _, other := range availableRoutines()[1:] {
+			var got [blockBatches]float64
+			if other.gaps(&got, &of, from); got != want {
+				t.Fatalf("%s: the distances are %v, want %v", other.name, got, want)
+			}
+		}
+		for i, queries := range batchRows {
+			if queries == nil && !math.IsInf(want[i], 1) {
+				t.Fatalf("an empty batch is at the distance %v", want[i])
+			}
+			for _, x := range queries {
+				for _, y := range rows {
+					sum := 0.0
+					for f := range x {
+						sum = math.FMA(x[f]-y[f], x[f]-y[f], sum)
+					}
+					if want[i] > sum {
+						t.Fatalf("boxes are at the distance %v, but two of their rows at %v", want[i], sum)
+					}
+				}
+			}
+		}
+	}
+}

@@ -16,10 +16,10 @@ func detectRoutines() routines {
 func availableRoutines() []routines {
 	all := []routines{portable()}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		all = append(all, simdRoutines("avx2", 2, distancesAVX2))
+		all = append(all, simdRoutines("avx2", 2, distancesAVX2, gapsAVX2))
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
-		all = append(all, simdRoutines("avx512", batchQueries, distancesAVX512))
+		all = append(all, simdRoutines("avx512", batchQueries, distancesAVX512, gapsAVX512))
 	}
 	return all
 }
@@ -28,6 +28,7 @@ func availableRoutines() []routines {
 // lengths.
 func simdRoutines(name string, queriesPerCall int,
 	distances func(sums *float64, hits *uint16, rows, queries, limits *float64, features int, first bool),
+	gaps func(sums, lows, highs, low, high *float64, features int),
 ) routines {
 	return routines{
 		name: name,
@@ -40,6 +41,14 @@ func simdRoutines(name string, queriesPerCall int,
 			for q := 0; q < batchQueries; q += queriesPerCall {
 				distances(&sums[q*groupRows], &hits[q], unsafe.SliceData(rows), &queries[q], &limits[q], features, first)
 			}
+		},
+		gaps: func(sums *[blockBatches]float64, of *boxes, from box) {
+			features := len(from.low)
+			if features == 0 {
+				panic("neighbor: no features to compare")
+			}
+			low, high := of.low[:features*blockBatches], of.high[:features*blockBatches]
+			gaps(&sums[0], &low[0], &high[0], &from.low[0], &from.high[:features][0], features)
 		},
 	}
 }

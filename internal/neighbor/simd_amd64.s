@@ -179,6 +179,37 @@ loop:
 	VZEROUPPER
 	RET
 
+// func gapsAVX512(sums *float64, lows *float64, highs *float64, low *float64, high *float64, features int)
+// Requires: AVX, AVX512F
+TEXT ·gapsAVX512(SB), NOSPLIT, $0-48
+	MOVQ   lows+8(FP), AX
+	MOVQ   highs+16(FP), CX
+	MOVQ   low+24(FP), DX
+	MOVQ   high+32(FP), BX
+	MOVQ   features+40(FP), SI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+loop:
+	VBROADCASTSD (DX), Z2
+	VBROADCASTSD (BX), Z3
+	VMOVUPD      (AX), Z4
+	VSUBPD       Z3, Z4, Z4
+	VSUBPD       (CX), Z2, Z2
+	VMAXPD       Z2, Z4, Z4
+	VMAXPD       Z0, Z4, Z4
+	VFMADD231PD  Z4, Z4, Z1
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, BX
+	DECQ         SI
+	JNZ          loop
+	MOVQ         sums+0(FP), AX
+	VMOVUPD      Z1, (AX)
+	VZEROUPPER
+	RET
+
 // func distancesAVX2(sums *float64, hits *uint16, rows *float64, queries *float64, limits *float64, features int, first bool)
 // Requires: AVX, FMA3
 TEXT ·distancesAVX2(SB), NOSPLIT, $0-49
@@ -275,5 +306,44 @@ loop:
 	SHLL         $0x0c, AX
 	ORL          AX, CX
 	MOVW         CX, 2(DX)
+	VZEROUPPER
+	RET
+
+// func gapsAVX2(sums *float64, lows *float64, highs *float64, low *float64, high *float64, features int)
+// Requires: AVX, FMA3
+TEXT ·gapsAVX2(SB), NOSPLIT, $0-48
+	MOVQ   lows+8(FP), AX
+	MOVQ   highs+16(FP), CX
+	MOVQ   low+24(FP), DX
+	MOVQ   high+32(FP), BX
+	MOVQ   features+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+
+loop:
+	VBROADCASTSD (DX), Y3
+	VBROADCASTSD (BX), Y4
+	VMOVUPD      (AX), Y5
+	VSUBPD       Y4, Y5, Y5
+	VSUBPD       (CX), Y3, Y6
+	VMAXPD       Y6, Y5, Y5
+	VMAXPD       Y0, Y5, Y5
+	VFMADD231PD  Y5, Y5, Y1
+	VMOVUPD      32(AX), Y5
+	VSUBPD       Y4, Y5, Y5
+	VSUBPD       32(CX), Y3, Y3
+	VMAXPD       Y3, Y5, Y5
+	VMAXPD       Y0, Y5, Y5
+	VFMADD231PD  Y5, Y5, Y2
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000008, BX
+	DECQ         SI
+	JNZ          loop
+	MOVQ         sums+0(FP), AX
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
 	VZEROUPPER
 	RET

@@ -9,7 +9,17 @@ package neighbor
 //go:noescape
 func distancesAVX512(sums *float64, hits *uint16, rows *float64, queries *float64, limits *float64, features int, first bool)
 
+// gapsAVX512 computes the squared distances of the boxes of 8 batches from one box.
+//
+//go:noescape
+func gapsAVX512(sums *float64, lows *float64, highs *float64, low *float64, high *float64, features int)
+
 // distancesAVX2 adds to the squared distances of 2 queries from 16 rows, and compares them with the limits.
 //
 //go:noescape
 func distancesAVX2(sums *float64, hits *uint16, rows *float64, queries *float64, limits *float64, features int, first bool)
+
+// gapsAVX2 computes the squared distances of the boxes of 8 batches from one box.
+//
+//go:noescape
+func gapsAVX2(sums *float64, lows *float64, highs *float64, low *float64, high *float64, features int)

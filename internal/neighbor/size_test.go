@@ -20,9 +20,9 @@ func TestSizes(t *testing.T) {
 		for q := range min(n, blockQueries) {
 			b.addQuery(points.data.Row(q), int32(q))
 		}
-		taken = 8*(len(b.sums)+len(b.hits)+len(b.own)) + 64*len(b.nearest)
+		taken = 8*(len(b.sums)+len(b.hits)+len(b.own)+len(b.boxes.low)+len(b.boxes.high)+len(b.limits)) + 64*len(b.nearest)
 		for i := range b.batches {
-			taken += 8*(len(b.batches[i].values)+len(b.batches[i].box.low)+len(b.batches[i].box.high)) + 128
+			taken += 8*len(b.batches[i].values) + 128
 		}
 		for q := range b.nearest {
 			for i := range 3 * count {

@@ -82,10 +82,6 @@ func (t *tree) box(node int) box {
 	return box{low: values[:size], high: values[size:]}
 }
 
-func newBox(features int) box {
-	return box{low: make([]float64, features), high: make([]float64, features)}
-}
-
 func (b box) empty() {
 	for at := range b.low {
 		b.low[at], b.high[at] = math.Inf(1), math.Inf(-1)
@@ -99,19 +95,25 @@ func (b box) include(features []int, row []float64) {
 	}
 }
 
-// distance is at most the squared distance of any row in one box from any row in the other, as it is computed: with
-// x - y in place of the gap between the boxes, and all features. Rounding keeps the order of numbers, so that each
-// difference, square and sum here is at most the one there, rounded as it is. It may stop beyond the limit.
-func (b box) distance(other box, limit float64) float64 {
-	sum := 0.0
-	high, otherLow, otherHigh := b.high[:len(b.low)], other.low[:len(b.low)], other.high[:len(b.low)]
-	for at, low := range b.low {
-		gap := max(low-otherHigh[at], otherLow[at]-high[at], 0)
-		if sum = math.FMA(gap, gap, sum); sum > limit {
-			break
-		}
+// boxes are those of the batches of a block, feature by feature.
+type boxes struct{ low, high []float64 }
+
+func newBoxes(features int) boxes {
+	return boxes{low: make([]float64, features*blockBatches), high: make([]float64, features*blockBatches)}
+}
+
+func (b *boxes) empty() {
+	for at := range b.low {
+		b.low[at], b.high[at] = math.Inf(1), math.Inf(-1)
 	}
-	return sum
+}
+
+// include widens the box of one batch to the features of a row.
+func (b *boxes) include(batch int, features []int, row []float64) {
+	for at, f := range features {
+		at = at*blockBatches + batch
+		b.low[at], b.high[at] = min(b.low[at], row[f]), max(b.high[at], row[f])
+	}
 }
 
 // divide moves the lowest items to the front: count of them, 0 < count < len(items).

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 // shapes have no values: nothing here reads them.
@@ -42,6 +43,40 @@ func TestPlansOfNeighbors(t *testing.T) {
 		if !fault.Is(err, DoesNotFit) || !strings.Contains(err.Error(), "on every worker") {
 			t.Errorf("%T with half of the memory: %v", c.data, err)
 		}
+	}
+}
+
+// A job on a graph of neighbors takes the time of the search and of the graph, and the memory of what takes more.
+func TestPlansOfNeighborGraphs(t *testing.T) {
+	const n, count = 100_000, 10
+	data := pointShape(n, 16)
+	search := NeighborWorkload(data, 8*16*n, count)
+	onGraph := Workload{Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Columns: n}, DatasetBytes: dataset.GraphBytes(n, 2*n*count), K: 5}
+	both := onGraph
+	both.Search = &search
+	workers := []Worker{{Name: "a", Threads: 2, Free: Unlimited}, {Name: "b", Threads: 1, Free: Unlimited}}
+	plans := make([]*Plan, 3)
+	for at, p := range []Workload{search, onGraph, both} {
+		var err error
+		if plans[at], err = Make(p, workers); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second, whole := plans[0], plans[1], plans[2]
+	if whole.Seconds != first.Seconds+second.Seconds || whole.Bytes != max(first.Bytes, second.Bytes) || whole.Storage != second.Storage {
+		t.Errorf("planned as %+v", whole)
+	}
+	for at, share := range whole.Shares {
+		if share.Bytes != max(first.Shares[at].Bytes, second.Shares[at].Bytes) {
+			t.Errorf("share %+v", share)
+		}
+	}
+	// The neighbors, the edges, and the graph twice: about 72 bytes for each neighbor, and as much again for garbage.
+	if bytes := whole.CoordinatorBytes; bytes < 2*70*n*count || bytes > 2*80*n*count || !strings.Contains(whole.Why, "at most 1000000 edges") {
+		t.Errorf("%d bytes in the coordinator: %s", bytes, whole.Why)
+	}
+	if _, err := Make(both, []Worker{{Threads: 1, Free: first.Shares[0].Bytes / 3}}); !fault.Is(err, DoesNotFit) {
+		t.Errorf("in too little memory: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -26,7 +27,7 @@ type Plan struct {
 	Passes           float64 // over the whole matrix, or over all vectors
 	Seconds          float64 // approximately
 	Products         int64   // of the matrix with a vector, for eigenvectors; an assumption
-	CoordinatorBytes int64   // for eigenvectors
+	CoordinatorBytes int64   // for eigenvectors and the graph of neighbors
 	Why              string
 }
 
@@ -79,6 +80,28 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	plan.Seconds = p.seconds(plan)
 	plan.Products, plan.CoordinatorBytes = p.AssumedProducts(), p.CoordinatorBytes()
 	plan.Why = p.explain(plan, workers) + p.explainEigen()
+	if p.Search != nil {
+		return plan.after(*p.Search, workers)
+	}
+	return plan, nil
+}
+
+// after adds a search that comes first: to the time, and where it takes more memory.
+func (plan *Plan) after(search Workload, workers []Worker) (*Plan, error) {
+	first, err := Make(search, workers)
+	if err != nil {
+		return nil, err
+	}
+	for at, share := range plan.Shares {
+		if other := slices.IndexFunc(first.Shares, func(s Share) bool { return s.Worker == share.Worker }); other >= 0 {
+			plan.Shares[at].Bytes = max(share.Bytes, first.Shares[other].Bytes)
+		}
+	}
+	plan.Bytes = max(plan.Bytes, first.Bytes)
+	plan.CoordinatorBytes = max(plan.CoordinatorBytes, search.Neighbors.coordinatorBytes()) + search.Neighbors.graphBytes()
+	plan.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s or, where points lie in groups, less: %s; then, with a graph of at most %d edges: %s",
+		first.Seconds, first.Why, search.Neighbors.edges(), plan.Why)
+	plan.Seconds += first.Seconds
 	return plan, nil
 }
 

@@ -26,6 +26,7 @@ type Workload struct {
 	Matrix        kernel.MatrixSpec // only its function, its size and its precision matter
 	Vectors       *Vectors          // for a job of the vector family, which has no matrix
 	Neighbors     *Neighbors        // for a search for neighbors, which has neither
+	Search        *Workload         // for neighbors, which comes first where their graph is the data set
 	DatasetBytes  int64             // in canonical form
 	Scaled        bool              // workers put the points of the data set into other units
 	K             int

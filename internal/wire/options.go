@@ -8,6 +8,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/catalog"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -58,6 +59,9 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s does not apply to the spectral family, which runs k-means on eigenvectors; set %s of its options",
 				strings.TrimPrefix(o.Field, "spec."), own.Field).OnField(o.Field)
 		}
+	}
+	if g := p.GetNeighborGraph(); g != nil && g.Neighbors == nil {
+		return fault.Invalid("VALUE_MISSING", "neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(clustering.FieldNeighbors)
 	}
 	if refusal := request.Check(); refusal != nil {
 		return faultOf(refusal)

@@ -50,6 +50,9 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	if r.Matrix != nil {
 		p.Kernel = kernelReport(*r.Matrix)
 	}
+	if g := r.NeighborGraph; g != nil {
+		p.NeighborGraph = &cleavev1.NeighborGraphReport{Neighbors: uint32(g.Count), Weights: neighborWeights(g.Weights), Edges: uint64(g.Edges())}
+	}
 	p.Inference = inferenceProto(r.Inference)
 	p.Spectral = spectralProto(r.Eigen)
 	p.Choice = choiceProto(r.Choice)

@@ -10,6 +10,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
 )
@@ -36,6 +37,7 @@ func TestResultHasEveryField(t *testing.T) {
 		}
 	}
 	r.Matrix.Function, r.Model.Metric = kernel.Gaussian, metric.NewIdentity(1)
+	r.NeighborGraph.Graph = &dataset.Graph{}
 	m := ResultProto(r).ProtoReflect()
 	for at := range m.Descriptor().Fields().Len() {
 		field := m.Descriptor().Fields().Get(at)

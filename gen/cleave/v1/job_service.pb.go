@@ -1162,6 +1162,186 @@ func (*GetEmbeddingResponse_Head) isGetEmbeddingResponse_Part() {}
 
 func (*GetEmbeddingResponse_Values) isGetEmbeddingResponse_Part() {}
 
+type GetNeighborGraphRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNeighborGraphRequest) Reset() {
+	*x = GetNeighborGraphRequest{}
+	mi := &file_cleave_v1_job_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNeighborGraphRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNeighborGraphRequest) ProtoMessage() {}
+
+func (x *GetNeighborGraphRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNeighborGraphRequest.ProtoReflect.Descriptor instead.
+func (*GetNeighborGraphRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetNeighborGraphRequest) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+// GetNeighborGraphResponse is the head, which comes first and once, or a portion of the edges, each of them once.
+type GetNeighborGraphResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*GetNeighborGraphResponse_Head
+	//	*GetNeighborGraphResponse_Edges
+	Part          isGetNeighborGraphResponse_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNeighborGraphResponse) Reset() {
+	*x = GetNeighborGraphResponse{}
+	mi := &file_cleave_v1_job_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNeighborGraphResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNeighborGraphResponse) ProtoMessage() {}
+
+func (x *GetNeighborGraphResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNeighborGraphResponse.ProtoReflect.Descriptor instead.
+func (*GetNeighborGraphResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetNeighborGraphResponse) GetPart() isGetNeighborGraphResponse_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *GetNeighborGraphResponse) GetHead() *NeighborGraphHead {
+	if x != nil {
+		if x, ok := x.Part.(*GetNeighborGraphResponse_Head); ok {
+			return x.Head
+		}
+	}
+	return nil
+}
+
+func (x *GetNeighborGraphResponse) GetEdges() *Edges {
+	if x != nil {
+		if x, ok := x.Part.(*GetNeighborGraphResponse_Edges); ok {
+			return x.Edges
+		}
+	}
+	return nil
+}
+
+type isGetNeighborGraphResponse_Part interface {
+	isGetNeighborGraphResponse_Part()
+}
+
+type GetNeighborGraphResponse_Head struct {
+	Head *NeighborGraphHead `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
+}
+
+type GetNeighborGraphResponse_Edges struct {
+	Edges *Edges `protobuf:"bytes,2,opt,name=edges,proto3,oneof"`
+}
+
+func (*GetNeighborGraphResponse_Head) isGetNeighborGraphResponse_Part() {}
+
+func (*GetNeighborGraphResponse_Edges) isGetNeighborGraphResponse_Part() {}
+
+// NeighborGraphHead is the size of a graph of neighbors.
+type NeighborGraphHead struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Vertices      uint64                 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	Edges         uint64                 `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NeighborGraphHead) Reset() {
+	*x = NeighborGraphHead{}
+	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NeighborGraphHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NeighborGraphHead) ProtoMessage() {}
+
+func (x *NeighborGraphHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NeighborGraphHead.ProtoReflect.Descriptor instead.
+func (*NeighborGraphHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *NeighborGraphHead) GetVertices() uint64 {
+	if x != nil {
+		return x.Vertices
+	}
+	return 0
+}
+
+func (x *NeighborGraphHead) GetEdges() uint64 {
+	if x != nil {
+		return x.Edges
+	}
+	return 0
+}
+
 type PredictJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
@@ -1173,7 +1353,7 @@ type PredictJobRequest struct {
 
 func (x *PredictJobRequest) Reset() {
 	*x = PredictJobRequest{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[22]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1365,7 @@ func (x *PredictJobRequest) String() string {
 func (*PredictJobRequest) ProtoMessage() {}
 
 func (x *PredictJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[22]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1378,7 @@ func (x *PredictJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictJobRequest.ProtoReflect.Descriptor instead.
 func (*PredictJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{22}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PredictJobRequest) GetJobId() string {
@@ -1226,7 +1406,7 @@ type PredictJobResponse struct {
 
 func (x *PredictJobResponse) Reset() {
 	*x = PredictJobResponse{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[23]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1418,7 @@ func (x *PredictJobResponse) String() string {
 func (*PredictJobResponse) ProtoMessage() {}
 
 func (x *PredictJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[23]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1431,7 @@ func (x *PredictJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictJobResponse.ProtoReflect.Descriptor instead.
 func (*PredictJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{23}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PredictJobResponse) GetFirstIndex() uint32 {
@@ -1281,7 +1461,7 @@ type EvaluateJobRequest struct {
 
 func (x *EvaluateJobRequest) Reset() {
 	*x = EvaluateJobRequest{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1293,7 +1473,7 @@ func (x *EvaluateJobRequest) String() string {
 func (*EvaluateJobRequest) ProtoMessage() {}
 
 func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1306,7 +1486,7 @@ func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{24}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *EvaluateJobRequest) GetJobId() string {
@@ -1339,7 +1519,7 @@ type EvaluateJobResponse struct {
 
 func (x *EvaluateJobResponse) Reset() {
 	*x = EvaluateJobResponse{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1351,7 +1531,7 @@ func (x *EvaluateJobResponse) String() string {
 func (*EvaluateJobResponse) ProtoMessage() {}
 
 func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1364,7 +1544,7 @@ func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{25}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EvaluateJobResponse) GetEvaluation() *Evaluation {
@@ -1378,7 +1558,7 @@ var File_cleave_v1_job_service_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\"8\n" +
+	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\"8\n" +
 	"\x0ePlanJobRequest\x12&\n" +
 	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"6\n" +
 	"\x0fPlanJobResponse\x12#\n" +
@@ -1437,7 +1617,16 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x14GetEmbeddingResponse\x12.\n" +
 	"\x04head\x18\x01 \x01(\v2\x18.cleave.v1.EmbeddingHeadH\x00R\x04head\x12\x18\n" +
 	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
-	"\x04part\"I\n" +
+	"\x04part\"0\n" +
+	"\x17GetNeighborGraphRequest\x12\x15\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"\x80\x01\n" +
+	"\x18GetNeighborGraphResponse\x122\n" +
+	"\x04head\x18\x01 \x01(\v2\x1c.cleave.v1.NeighborGraphHeadH\x00R\x04head\x12(\n" +
+	"\x05edges\x18\x02 \x01(\v2\x10.cleave.v1.EdgesH\x00R\x05edgesB\x06\n" +
+	"\x04part\"E\n" +
+	"\x11NeighborGraphHead\x12\x1a\n" +
+	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
+	"\x05edges\x18\x02 \x01(\x04R\x05edges\"I\n" +
 	"\x11PredictJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1d\n" +
 	"\n" +
@@ -1453,7 +1642,7 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x13EvaluateJobResponse\x125\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\v2\x15.cleave.v1.EvaluationR\n" +
-	"evaluation2\xb8\a\n" +
+	"evaluation2\x97\b\n" +
 	"\n" +
 	"JobService\x12@\n" +
 	"\aPlanJob\x12\x19.cleave.v1.PlanJobRequest\x1a\x1a.cleave.v1.PlanJobResponse\x12F\n" +
@@ -1466,7 +1655,8 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\tGetResult\x12\x1b.cleave.v1.GetResultRequest\x1a\x1c.cleave.v1.GetResultResponse\x12H\n" +
 	"\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12E\n" +
 	"\bGetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12Q\n" +
-	"\fGetEmbedding\x12\x1e.cleave.v1.GetEmbeddingRequest\x1a\x1f.cleave.v1.GetEmbeddingResponse0\x01\x12K\n" +
+	"\fGetEmbedding\x12\x1e.cleave.v1.GetEmbeddingRequest\x1a\x1f.cleave.v1.GetEmbeddingResponse0\x01\x12]\n" +
+	"\x10GetNeighborGraph\x12\".cleave.v1.GetNeighborGraphRequest\x1a#.cleave.v1.GetNeighborGraphResponse0\x01\x12K\n" +
 	"\n" +
 	"PredictJob\x12\x1c.cleave.v1.PredictJobRequest\x1a\x1d.cleave.v1.PredictJobResponse0\x01\x12L\n" +
 	"\vEvaluateJob\x12\x1d.cleave.v1.EvaluateJobRequest\x1a\x1e.cleave.v1.EvaluateJobResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
@@ -1483,95 +1673,103 @@ func file_cleave_v1_job_service_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_job_service_proto_rawDescData
 }
 
-var file_cleave_v1_job_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_cleave_v1_job_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_cleave_v1_job_service_proto_goTypes = []any{
-	(*PlanJobRequest)(nil),       // 0: cleave.v1.PlanJobRequest
-	(*PlanJobResponse)(nil),      // 1: cleave.v1.PlanJobResponse
-	(*CreateJobRequest)(nil),     // 2: cleave.v1.CreateJobRequest
-	(*CreateJobResponse)(nil),    // 3: cleave.v1.CreateJobResponse
-	(*GetJobRequest)(nil),        // 4: cleave.v1.GetJobRequest
-	(*GetJobResponse)(nil),       // 5: cleave.v1.GetJobResponse
-	(*ListJobsRequest)(nil),      // 6: cleave.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),     // 7: cleave.v1.ListJobsResponse
-	(*CancelJobRequest)(nil),     // 8: cleave.v1.CancelJobRequest
-	(*CancelJobResponse)(nil),    // 9: cleave.v1.CancelJobResponse
-	(*DeleteJobRequest)(nil),     // 10: cleave.v1.DeleteJobRequest
-	(*DeleteJobResponse)(nil),    // 11: cleave.v1.DeleteJobResponse
-	(*WatchJobRequest)(nil),      // 12: cleave.v1.WatchJobRequest
-	(*WatchJobResponse)(nil),     // 13: cleave.v1.WatchJobResponse
-	(*GetResultRequest)(nil),     // 14: cleave.v1.GetResultRequest
-	(*GetResultResponse)(nil),    // 15: cleave.v1.GetResultResponse
-	(*GetLabelsRequest)(nil),     // 16: cleave.v1.GetLabelsRequest
-	(*GetLabelsResponse)(nil),    // 17: cleave.v1.GetLabelsResponse
-	(*GetModelRequest)(nil),      // 18: cleave.v1.GetModelRequest
-	(*GetModelResponse)(nil),     // 19: cleave.v1.GetModelResponse
-	(*GetEmbeddingRequest)(nil),  // 20: cleave.v1.GetEmbeddingRequest
-	(*GetEmbeddingResponse)(nil), // 21: cleave.v1.GetEmbeddingResponse
-	(*PredictJobRequest)(nil),    // 22: cleave.v1.PredictJobRequest
-	(*PredictJobResponse)(nil),   // 23: cleave.v1.PredictJobResponse
-	(*EvaluateJobRequest)(nil),   // 24: cleave.v1.EvaluateJobRequest
-	(*EvaluateJobResponse)(nil),  // 25: cleave.v1.EvaluateJobResponse
-	(*JobSpec)(nil),              // 26: cleave.v1.JobSpec
-	(*Plan)(nil),                 // 27: cleave.v1.Plan
-	(*Job)(nil),                  // 28: cleave.v1.Job
-	(JobState)(0),                // 29: cleave.v1.JobState
-	(*Event)(nil),                // 30: cleave.v1.Event
-	(*Progress)(nil),             // 31: cleave.v1.Progress
-	(*Result)(nil),               // 32: cleave.v1.Result
-	(*ModelHead)(nil),            // 33: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),        // 34: cleave.v1.EmbeddingHead
-	(*TableInput)(nil),           // 35: cleave.v1.TableInput
-	(*Evaluation)(nil),           // 36: cleave.v1.Evaluation
+	(*PlanJobRequest)(nil),           // 0: cleave.v1.PlanJobRequest
+	(*PlanJobResponse)(nil),          // 1: cleave.v1.PlanJobResponse
+	(*CreateJobRequest)(nil),         // 2: cleave.v1.CreateJobRequest
+	(*CreateJobResponse)(nil),        // 3: cleave.v1.CreateJobResponse
+	(*GetJobRequest)(nil),            // 4: cleave.v1.GetJobRequest
+	(*GetJobResponse)(nil),           // 5: cleave.v1.GetJobResponse
+	(*ListJobsRequest)(nil),          // 6: cleave.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 7: cleave.v1.ListJobsResponse
+	(*CancelJobRequest)(nil),         // 8: cleave.v1.CancelJobRequest
+	(*CancelJobResponse)(nil),        // 9: cleave.v1.CancelJobResponse
+	(*DeleteJobRequest)(nil),         // 10: cleave.v1.DeleteJobRequest
+	(*DeleteJobResponse)(nil),        // 11: cleave.v1.DeleteJobResponse
+	(*WatchJobRequest)(nil),          // 12: cleave.v1.WatchJobRequest
+	(*WatchJobResponse)(nil),         // 13: cleave.v1.WatchJobResponse
+	(*GetResultRequest)(nil),         // 14: cleave.v1.GetResultRequest
+	(*GetResultResponse)(nil),        // 15: cleave.v1.GetResultResponse
+	(*GetLabelsRequest)(nil),         // 16: cleave.v1.GetLabelsRequest
+	(*GetLabelsResponse)(nil),        // 17: cleave.v1.GetLabelsResponse
+	(*GetModelRequest)(nil),          // 18: cleave.v1.GetModelRequest
+	(*GetModelResponse)(nil),         // 19: cleave.v1.GetModelResponse
+	(*GetEmbeddingRequest)(nil),      // 20: cleave.v1.GetEmbeddingRequest
+	(*GetEmbeddingResponse)(nil),     // 21: cleave.v1.GetEmbeddingResponse
+	(*GetNeighborGraphRequest)(nil),  // 22: cleave.v1.GetNeighborGraphRequest
+	(*GetNeighborGraphResponse)(nil), // 23: cleave.v1.GetNeighborGraphResponse
+	(*NeighborGraphHead)(nil),        // 24: cleave.v1.NeighborGraphHead
+	(*PredictJobRequest)(nil),        // 25: cleave.v1.PredictJobRequest
+	(*PredictJobResponse)(nil),       // 26: cleave.v1.PredictJobResponse
+	(*EvaluateJobRequest)(nil),       // 27: cleave.v1.EvaluateJobRequest
+	(*EvaluateJobResponse)(nil),      // 28: cleave.v1.EvaluateJobResponse
+	(*JobSpec)(nil),                  // 29: cleave.v1.JobSpec
+	(*Plan)(nil),                     // 30: cleave.v1.Plan
+	(*Job)(nil),                      // 31: cleave.v1.Job
+	(JobState)(0),                    // 32: cleave.v1.JobState
+	(*Event)(nil),                    // 33: cleave.v1.Event
+	(*Progress)(nil),                 // 34: cleave.v1.Progress
+	(*Result)(nil),                   // 35: cleave.v1.Result
+	(*ModelHead)(nil),                // 36: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),            // 37: cleave.v1.EmbeddingHead
+	(*Edges)(nil),                    // 38: cleave.v1.Edges
+	(*TableInput)(nil),               // 39: cleave.v1.TableInput
+	(*Evaluation)(nil),               // 40: cleave.v1.Evaluation
 }
 var file_cleave_v1_job_service_proto_depIdxs = []int32{
-	26, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
-	27, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
-	26, // 2: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
-	28, // 3: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
-	28, // 4: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	26, // 5: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
-	29, // 6: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
-	28, // 7: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
-	28, // 8: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
-	30, // 9: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
-	31, // 10: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
-	32, // 11: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
-	33, // 12: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	34, // 13: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
-	35, // 14: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
-	35, // 15: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
-	36, // 16: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	0,  // 17: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
-	2,  // 18: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	4,  // 19: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	6,  // 20: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	8,  // 21: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	10, // 22: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	12, // 23: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	14, // 24: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	16, // 25: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	18, // 26: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	20, // 27: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
-	22, // 28: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	24, // 29: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	1,  // 30: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
-	3,  // 31: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	5,  // 32: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	7,  // 33: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	9,  // 34: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	11, // 35: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	13, // 36: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	15, // 37: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	17, // 38: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	19, // 39: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	21, // 40: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
-	23, // 41: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	25, // 42: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	30, // [30:43] is the sub-list for method output_type
-	17, // [17:30] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	29, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
+	30, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
+	29, // 2: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	31, // 3: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
+	31, // 4: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
+	29, // 5: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	32, // 6: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
+	31, // 7: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
+	31, // 8: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
+	33, // 9: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
+	34, // 10: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
+	35, // 11: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
+	36, // 12: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	37, // 13: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
+	24, // 14: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
+	38, // 15: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
+	39, // 16: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
+	39, // 17: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
+	40, // 18: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	0,  // 19: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
+	2,  // 20: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	4,  // 21: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	6,  // 22: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	8,  // 23: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	10, // 24: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	12, // 25: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	14, // 26: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	16, // 27: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	18, // 28: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	20, // 29: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
+	22, // 30: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
+	25, // 31: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	27, // 32: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	1,  // 33: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
+	3,  // 34: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	5,  // 35: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	7,  // 36: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	9,  // 37: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	11, // 38: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	13, // 39: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	15, // 40: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	17, // 41: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	19, // 42: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	21, // 43: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
+	23, // 44: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
+	26, // 45: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	28, // 46: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	33, // [33:47] is the sub-list for method output_type
+	19, // [19:33] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_service_proto_init() }
@@ -1579,6 +1777,7 @@ func file_cleave_v1_job_service_proto_init() {
 	if File_cleave_v1_job_service_proto != nil {
 		return
 	}
+	file_cleave_v1_dataset_proto_init()
 	file_cleave_v1_event_proto_init()
 	file_cleave_v1_job_proto_init()
 	file_cleave_v1_plan_proto_init()
@@ -1597,13 +1796,17 @@ func file_cleave_v1_job_service_proto_init() {
 		(*GetEmbeddingResponse_Head)(nil),
 		(*GetEmbeddingResponse_Values)(nil),
 	}
+	file_cleave_v1_job_service_proto_msgTypes[23].OneofWrappers = []any{
+		(*GetNeighborGraphResponse_Head)(nil),
+		(*GetNeighborGraphResponse_Edges)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_job_service_proto_rawDesc), len(file_cleave_v1_job_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,19 +19,20 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	JobService_PlanJob_FullMethodName      = "/cleave.v1.JobService/PlanJob"
-	JobService_CreateJob_FullMethodName    = "/cleave.v1.JobService/CreateJob"
-	JobService_GetJob_FullMethodName       = "/cleave.v1.JobService/GetJob"
-	JobService_ListJobs_FullMethodName     = "/cleave.v1.JobService/ListJobs"
-	JobService_CancelJob_FullMethodName    = "/cleave.v1.JobService/CancelJob"
-	JobService_DeleteJob_FullMethodName    = "/cleave.v1.JobService/DeleteJob"
-	JobService_WatchJob_FullMethodName     = "/cleave.v1.JobService/WatchJob"
-	JobService_GetResult_FullMethodName    = "/cleave.v1.JobService/GetResult"
-	JobService_GetLabels_FullMethodName    = "/cleave.v1.JobService/GetLabels"
-	JobService_GetModel_FullMethodName     = "/cleave.v1.JobService/GetModel"
-	JobService_GetEmbedding_FullMethodName = "/cleave.v1.JobService/GetEmbedding"
-	JobService_PredictJob_FullMethodName   = "/cleave.v1.JobService/PredictJob"
-	JobService_EvaluateJob_FullMethodName  = "/cleave.v1.JobService/EvaluateJob"
+	JobService_PlanJob_FullMethodName          = "/cleave.v1.JobService/PlanJob"
+	JobService_CreateJob_FullMethodName        = "/cleave.v1.JobService/CreateJob"
+	JobService_GetJob_FullMethodName           = "/cleave.v1.JobService/GetJob"
+	JobService_ListJobs_FullMethodName         = "/cleave.v1.JobService/ListJobs"
+	JobService_CancelJob_FullMethodName        = "/cleave.v1.JobService/CancelJob"
+	JobService_DeleteJob_FullMethodName        = "/cleave.v1.JobService/DeleteJob"
+	JobService_WatchJob_FullMethodName         = "/cleave.v1.JobService/WatchJob"
+	JobService_GetResult_FullMethodName        = "/cleave.v1.JobService/GetResult"
+	JobService_GetLabels_FullMethodName        = "/cleave.v1.JobService/GetLabels"
+	JobService_GetModel_FullMethodName         = "/cleave.v1.JobService/GetModel"
+	JobService_GetEmbedding_FullMethodName     = "/cleave.v1.JobService/GetEmbedding"
+	JobService_GetNeighborGraph_FullMethodName = "/cleave.v1.JobService/GetNeighborGraph"
+	JobService_PredictJob_FullMethodName       = "/cleave.v1.JobService/PredictJob"
+	JobService_EvaluateJob_FullMethodName      = "/cleave.v1.JobService/EvaluateJob"
 )
 
 // JobServiceClient is the client API for JobService service.
@@ -61,7 +62,7 @@ type JobServiceClient interface {
 	// WatchJob streams a job's events and, between them, its progress. The stream ends after the event
 	// that ends the job.
 	WatchJob(ctx context.Context, in *WatchJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchJobResponse], error)
-	// GetResult returns what the job found, except for the labels, the model and the embedding.
+	// GetResult returns what the job found, except for the labels, the model, the embedding and the graph of neighbors.
 	GetResult(ctx context.Context, in *GetResultRequest, opts ...grpc.CallOption) (*GetResultResponse, error)
 	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(ctx context.Context, in *GetLabelsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetLabelsResponse], error)
@@ -70,8 +71,11 @@ type JobServiceClient interface {
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
 	// GetEmbedding streams the coordinates that a job of the spectral family gave to the rows.
 	GetEmbedding(ctx context.Context, in *GetEmbeddingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEmbeddingResponse], error)
-	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of auto or of the
-	// vector or kernel family, and streams their labels in row order.
+	// GetNeighborGraph streams the graph of nearest neighbors that a job made of its rows and clustered. A data set of
+	// these edges gives the same answer again.
+	GetNeighborGraph(ctx context.Context, in *GetNeighborGraphRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetNeighborGraphResponse], error)
+	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of auto, of the
+	// vector or kernel family or on a graph of neighbors, and streams their labels in row order.
 	PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error)
 	// EvaluateJob scores a job's labels against the truth.
 	EvaluateJob(ctx context.Context, in *EvaluateJobRequest, opts ...grpc.CallOption) (*EvaluateJobResponse, error)
@@ -231,9 +235,28 @@ func (c *jobServiceClient) GetEmbedding(ctx context.Context, in *GetEmbeddingReq
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetEmbeddingClient = grpc.ServerStreamingClient[GetEmbeddingResponse]
 
+func (c *jobServiceClient) GetNeighborGraph(ctx context.Context, in *GetNeighborGraphRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetNeighborGraphResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[4], JobService_GetNeighborGraph_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetNeighborGraphRequest, GetNeighborGraphResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetNeighborGraphClient = grpc.ServerStreamingClient[GetNeighborGraphResponse]
+
 func (c *jobServiceClient) PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[4], JobService_PredictJob_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[5], JobService_PredictJob_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +310,7 @@ type JobServiceServer interface {
 	// WatchJob streams a job's events and, between them, its progress. The stream ends after the event
 	// that ends the job.
 	WatchJob(*WatchJobRequest, grpc.ServerStreamingServer[WatchJobResponse]) error
-	// GetResult returns what the job found, except for the labels, the model and the embedding.
+	// GetResult returns what the job found, except for the labels, the model, the embedding and the graph of neighbors.
 	GetResult(context.Context, *GetResultRequest) (*GetResultResponse, error)
 	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error
@@ -296,8 +319,11 @@ type JobServiceServer interface {
 	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
 	// GetEmbedding streams the coordinates that a job of the spectral family gave to the rows.
 	GetEmbedding(*GetEmbeddingRequest, grpc.ServerStreamingServer[GetEmbeddingResponse]) error
-	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of auto or of the
-	// vector or kernel family, and streams their labels in row order.
+	// GetNeighborGraph streams the graph of nearest neighbors that a job made of its rows and clustered. A data set of
+	// these edges gives the same answer again.
+	GetNeighborGraph(*GetNeighborGraphRequest, grpc.ServerStreamingServer[GetNeighborGraphResponse]) error
+	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of auto, of the
+	// vector or kernel family or on a graph of neighbors, and streams their labels in row order.
 	PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error
 	// EvaluateJob scores a job's labels against the truth.
 	EvaluateJob(context.Context, *EvaluateJobRequest) (*EvaluateJobResponse, error)
@@ -343,6 +369,9 @@ func (UnimplementedJobServiceServer) GetModel(*GetModelRequest, grpc.ServerStrea
 }
 func (UnimplementedJobServiceServer) GetEmbedding(*GetEmbeddingRequest, grpc.ServerStreamingServer[GetEmbeddingResponse]) error {
 	return status.Error(codes.Unimplemented, "method GetEmbedding not implemented")
+}
+func (UnimplementedJobServiceServer) GetNeighborGraph(*GetNeighborGraphRequest, grpc.ServerStreamingServer[GetNeighborGraphResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetNeighborGraph not implemented")
 }
 func (UnimplementedJobServiceServer) PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error {
 	return status.Error(codes.Unimplemented, "method PredictJob not implemented")
@@ -541,6 +570,17 @@ func _JobService_GetEmbedding_Handler(srv interface{}, stream grpc.ServerStream)
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetEmbeddingServer = grpc.ServerStreamingServer[GetEmbeddingResponse]
 
+func _JobService_GetNeighborGraph_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetNeighborGraphRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(JobServiceServer).GetNeighborGraph(m, &grpc.GenericServerStream[GetNeighborGraphRequest, GetNeighborGraphResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetNeighborGraphServer = grpc.ServerStreamingServer[GetNeighborGraphResponse]
+
 func _JobService_PredictJob_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(PredictJobRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -629,6 +669,11 @@ var JobService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "GetEmbedding",
 			Handler:       _JobService_GetEmbedding_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "GetNeighborGraph",
+			Handler:       _JobService_GetNeighborGraph_Handler,
 			ServerStreams: true,
 		},
 		{

@@ -122,8 +122,8 @@ type Plan struct {
 	Passes float64 `protobuf:"fixed64,12,opt,name=passes,proto3" json:"passes,omitempty"`
 	// By the rates of typical machines, not of these.
 	PredictedTime *durationpb.Duration `protobuf:"bytes,13,opt,name=predicted_time,json=predictedTime,proto3" json:"predicted_time,omitempty"`
-	// Jobs that find eigenvectors: how many products of the matrix with a vector are assumed, and the memory
-	// that the coordinator needs at its peak, the data set not counted.
+	// Jobs that find eigenvectors: how many products of the matrix with a vector are assumed. These, and jobs on a
+	// graph of neighbors: the memory that the coordinator needs at its peak, the data set not counted.
 	Products         uint32 `protobuf:"varint,14,opt,name=products,proto3" json:"products,omitempty"`
 	CoordinatorBytes uint64 `protobuf:"varint,15,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
 	unknownFields    protoimpl.UnknownFields

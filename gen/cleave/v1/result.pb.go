@@ -116,6 +116,8 @@ type Result struct {
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
 	// ZSCORE if the columns of the points were standardized; else absent.
 	Scale *Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale,oneof" json:"scale,omitempty"`
+	// What GetNeighborGraph streams; absent unless the rows were made a graph of neighbors.
+	NeighborGraph *NeighborGraphReport `protobuf:"bytes,27,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`
 	// Absent unless constrained points were assigned together.
 	Inference *InferenceReport `protobuf:"bytes,14,opt,name=inference,proto3" json:"inference,omitempty"`
 	// Spectral family only.
@@ -271,6 +273,13 @@ func (x *Result) GetScale() Scale {
 		return *x.Scale
 	}
 	return Scale_SCALE_UNSPECIFIED
+}
+
+func (x *Result) GetNeighborGraph() *NeighborGraphReport {
+	if x != nil {
+		return x.NeighborGraph
+	}
+	return nil
 }
 
 func (x *Result) GetInference() *InferenceReport {
@@ -752,6 +761,68 @@ func (x *KernelReport) GetDegree() uint32 {
 	return 0
 }
 
+// NeighborGraphReport is the graph of nearest neighbors that was clustered.
+type NeighborGraphReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of each row.
+	Neighbors     uint32          `protobuf:"varint,1,opt,name=neighbors,proto3" json:"neighbors,omitempty"`
+	Weights       NeighborWeights `protobuf:"varint,2,opt,name=weights,proto3,enum=cleave.v1.NeighborWeights" json:"weights,omitempty"`
+	Edges         uint64          `protobuf:"varint,3,opt,name=edges,proto3" json:"edges,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NeighborGraphReport) Reset() {
+	*x = NeighborGraphReport{}
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NeighborGraphReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NeighborGraphReport) ProtoMessage() {}
+
+func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NeighborGraphReport.ProtoReflect.Descriptor instead.
+func (*NeighborGraphReport) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *NeighborGraphReport) GetNeighbors() uint32 {
+	if x != nil {
+		return x.Neighbors
+	}
+	return 0
+}
+
+func (x *NeighborGraphReport) GetWeights() NeighborWeights {
+	if x != nil {
+		return x.Weights
+	}
+	return NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED
+}
+
+func (x *NeighborGraphReport) GetEdges() uint64 {
+	if x != nil {
+		return x.Edges
+	}
+	return 0
+}
+
 // InferenceReport is about the last time that constrained points were assigned together.
 type InferenceReport struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -770,7 +841,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -782,7 +853,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -795,7 +866,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -861,7 +932,7 @@ type SpectralReport struct {
 
 func (x *SpectralReport) Reset() {
 	*x = SpectralReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +944,7 @@ func (x *SpectralReport) String() string {
 func (*SpectralReport) ProtoMessage() {}
 
 func (x *SpectralReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +957,7 @@ func (x *SpectralReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
 func (*SpectralReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SpectralReport) GetBeta() float64 {
@@ -986,7 +1057,7 @@ type CutCandidate struct {
 
 func (x *CutCandidate) Reset() {
 	*x = CutCandidate{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1069,7 @@ func (x *CutCandidate) String() string {
 func (*CutCandidate) ProtoMessage() {}
 
 func (x *CutCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1082,7 @@ func (x *CutCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
 func (*CutCandidate) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CutCandidate) GetRule() CutRule {
@@ -1075,7 +1146,7 @@ type ModelHead struct {
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1158,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1171,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -1149,7 +1220,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1232,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1245,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -1206,7 +1277,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1289,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1302,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -1273,7 +1344,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xec\b\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb3\t\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1295,7 +1366,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"evaluation\x12/\n" +
 	"\x06kernel\x18\f \x01(\v2\x17.cleave.v1.KernelReportR\x06kernel\x12\x14\n" +
 	"\x05sigma\x18\r \x01(\x01R\x05sigma\x12+\n" +
-	"\x05scale\x18\x1a \x01(\x0e2\x10.cleave.v1.ScaleH\x01R\x05scale\x88\x01\x01\x128\n" +
+	"\x05scale\x18\x1a \x01(\x0e2\x10.cleave.v1.ScaleH\x01R\x05scale\x88\x01\x01\x12E\n" +
+	"\x0eneighbor_graph\x18\x1b \x01(\v2\x1e.cleave.v1.NeighborGraphReportR\rneighborGraph\x128\n" +
 	"\tinference\x18\x0e \x01(\v2\x1a.cleave.v1.InferenceReportR\tinference\x125\n" +
 	"\bspectral\x18\x0f \x01(\v2\x19.cleave.v1.SpectralReportR\bspectral\x12*\n" +
 	"\x05model\x18\x10 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\x126\n" +
@@ -1346,7 +1418,11 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x04_rhoB\b\n" +
 	"\x06_gammaB\b\n" +
 	"\x06_coef0B\t\n" +
-	"\a_degree\"\xb8\x01\n" +
+	"\a_degree\"\x7f\n" +
+	"\x13NeighborGraphReport\x12\x1c\n" +
+	"\tneighbors\x18\x01 \x01(\rR\tneighbors\x124\n" +
+	"\aweights\x18\x02 \x01(\x0e2\x1a.cleave.v1.NeighborWeightsR\aweights\x12\x14\n" +
+	"\x05edges\x18\x03 \x01(\x04R\x05edges\"\xb8\x01\n" +
 	"\x0fInferenceReport\x12,\n" +
 	"\x06engine\x18\x01 \x01(\x0e2\x14.cleave.v1.InferenceR\x06engine\x12\x14\n" +
 	"\x05exact\x18\x02 \x01(\bR\x05exact\x12\x1e\n" +
@@ -1421,7 +1497,7 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_cleave_v1_result_proto_goTypes = []any{
 	(CutRule)(0),                // 0: cleave.v1.CutRule
 	(*Result)(nil),              // 1: cleave.v1.Result
@@ -1430,63 +1506,67 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*ConstraintReport)(nil),    // 4: cleave.v1.ConstraintReport
 	(*Evaluation)(nil),          // 5: cleave.v1.Evaluation
 	(*KernelReport)(nil),        // 6: cleave.v1.KernelReport
-	(*InferenceReport)(nil),     // 7: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 8: cleave.v1.SpectralReport
-	(*CutCandidate)(nil),        // 9: cleave.v1.CutCandidate
-	(*ModelHead)(nil),           // 10: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),       // 11: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 12: cleave.v1.Timings
-	(JobState)(0),               // 13: cleave.v1.JobState
-	(StopReason)(0),             // 14: cleave.v1.StopReason
-	(Scale)(0),                  // 15: cleave.v1.Scale
-	(*Notice)(nil),              // 16: cleave.v1.Notice
-	(*Iteration)(nil),           // 17: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 18: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 19: cleave.v1.Plan
-	(*Way)(nil),                 // 20: cleave.v1.Way
-	(KernelFunction)(0),         // 21: cleave.v1.KernelFunction
-	(Inference)(0),              // 22: cleave.v1.Inference
-	(Distortion)(0),             // 23: cleave.v1.Distortion
-	(Metric)(0),                 // 24: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 25: google.protobuf.Duration
+	(*NeighborGraphReport)(nil), // 7: cleave.v1.NeighborGraphReport
+	(*InferenceReport)(nil),     // 8: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 9: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 10: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 11: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),       // 12: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 13: cleave.v1.Timings
+	(JobState)(0),               // 14: cleave.v1.JobState
+	(StopReason)(0),             // 15: cleave.v1.StopReason
+	(Scale)(0),                  // 16: cleave.v1.Scale
+	(*Notice)(nil),              // 17: cleave.v1.Notice
+	(*Iteration)(nil),           // 18: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 19: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 20: cleave.v1.Plan
+	(*Way)(nil),                 // 21: cleave.v1.Way
+	(KernelFunction)(0),         // 22: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 23: cleave.v1.NeighborWeights
+	(Inference)(0),              // 24: cleave.v1.Inference
+	(Distortion)(0),             // 25: cleave.v1.Distortion
+	(Metric)(0),                 // 26: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 27: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	13, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	14, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	14, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	15, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
 	4,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
 	5,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
 	6,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	15, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
-	7,  // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	8,  // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	10, // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	11, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	16, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	17, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	18, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	19, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	12, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	2,  // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	20, // 16: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	3,  // 17: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	20, // 18: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	21, // 19: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	22, // 20: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	0,  // 21: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	9,  // 22: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	0,  // 23: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	23, // 24: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	24, // 25: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	25, // 26: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	25, // 27: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	25, // 28: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	25, // 29: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	25, // 30: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	16, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	7,  // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
+	8,  // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	9,  // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	11, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	12, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	17, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	18, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	19, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	20, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	13, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	2,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	21, // 17: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	3,  // 18: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	21, // 19: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	22, // 20: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	23, // 21: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	24, // 22: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	0,  // 23: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	10, // 24: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	0,  // 25: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	25, // 26: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	26, // 27: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	27, // 28: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	27, // 29: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	27, // 30: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	27, // 31: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	27, // 32: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -1500,16 +1580,16 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[5].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[7].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[8].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -21,6 +21,60 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// NeighborWeights says what an edge weighs.
+type NeighborWeights int32
+
+const (
+	// UNWEIGHTED.
+	NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED NeighborWeights = 0
+	// 1 where both rows are among the nearest of the other, 1/2 where only one is.
+	NeighborWeights_NEIGHBOR_WEIGHTS_UNWEIGHTED NeighborWeights = 1
+	// exp(-d_ij^2 / (s_i s_j)), where s is the distance of a row to the last of its neighbors (Zelnik-Manor and Perona
+	// 2004), at least 1e-6.
+	NeighborWeights_NEIGHBOR_WEIGHTS_GAUSSIAN NeighborWeights = 2
+)
+
+// Enum value maps for NeighborWeights.
+var (
+	NeighborWeights_name = map[int32]string{
+		0: "NEIGHBOR_WEIGHTS_UNSPECIFIED",
+		1: "NEIGHBOR_WEIGHTS_UNWEIGHTED",
+		2: "NEIGHBOR_WEIGHTS_GAUSSIAN",
+	}
+	NeighborWeights_value = map[string]int32{
+		"NEIGHBOR_WEIGHTS_UNSPECIFIED": 0,
+		"NEIGHBOR_WEIGHTS_UNWEIGHTED":  1,
+		"NEIGHBOR_WEIGHTS_GAUSSIAN":    2,
+	}
+)
+
+func (x NeighborWeights) Enum() *NeighborWeights {
+	p := new(NeighborWeights)
+	*p = x
+	return p
+}
+
+func (x NeighborWeights) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (NeighborWeights) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[0].Descriptor()
+}
+
+func (NeighborWeights) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[0]
+}
+
+func (x NeighborWeights) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use NeighborWeights.Descriptor instead.
+func (NeighborWeights) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
+}
+
 // StorageMode says how workers hold the matrix. It changes no bit of the answer, but for FLOAT16.
 type StorageMode int32
 
@@ -64,11 +118,11 @@ func (x StorageMode) String() string {
 }
 
 func (StorageMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[0].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[1].Descriptor()
 }
 
 func (StorageMode) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[0]
+	return &file_cleave_v1_spec_proto_enumTypes[1]
 }
 
 func (x StorageMode) Number() protoreflect.EnumNumber {
@@ -77,7 +131,7 @@ func (x StorageMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StorageMode.Descriptor instead.
 func (StorageMode) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
 }
 
 type Scale int32
@@ -120,11 +174,11 @@ func (x Scale) String() string {
 }
 
 func (Scale) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[1].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
 }
 
 func (Scale) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[1]
+	return &file_cleave_v1_spec_proto_enumTypes[2]
 }
 
 func (x Scale) Number() protoreflect.EnumNumber {
@@ -133,7 +187,7 @@ func (x Scale) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Scale.Descriptor instead.
 func (Scale) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
 }
 
 type Start int32
@@ -204,11 +258,11 @@ func (x Start) String() string {
 }
 
 func (Start) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
 }
 
 func (Start) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[2]
+	return &file_cleave_v1_spec_proto_enumTypes[3]
 }
 
 func (x Start) Number() protoreflect.EnumNumber {
@@ -217,7 +271,7 @@ func (x Start) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Start.Descriptor instead.
 func (Start) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 type FarthestRule int32
@@ -254,11 +308,11 @@ func (x FarthestRule) String() string {
 }
 
 func (FarthestRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
 }
 
 func (FarthestRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[3]
+	return &file_cleave_v1_spec_proto_enumTypes[4]
 }
 
 func (x FarthestRule) Number() protoreflect.EnumNumber {
@@ -267,7 +321,7 @@ func (x FarthestRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FarthestRule.Descriptor instead.
 func (FarthestRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 type Objective int32
@@ -310,11 +364,11 @@ func (x Objective) String() string {
 }
 
 func (Objective) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
 }
 
 func (Objective) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[4]
+	return &file_cleave_v1_spec_proto_enumTypes[5]
 }
 
 func (x Objective) Number() protoreflect.EnumNumber {
@@ -323,7 +377,7 @@ func (x Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Objective.Descriptor instead.
 func (Objective) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 type KernelFunction int32
@@ -372,11 +426,11 @@ func (x KernelFunction) String() string {
 }
 
 func (KernelFunction) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
 }
 
 func (KernelFunction) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[5]
+	return &file_cleave_v1_spec_proto_enumTypes[6]
 }
 
 func (x KernelFunction) Number() protoreflect.EnumNumber {
@@ -385,7 +439,7 @@ func (x KernelFunction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KernelFunction.Descriptor instead.
 func (KernelFunction) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 type ShiftRule int32
@@ -420,11 +474,11 @@ func (x ShiftRule) String() string {
 }
 
 func (ShiftRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
 }
 
 func (ShiftRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[6]
+	return &file_cleave_v1_spec_proto_enumTypes[7]
 }
 
 func (x ShiftRule) Number() protoreflect.EnumNumber {
@@ -433,7 +487,7 @@ func (x ShiftRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShiftRule.Descriptor instead.
 func (ShiftRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 // RisePolicy says what happens when a step raises the objective or repeats a labeling.
@@ -477,11 +531,11 @@ func (x RisePolicy) String() string {
 }
 
 func (RisePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
 }
 
 func (RisePolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[7]
+	return &file_cleave_v1_spec_proto_enumTypes[8]
 }
 
 func (x RisePolicy) Number() protoreflect.EnumNumber {
@@ -490,7 +544,7 @@ func (x RisePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RisePolicy.Descriptor instead.
 func (RisePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 type EmptyPolicy int32
@@ -528,11 +582,11 @@ func (x EmptyPolicy) String() string {
 }
 
 func (EmptyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
 }
 
 func (EmptyPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[8]
+	return &file_cleave_v1_spec_proto_enumTypes[9]
 }
 
 func (x EmptyPolicy) Number() protoreflect.EnumNumber {
@@ -541,7 +595,7 @@ func (x EmptyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EmptyPolicy.Descriptor instead.
 func (EmptyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 // AffinityDiagonal: what a graph objective on points or a kernel matrix does with the diagonal.
@@ -579,11 +633,11 @@ func (x AffinityDiagonal) String() string {
 }
 
 func (AffinityDiagonal) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
 }
 
 func (AffinityDiagonal) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[9]
+	return &file_cleave_v1_spec_proto_enumTypes[10]
 }
 
 func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
@@ -592,7 +646,7 @@ func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AffinityDiagonal.Descriptor instead.
 func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 type Geometry int32
@@ -630,11 +684,11 @@ func (x Geometry) String() string {
 }
 
 func (Geometry) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
 }
 
 func (Geometry) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[10]
+	return &file_cleave_v1_spec_proto_enumTypes[11]
 }
 
 func (x Geometry) Number() protoreflect.EnumNumber {
@@ -643,7 +697,7 @@ func (x Geometry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Geometry.Descriptor instead.
 func (Geometry) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 type Distortion int32
@@ -689,11 +743,11 @@ func (x Distortion) String() string {
 }
 
 func (Distortion) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
 }
 
 func (Distortion) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[11]
+	return &file_cleave_v1_spec_proto_enumTypes[12]
 }
 
 func (x Distortion) Number() protoreflect.EnumNumber {
@@ -702,7 +756,7 @@ func (x Distortion) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Distortion.Descriptor instead.
 func (Distortion) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 // Metric is the form of the matrix A in (x - y)' A (x - y).
@@ -742,11 +796,11 @@ func (x Metric) String() string {
 }
 
 func (Metric) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
 }
 
 func (Metric) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[12]
+	return &file_cleave_v1_spec_proto_enumTypes[13]
 }
 
 func (x Metric) Number() protoreflect.EnumNumber {
@@ -755,7 +809,7 @@ func (x Metric) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Metric.Descriptor instead.
 func (Metric) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 // Penalty is what a violated constraint costs.
@@ -798,11 +852,11 @@ func (x Penalty) String() string {
 }
 
 func (Penalty) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
 }
 
 func (Penalty) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[13]
+	return &file_cleave_v1_spec_proto_enumTypes[14]
 }
 
 func (x Penalty) Number() protoreflect.EnumNumber {
@@ -811,7 +865,7 @@ func (x Penalty) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Penalty.Descriptor instead.
 func (Penalty) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 // Inference is how constrained points are assigned together.
@@ -859,11 +913,11 @@ func (x Inference) String() string {
 }
 
 func (Inference) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
 }
 
 func (Inference) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[14]
+	return &file_cleave_v1_spec_proto_enumTypes[15]
 }
 
 func (x Inference) Number() protoreflect.EnumNumber {
@@ -872,7 +926,7 @@ func (x Inference) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inference.Descriptor instead.
 func (Inference) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 type BetaRule int32
@@ -916,11 +970,11 @@ func (x BetaRule) String() string {
 }
 
 func (BetaRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
 }
 
 func (BetaRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[15]
+	return &file_cleave_v1_spec_proto_enumTypes[16]
 }
 
 func (x BetaRule) Number() protoreflect.EnumNumber {
@@ -929,7 +983,7 @@ func (x BetaRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BetaRule.Descriptor instead.
 func (BetaRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 // Discretization is how k > 2 clusters come out of k - 1 vectors.
@@ -973,11 +1027,11 @@ func (x Discretization) String() string {
 }
 
 func (Discretization) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
 }
 
 func (Discretization) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[16]
+	return &file_cleave_v1_spec_proto_enumTypes[17]
 }
 
 func (x Discretization) Number() protoreflect.EnumNumber {
@@ -986,7 +1040,7 @@ func (x Discretization) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Discretization.Descriptor instead.
 func (Discretization) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 // ComponentPolicy says what to do with a graph that is not connected.
@@ -1030,11 +1084,11 @@ func (x ComponentPolicy) String() string {
 }
 
 func (ComponentPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[18].Descriptor()
 }
 
 func (ComponentPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[17]
+	return &file_cleave_v1_spec_proto_enumTypes[18]
 }
 
 func (x ComponentPolicy) Number() protoreflect.EnumNumber {
@@ -1043,7 +1097,7 @@ func (x ComponentPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComponentPolicy.Descriptor instead.
 func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
@@ -1071,6 +1125,9 @@ type JobSpec struct {
 	Scale Scale `protobuf:"varint,11,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
 	// What is left open here takes the value of the algorithm's paper, for reproducing it, rather than the default.
 	PaperSettings bool `protobuf:"varint,12,opt,name=paper_settings,json=paperSettings,proto3" json:"paper_settings,omitempty"`
+	// Points, sparse points or a kernel matrix become the graph of their nearest neighbors, and the algorithm clusters
+	// that graph. Refused for graphs, and for algorithms that take none.
+	NeighborGraph *NeighborGraph `protobuf:"bytes,13,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`
 	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
 	// the job says which.
 	//
@@ -1206,6 +1263,13 @@ func (x *JobSpec) GetPaperSettings() bool {
 		return x.PaperSettings
 	}
 	return false
+}
+
+func (x *JobSpec) GetNeighborGraph() *NeighborGraph {
+	if x != nil {
+		return x.NeighborGraph
+	}
+	return nil
 }
 
 func (x *JobSpec) GetAlgorithm() isJobSpec_Algorithm {
@@ -1418,6 +1482,62 @@ func (*JobSpec_SpectralLearning) isJobSpec_Algorithm() {}
 
 func (*JobSpec_ConstrainedSpectral) isJobSpec_Algorithm() {}
 
+// NeighborGraph is the graph of the nearest neighbors of all rows: of dense points by Euclidean distance in the units of
+// scale, of sparse points by cosine, of a kernel matrix by the distance in its space. An edge connects two rows if one
+// is among the nearest of the other.
+type NeighborGraph struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of each row, 1 to n - 1; 10 is a good number.
+	Neighbors     *uint32         `protobuf:"varint,1,opt,name=neighbors,proto3,oneof" json:"neighbors,omitempty"`
+	Weights       NeighborWeights `protobuf:"varint,2,opt,name=weights,proto3,enum=cleave.v1.NeighborWeights" json:"weights,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NeighborGraph) Reset() {
+	*x = NeighborGraph{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NeighborGraph) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NeighborGraph) ProtoMessage() {}
+
+func (x *NeighborGraph) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NeighborGraph.ProtoReflect.Descriptor instead.
+func (*NeighborGraph) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NeighborGraph) GetNeighbors() uint32 {
+	if x != nil && x.Neighbors != nil {
+		return *x.Neighbors
+	}
+	return 0
+}
+
+func (x *NeighborGraph) GetWeights() NeighborWeights {
+	if x != nil {
+		return x.Weights
+	}
+	return NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED
+}
+
 // Supervision is what the user knows about the answer. See TableService for the columns of the tables.
 type Supervision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1438,7 +1558,7 @@ type Supervision struct {
 
 func (x *Supervision) Reset() {
 	*x = Supervision{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[1]
+	mi := &file_cleave_v1_spec_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1450,7 +1570,7 @@ func (x *Supervision) String() string {
 func (*Supervision) ProtoMessage() {}
 
 func (x *Supervision) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[1]
+	mi := &file_cleave_v1_spec_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1463,7 +1583,7 @@ func (x *Supervision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Supervision.ProtoReflect.Descriptor instead.
 func (*Supervision) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Supervision) GetConstraints() *TableInput {
@@ -1501,7 +1621,7 @@ type Initialization struct {
 
 func (x *Initialization) Reset() {
 	*x = Initialization{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[2]
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1513,7 +1633,7 @@ func (x *Initialization) String() string {
 func (*Initialization) ProtoMessage() {}
 
 func (x *Initialization) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[2]
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1526,7 +1646,7 @@ func (x *Initialization) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Initialization.ProtoReflect.Descriptor instead.
 func (*Initialization) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Initialization) GetStart() Start {
@@ -1571,7 +1691,7 @@ type Auto struct {
 
 func (x *Auto) Reset() {
 	*x = Auto{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1703,7 @@ func (x *Auto) String() string {
 func (*Auto) ProtoMessage() {}
 
 func (x *Auto) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1716,7 @@ func (x *Auto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Auto.ProtoReflect.Descriptor instead.
 func (*Auto) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Auto) GetNeighbors() uint32 {
@@ -1630,7 +1750,7 @@ type KernelKmeans struct {
 
 func (x *KernelKmeans) Reset() {
 	*x = KernelKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1642,7 +1762,7 @@ func (x *KernelKmeans) String() string {
 func (*KernelKmeans) ProtoMessage() {}
 
 func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1655,7 +1775,7 @@ func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelKmeans.ProtoReflect.Descriptor instead.
 func (*KernelKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *KernelKmeans) GetObjective() Objective {
@@ -1723,7 +1843,7 @@ type Kernel struct {
 
 func (x *Kernel) Reset() {
 	*x = Kernel{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1855,7 @@ func (x *Kernel) String() string {
 func (*Kernel) ProtoMessage() {}
 
 func (x *Kernel) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +1868,7 @@ func (x *Kernel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kernel.ProtoReflect.Descriptor instead.
 func (*Kernel) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Kernel) GetFunction() KernelFunction {
@@ -1800,7 +1920,7 @@ type Shift struct {
 
 func (x *Shift) Reset() {
 	*x = Shift{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1812,7 +1932,7 @@ func (x *Shift) String() string {
 func (*Shift) ProtoMessage() {}
 
 func (x *Shift) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1825,7 +1945,7 @@ func (x *Shift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shift.ProtoReflect.Descriptor instead.
 func (*Shift) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Shift) GetKind() isShift_Kind {
@@ -1879,7 +1999,7 @@ type Kmeans struct {
 
 func (x *Kmeans) Reset() {
 	*x = Kmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1891,7 +2011,7 @@ func (x *Kmeans) String() string {
 func (*Kmeans) ProtoMessage() {}
 
 func (x *Kmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1904,7 +2024,7 @@ func (x *Kmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kmeans.ProtoReflect.Descriptor instead.
 func (*Kmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Kmeans) GetGeometry() Geometry {
@@ -1924,7 +2044,7 @@ type SeededKmeans struct {
 
 func (x *SeededKmeans) Reset() {
 	*x = SeededKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1936,7 +2056,7 @@ func (x *SeededKmeans) String() string {
 func (*SeededKmeans) ProtoMessage() {}
 
 func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1949,7 +2069,7 @@ func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeededKmeans.ProtoReflect.Descriptor instead.
 func (*SeededKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SeededKmeans) GetGeometry() Geometry {
@@ -1970,7 +2090,7 @@ type ConstrainedKmeans struct {
 
 func (x *ConstrainedKmeans) Reset() {
 	*x = ConstrainedKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1982,7 +2102,7 @@ func (x *ConstrainedKmeans) String() string {
 func (*ConstrainedKmeans) ProtoMessage() {}
 
 func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1995,7 +2115,7 @@ func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedKmeans.ProtoReflect.Descriptor instead.
 func (*ConstrainedKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ConstrainedKmeans) GetGeometry() Geometry {
@@ -2017,7 +2137,7 @@ type CopKmeans struct {
 
 func (x *CopKmeans) Reset() {
 	*x = CopKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2149,7 @@ func (x *CopKmeans) String() string {
 func (*CopKmeans) ProtoMessage() {}
 
 func (x *CopKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2162,7 @@ func (x *CopKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopKmeans.ProtoReflect.Descriptor instead.
 func (*CopKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CopKmeans) GetGeometry() Geometry {
@@ -2069,7 +2189,7 @@ type PcKmeans struct {
 
 func (x *PcKmeans) Reset() {
 	*x = PcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2081,7 +2201,7 @@ func (x *PcKmeans) String() string {
 func (*PcKmeans) ProtoMessage() {}
 
 func (x *PcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2094,7 +2214,7 @@ func (x *PcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PcKmeans.ProtoReflect.Descriptor instead.
 func (*PcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PcKmeans) GetInference() Inference {
@@ -2116,7 +2236,7 @@ type MKmeans struct {
 
 func (x *MKmeans) Reset() {
 	*x = MKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2128,7 +2248,7 @@ func (x *MKmeans) String() string {
 func (*MKmeans) ProtoMessage() {}
 
 func (x *MKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2141,7 +2261,7 @@ func (x *MKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MKmeans.ProtoReflect.Descriptor instead.
 func (*MKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MKmeans) GetMetric() Metric {
@@ -2165,7 +2285,7 @@ type MpcKmeans struct {
 
 func (x *MpcKmeans) Reset() {
 	*x = MpcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2177,7 +2297,7 @@ func (x *MpcKmeans) String() string {
 func (*MpcKmeans) ProtoMessage() {}
 
 func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2190,7 +2310,7 @@ func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MpcKmeans.ProtoReflect.Descriptor instead.
 func (*MpcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MpcKmeans) GetPenalty() Penalty {
@@ -2229,7 +2349,7 @@ type HmrfKmeans struct {
 
 func (x *HmrfKmeans) Reset() {
 	*x = HmrfKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2241,7 +2361,7 @@ func (x *HmrfKmeans) String() string {
 func (*HmrfKmeans) ProtoMessage() {}
 
 func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2254,7 +2374,7 @@ func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HmrfKmeans.ProtoReflect.Descriptor instead.
 func (*HmrfKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HmrfKmeans) GetDistortion() Distortion {
@@ -2301,7 +2421,7 @@ type Spectral struct {
 
 func (x *Spectral) Reset() {
 	*x = Spectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2313,7 +2433,7 @@ func (x *Spectral) String() string {
 func (*Spectral) ProtoMessage() {}
 
 func (x *Spectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2326,7 +2446,7 @@ func (x *Spectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spectral.ProtoReflect.Descriptor instead.
 func (*Spectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Spectral) GetObjective() Objective {
@@ -2377,7 +2497,7 @@ type SpectralLearning struct {
 
 func (x *SpectralLearning) Reset() {
 	*x = SpectralLearning{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +2509,7 @@ func (x *SpectralLearning) String() string {
 func (*SpectralLearning) ProtoMessage() {}
 
 func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +2522,7 @@ func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralLearning.ProtoReflect.Descriptor instead.
 func (*SpectralLearning) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SpectralLearning) GetKernel() *Kernel {
@@ -2453,7 +2573,7 @@ type ConstrainedSpectral struct {
 
 func (x *ConstrainedSpectral) Reset() {
 	*x = ConstrainedSpectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2465,7 +2585,7 @@ func (x *ConstrainedSpectral) String() string {
 func (*ConstrainedSpectral) ProtoMessage() {}
 
 func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2478,7 +2598,7 @@ func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedSpectral.ProtoReflect.Descriptor instead.
 func (*ConstrainedSpectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ConstrainedSpectral) GetKernel() *Kernel {
@@ -2553,7 +2673,7 @@ type Eigenvectors struct {
 
 func (x *Eigenvectors) Reset() {
 	*x = Eigenvectors{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2565,7 +2685,7 @@ func (x *Eigenvectors) String() string {
 func (*Eigenvectors) ProtoMessage() {}
 
 func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2578,7 +2698,7 @@ func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eigenvectors.ProtoReflect.Descriptor instead.
 func (*Eigenvectors) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Eigenvectors) GetTolerance() float64 {
@@ -2616,7 +2736,7 @@ type Beta struct {
 
 func (x *Beta) Reset() {
 	*x = Beta{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2628,7 +2748,7 @@ func (x *Beta) String() string {
 func (*Beta) ProtoMessage() {}
 
 func (x *Beta) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2641,7 +2761,7 @@ func (x *Beta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beta.ProtoReflect.Descriptor instead.
 func (*Beta) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Beta) GetKind() isBeta_Kind {
@@ -2689,7 +2809,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\x88\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\xc9\n" +
 	"\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
@@ -2705,7 +2825,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\astorage\x18\n" +
 	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12&\n" +
 	"\x05scale\x18\v \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x12%\n" +
-	"\x0epaper_settings\x18\f \x01(\bR\rpaperSettings\x12%\n" +
+	"\x0epaper_settings\x18\f \x01(\bR\rpaperSettings\x12?\n" +
+	"\x0eneighbor_graph\x18\r \x01(\v2\x18.cleave.v1.NeighborGraphR\rneighborGraph\x12%\n" +
 	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
 	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
@@ -2725,7 +2846,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterationsB\f\n" +
 	"\n" +
-	"_tolerance\"\x9b\x01\n" +
+	"_tolerance\"v\n" +
+	"\rNeighborGraph\x12!\n" +
+	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x124\n" +
+	"\aweights\x18\x02 \x01(\x0e2\x1a.cleave.v1.NeighborWeightsR\aweightsB\f\n" +
+	"\n" +
+	"_neighbors\"\x9b\x01\n" +
 	"\vSupervision\x127\n" +
 	"\vconstraints\x18\x01 \x01(\v2\x15.cleave.v1.TableInputR\vconstraints\x12+\n" +
 	"\x05seeds\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05seeds\x12\x1b\n" +
@@ -2827,7 +2953,11 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x04Beta\x12)\n" +
 	"\x04rule\x18\x01 \x01(\x0e2\x13.cleave.v1.BetaRuleH\x00R\x04rule\x12\x16\n" +
 	"\x05value\x18\x02 \x01(\x01H\x00R\x05valueB\x06\n" +
-	"\x04kind*v\n" +
+	"\x04kind*s\n" +
+	"\x0fNeighborWeights\x12 \n" +
+	"\x1cNEIGHBOR_WEIGHTS_UNSPECIFIED\x10\x00\x12\x1f\n" +
+	"\x1bNEIGHBOR_WEIGHTS_UNWEIGHTED\x10\x01\x12\x1d\n" +
+	"\x19NEIGHBOR_WEIGHTS_GAUSSIAN\x10\x02*v\n" +
 	"\vStorageMode\x12\x1c\n" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
@@ -2943,116 +3073,120 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 19)
+var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_cleave_v1_spec_proto_goTypes = []any{
-	(StorageMode)(0),            // 0: cleave.v1.StorageMode
-	(Scale)(0),                  // 1: cleave.v1.Scale
-	(Start)(0),                  // 2: cleave.v1.Start
-	(FarthestRule)(0),           // 3: cleave.v1.FarthestRule
-	(Objective)(0),              // 4: cleave.v1.Objective
-	(KernelFunction)(0),         // 5: cleave.v1.KernelFunction
-	(ShiftRule)(0),              // 6: cleave.v1.ShiftRule
-	(RisePolicy)(0),             // 7: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),            // 8: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),       // 9: cleave.v1.AffinityDiagonal
-	(Geometry)(0),               // 10: cleave.v1.Geometry
-	(Distortion)(0),             // 11: cleave.v1.Distortion
-	(Metric)(0),                 // 12: cleave.v1.Metric
-	(Penalty)(0),                // 13: cleave.v1.Penalty
-	(Inference)(0),              // 14: cleave.v1.Inference
-	(BetaRule)(0),               // 15: cleave.v1.BetaRule
-	(Discretization)(0),         // 16: cleave.v1.Discretization
-	(ComponentPolicy)(0),        // 17: cleave.v1.ComponentPolicy
-	(*JobSpec)(nil),             // 18: cleave.v1.JobSpec
-	(*Supervision)(nil),         // 19: cleave.v1.Supervision
-	(*Initialization)(nil),      // 20: cleave.v1.Initialization
-	(*Auto)(nil),                // 21: cleave.v1.Auto
-	(*KernelKmeans)(nil),        // 22: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 23: cleave.v1.Kernel
-	(*Shift)(nil),               // 24: cleave.v1.Shift
-	(*Kmeans)(nil),              // 25: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 26: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 27: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 28: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 29: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 30: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 31: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 32: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 33: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 34: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 35: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 36: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 37: cleave.v1.Beta
-	(*TableInput)(nil),          // 38: cleave.v1.TableInput
+	(NeighborWeights)(0),        // 0: cleave.v1.NeighborWeights
+	(StorageMode)(0),            // 1: cleave.v1.StorageMode
+	(Scale)(0),                  // 2: cleave.v1.Scale
+	(Start)(0),                  // 3: cleave.v1.Start
+	(FarthestRule)(0),           // 4: cleave.v1.FarthestRule
+	(Objective)(0),              // 5: cleave.v1.Objective
+	(KernelFunction)(0),         // 6: cleave.v1.KernelFunction
+	(ShiftRule)(0),              // 7: cleave.v1.ShiftRule
+	(RisePolicy)(0),             // 8: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),            // 9: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),       // 10: cleave.v1.AffinityDiagonal
+	(Geometry)(0),               // 11: cleave.v1.Geometry
+	(Distortion)(0),             // 12: cleave.v1.Distortion
+	(Metric)(0),                 // 13: cleave.v1.Metric
+	(Penalty)(0),                // 14: cleave.v1.Penalty
+	(Inference)(0),              // 15: cleave.v1.Inference
+	(BetaRule)(0),               // 16: cleave.v1.BetaRule
+	(Discretization)(0),         // 17: cleave.v1.Discretization
+	(ComponentPolicy)(0),        // 18: cleave.v1.ComponentPolicy
+	(*JobSpec)(nil),             // 19: cleave.v1.JobSpec
+	(*NeighborGraph)(nil),       // 20: cleave.v1.NeighborGraph
+	(*Supervision)(nil),         // 21: cleave.v1.Supervision
+	(*Initialization)(nil),      // 22: cleave.v1.Initialization
+	(*Auto)(nil),                // 23: cleave.v1.Auto
+	(*KernelKmeans)(nil),        // 24: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 25: cleave.v1.Kernel
+	(*Shift)(nil),               // 26: cleave.v1.Shift
+	(*Kmeans)(nil),              // 27: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 28: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 29: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 30: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 31: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 32: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 33: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 34: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 35: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 36: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 37: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 38: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 39: cleave.v1.Beta
+	(*TableInput)(nil),          // 40: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	19, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	20, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
-	0,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	1,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
-	21, // 4: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
-	22, // 5: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	25, // 6: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	26, // 7: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	27, // 8: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	28, // 9: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	29, // 10: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	30, // 11: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	31, // 12: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	32, // 13: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	33, // 14: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	34, // 15: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	35, // 16: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
-	38, // 17: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	38, // 18: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
-	2,  // 19: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	38, // 20: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
-	3,  // 21: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	4,  // 22: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	23, // 23: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	24, // 24: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	7,  // 25: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	8,  // 26: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	9,  // 27: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	38, // 28: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	5,  // 29: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	6,  // 30: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	10, // 31: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	10, // 32: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	10, // 33: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	10, // 34: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	14, // 35: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	12, // 36: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	13, // 37: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	12, // 38: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	14, // 39: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	11, // 40: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	13, // 41: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	12, // 42: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	14, // 43: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	4,  // 44: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	23, // 45: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	9,  // 46: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	36, // 47: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	17, // 48: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
-	23, // 49: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	9,  // 50: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	36, // 51: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	17, // 52: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
-	23, // 53: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	9,  // 54: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	37, // 55: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	16, // 56: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	38, // 57: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	17, // 58: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	36, // 59: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	15, // 60: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	61, // [61:61] is the sub-list for method output_type
-	61, // [61:61] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	21, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	22, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	1,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
+	2,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
+	20, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
+	23, // 5: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	24, // 6: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	27, // 7: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	28, // 8: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	29, // 9: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	30, // 10: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	31, // 11: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	32, // 12: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	33, // 13: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	34, // 14: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	35, // 15: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	36, // 16: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	37, // 17: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	0,  // 18: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
+	40, // 19: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	40, // 20: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	3,  // 21: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	40, // 22: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	4,  // 23: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	5,  // 24: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	25, // 25: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	26, // 26: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	8,  // 27: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	9,  // 28: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	10, // 29: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	40, // 30: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	6,  // 31: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	7,  // 32: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	11, // 33: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	11, // 34: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	11, // 35: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	11, // 36: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	15, // 37: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	13, // 38: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	14, // 39: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	13, // 40: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	15, // 41: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	12, // 42: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	14, // 43: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	13, // 44: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	15, // 45: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	5,  // 46: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	25, // 47: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	10, // 48: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	38, // 49: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	18, // 50: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
+	25, // 51: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	10, // 52: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	38, // 53: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	18, // 54: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
+	25, // 55: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	10, // 56: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	39, // 57: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	17, // 58: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	40, // 59: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	18, // 60: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	38, // 61: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	16, // 62: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	63, // [63:63] is the sub-list for method output_type
+	63, // [63:63] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -3077,15 +3211,16 @@ func file_cleave_v1_spec_proto_init() {
 		(*JobSpec_ConstrainedSpectral)(nil),
 	}
 	file_cleave_v1_spec_proto_msgTypes[1].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[2].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[4].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[7].OneofWrappers = []any{
 		(*Shift_Rule)(nil),
 		(*Shift_Sigma)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[10].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[18].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[19].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[11].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[19].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[20].OneofWrappers = []any{
 		(*Beta_Rule)(nil),
 		(*Beta_Value)(nil),
 	}
@@ -3094,8 +3229,8 @@ func file_cleave_v1_spec_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      18,
-			NumMessages:   20,
+			NumEnums:      19,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -118,6 +118,12 @@ func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Mode
 	return receive(c, stream, err, wire.ReceiveModel)
 }
 
+// FetchNeighborGraph fetches the graph of neighbors that a job clustered.
+func (c *Client) FetchNeighborGraph(ctx context.Context, jobID string) (*dataset.Graph, error) {
+	stream, err := c.Jobs.GetNeighborGraph(ctx, &cleavev1.GetNeighborGraphRequest{JobId: jobID})
+	return receive(c, stream, err, wire.ReceiveNeighborGraph)
+}
+
 // Predict has the coordinator assign new points to the clusters of one of its jobs.
 func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset, w Watcher) ([]int32, error) {
 	id, err := c.upload(ctx, points, "new points", w)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -21,14 +22,16 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	what, columns := "matrix", j.Rows
-	if family := wire.Algorithm(j.Spec).Family; family == catalog.CentroidFamily || family == catalog.AutoFamily && j.Columns > 0 {
+	if family := wire.Algorithm(j.Spec).Family; family == catalog.CentroidFamily || family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil {
 		what, columns = "points", j.Columns
 	}
 	line(what, "%d x %d in %s of %s", j.Rows, columns, text.Plural(int(p.GetTiles()), "tile"), text.Plural(int(p.GetTileRows()), "row"))
 	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), text.Bytes(p.GetTileBytes()), p.GetComputedTiles())
 	line("memory", "%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetCoordinatorBytes() > 0 {
-		line("coordinator", "%s for eigenvectors, beside the data", text.Bytes(p.GetCoordinatorBytes()))
+		line("coordinator", "%s for %s, beside the data", text.Bytes(p.GetCoordinatorBytes()), strings.Join(coordinatorHolds(j, p), " and "))
+	}
+	if p.GetProducts() > 0 {
 		line("products", "about %d of the matrix with a vector, assumed", p.GetProducts())
 	}
 	line("passes", "about %.3g over the %s", p.GetPasses(), what)
@@ -46,6 +49,17 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%d\n", s.GetName(), s.GetThreads(), memory, text.Bytes(s.GetBytes()), s.GetStoredTiles(), s.GetComputedTiles())
 	}
 	return table.Flush()
+}
+
+// coordinatorHolds says what the coordinator has memory for.
+func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
+	if j.Spec.GetNeighborGraph() != nil {
+		what = append(what, "the graph of neighbors")
+	}
+	if p.GetProducts() > 0 {
+		what = append(what, "eigenvectors")
+	}
+	return what
 }
 
 // roughly writes a predicted time, the longer the coarser.

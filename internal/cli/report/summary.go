@@ -31,6 +31,9 @@ func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 		line("iterations", "%d (%s)", r.GetIterations(), ShortName(r.GetStopReason()))
 	}
 	line("clusters", "%d of %s: %s", r.GetK(), text.Plural(int(r.GetRows()), "point"), firstOf(r.GetClusterSizes(), 20, formatSize))
+	if g := r.GetNeighborGraph(); g != nil {
+		line("graph", "%s between points and their %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
+	}
 	if k := r.GetKernel(); k != nil && k.Rho != nil {
 		line("rho", "%s", Brief(k.GetRho()))
 	}
@@ -60,6 +63,18 @@ func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 		line("files", "%s", strings.Join(files, " "))
 	}
 	return table.Flush()
+}
+
+// nearest is the neighbors that points were connected with.
+func nearest(g *cleavev1.NeighborGraphReport) string {
+	words := "nearest"
+	if n := g.GetNeighbors(); n > 1 {
+		words = fmt.Sprintf("%d nearest", n)
+	}
+	if g.GetWeights() == cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_GAUSSIAN {
+		words += ", with gaussian weights"
+	}
+	return words
 }
 
 // SummarizeEvaluation writes the scores of labels, and of their constraints where they are given.

@@ -2,83 +2,21 @@ package auto
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/neighbor"
 )
 
 // voters is how many of the nearest points of a run decide about a new one.
 const voters = 10
 
 // Predict gives new points the labels of the points of a run by neighbors that they are nearest to, in the run's own
-// space. A point that is near none of them, which only sparse points can be, goes to the largest cluster.
+// space.
 func Predict(ctx context.Context, space clustering.Space, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int) ([]int32, error) {
-	trained, fresh, err := inUnitsOf(space, trained, fresh)
-	if err != nil {
-		return nil, err
+	scale := clustering.ScaleNone
+	if space == clustering.SpaceStandardizedNeighbors {
+		scale = clustering.ScaleZscore
 	}
-	search, err := neighbor.NewSearch(trained)
-	if err != nil {
-		return nil, err
-	}
-	nearest, err := search.Of(ctx, fresh, voters, threads)
-	if err != nil {
-		return nil, err
-	}
-	sizes := make([]int, slices.Max(labels)+1)
-	for _, label := range labels {
-		sizes[label]++
-	}
-	largest, count := int32(slices.Index(sizes, slices.Max(sizes))), min(voters, len(labels))
-	predicted, votes := make([]int32, fresh.Rows()), make([]int, len(sizes))
-	for i := range predicted {
-		clear(votes)
-		predicted[i] = largest
-		near := nearest[i*count : (i+1)*count]
-		for _, j := range near {
-			if j != neighbor.None {
-				votes[labels[j]]++
-			}
-		}
-		best := 0
-		for _, j := range near { // from the nearest, whose label wins among those with equally many votes
-			if j != neighbor.None && votes[labels[j]] > best {
-				predicted[i], best = labels[j], votes[labels[j]]
-			}
-		}
-	}
-	return predicted, nil
-}
-
-// inUnitsOf gives old and new points in the units of a space, and refuses what cannot be compared.
-func inUnitsOf(space clustering.Space, trained, fresh dataset.Dataset) (old, later dataset.Dataset, err error) {
-	if trained.Kind() != dataset.KindPoints && trained.Kind() != dataset.KindSparsePoints {
-		return nil, nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
-			"the job was made of a %v, which knows nothing of points that it has not seen; cluster old and new ones together", trained.Kind())
-	}
-	if fresh.Kind() != trained.Kind() {
-		return nil, nil, fault.Invalid("OTHER_DATA", "the job was made of %v; the new data are of the kind %v", trained.Kind(), fresh.Kind())
-	}
-	if before, after := columnsOf(trained), columnsOf(fresh); before != after {
-		return nil, nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", after, before)
-	}
-	if space != clustering.SpaceStandardizedNeighbors {
-		return trained, fresh, nil
-	}
-	trained, units, _, err := clustering.InUnits(trained, clustering.ScaleZscore)
-	if err != nil {
-		return nil, nil, err
-	}
-	fresh, err = units.Apply(fresh)
-	return trained, fresh, err
-}
-
-func columnsOf(data dataset.Dataset) int {
-	if sparse, is := data.(*dataset.SparsePoints); is {
-		return sparse.D
-	}
-	return data.(*dataset.Points).D
+	return knn.Predict(ctx, scale, voters, trained, labels, fresh, threads)
 }

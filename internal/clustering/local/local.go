@@ -15,6 +15,9 @@ import (
 
 // Solve runs a job from its spec to its result.
 func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
+	if spec.Neighbors > 0 {
+		return solveNeighbors(ctx, data, spec, threads, o)
+	}
 	switch spec.Algorithm.(type) {
 	case *auto.Options:
 		p, err := auto.Prepare(data, spec)

@@ -1,8 +1,8 @@
 // Command neighbor generates the SIMD code of internal/neighbor, for AVX-512 and for AVX2 with FMA. Run it with
 // `make generate`; the assembly is committed.
 //
-// Every function computes the same bits as its portable counterpart in internal/neighbor/portable.go: a distance is
-// one chain of fused multiply-adds of rounded differences, in feature order.
+// Every function computes the same bits as its portable counterpart in internal/neighbor/portable.go: a distance, of rows
+// or of boxes, is one chain of fused multiply-adds of rounded differences, in feature order.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 const (
 	groupRows    = 16
 	batchQueries = 8
+	blockBatches = 8
 )
 
 // lessOrEqual is the predicate of VCMPPD that is false for NaN.
@@ -26,6 +27,7 @@ func main() {
 	ConstraintExpr("amd64")
 	for _, w := range []width{avx512, avx2} {
 		distances(w)
+		gaps(w)
 	}
 	Generate()
 }
@@ -75,11 +77,7 @@ func distances(w width) {
 	for q := range sums {
 		sums[q] = w.vectors()
 		for _, sum := range sums[q] {
-			if w.lanes == 8 {
-				VPXORQ(sum, sum, sum)
-			} else {
-				VXORPD(sum, sum, sum)
-			}
+			w.clear(sum)
 		}
 	}
 	first := Load(Param("first"), GP8())
@@ -129,6 +127,58 @@ func distances(w width) {
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// gaps: sums[b] = sum over f of max(lows[f][b] - high[f], low[f] - highs[f][b], 0)^2, for the batches of a block.
+func gaps(w width) {
+	name := "gaps" + w.name
+	TEXT(name, NOSPLIT, "func(sums, lows, highs, low, high *float64, features int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s computes the squared distances of the boxes of %d batches from one box.", name, blockBatches))
+	lows := Load(Param("lows"), GP64())
+	highs := Load(Param("highs"), GP64())
+	low := Load(Param("low"), GP64())
+	high := Load(Param("high"), GP64())
+	features := Load(Param("features"), GP64())
+	zero, sums := w.vector(), make([]reg.VecVirtual, blockBatches/w.lanes)
+	w.clear(zero)
+	for at := range sums {
+		sums[at] = w.vector()
+		w.clear(sums[at])
+	}
+	Label("loop")
+	from, to := w.vector(), w.vector()
+	VBROADCASTSD(operand.Mem{Base: low}, from)
+	VBROADCASTSD(operand.Mem{Base: high}, to)
+	for at, sum := range sums {
+		after, before := w.vector(), w.vector()
+		VMOVUPD(operand.Mem{Base: lows, Disp: at * w.bytes()}, after)
+		VSUBPD(to, after, after)
+		VSUBPD(operand.Mem{Base: highs, Disp: at * w.bytes()}, from, before)
+		VMAXPD(before, after, after)
+		VMAXPD(zero, after, after)
+		VFMADD231PD(after, after, sum)
+	}
+	ADDQ(operand.U32(8*blockBatches), lows)
+	ADDQ(operand.U32(8*blockBatches), highs)
+	ADDQ(operand.U32(8), low)
+	ADDQ(operand.U32(8), high)
+	DECQ(features)
+	JNZ(operand.LabelRef("loop"))
+	out := Load(Param("sums"), GP64())
+	for at, sum := range sums {
+		VMOVUPD(sum, operand.Mem{Base: out, Disp: at * w.bytes()})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+func (w width) clear(v reg.VecVirtual) {
+	if w.lanes == 8 {
+		VPXORQ(v, v, v)
+	} else {
+		VXORPD(v, v, v)
+	}
 }
 
 // within sets a bit for each value that is at most its limit.

@@ -101,9 +101,12 @@ type JobRecord struct {
 	EmbeddingBlob string            `protobuf:"bytes,7,opt,name=embedding_blob,json=embeddingBlob,proto3" json:"embedding_blob,omitempty"`
 	Embedding     *v1.EmbeddingHead `protobuf:"bytes,8,opt,name=embedding,proto3" json:"embedding,omitempty"`
 	// The tables that the job uses.
-	TableIds      []string `protobuf:"bytes,9,rep,name=table_ids,json=tableIds,proto3" json:"table_ids,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TableIds []string `protobuf:"bytes,9,rep,name=table_ids,json=tableIds,proto3" json:"table_ids,omitempty"`
+	// The canonical bytes of the graph of neighbors that was clustered, and how many they are; empty when there is none.
+	NeighborGraphBlob  string `protobuf:"bytes,10,opt,name=neighbor_graph_blob,json=neighborGraphBlob,proto3" json:"neighbor_graph_blob,omitempty"`
+	NeighborGraphBytes uint64 `protobuf:"varint,11,opt,name=neighbor_graph_bytes,json=neighborGraphBytes,proto3" json:"neighbor_graph_bytes,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *JobRecord) Reset() {
@@ -197,6 +200,20 @@ func (x *JobRecord) GetTableIds() []string {
 		return x.TableIds
 	}
 	return nil
+}
+
+func (x *JobRecord) GetNeighborGraphBlob() string {
+	if x != nil {
+		return x.NeighborGraphBlob
+	}
+	return ""
+}
+
+func (x *JobRecord) GetNeighborGraphBytes() uint64 {
+	if x != nil {
+		return x.NeighborGraphBytes
+	}
+	return 0
 }
 
 // RequestRecord is the job that a request id created.
@@ -359,7 +376,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\rContentRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
 	"\x04blob\x18\x02 \x01(\tR\x04blob\x12&\n" +
-	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xd5\x02\n" +
+	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xb7\x03\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -371,7 +388,10 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05model\x18\x06 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\x12%\n" +
 	"\x0eembedding_blob\x18\a \x01(\tR\rembeddingBlob\x126\n" +
 	"\tembedding\x18\b \x01(\v2\x18.cleave.v1.EmbeddingHeadR\tembedding\x12\x1b\n" +
-	"\ttable_ids\x18\t \x03(\tR\btableIds\"G\n" +
+	"\ttable_ids\x18\t \x03(\tR\btableIds\x12.\n" +
+	"\x13neighbor_graph_blob\x18\n" +
+	" \x01(\tR\x11neighborGraphBlob\x120\n" +
+	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +

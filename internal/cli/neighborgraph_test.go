@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Points are clustered as a graph, which is written and clustered again, and new points find their clusters.
+func TestPointsAsAGraph(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-moons --n 200 --noise 0.04 --seed 1 --out m")
+	said := succeed(t, "run --data m/data.csv --k 2 --knn 10 --knn-weights gaussian --truth m/truth.csv --out o --save-graph g.csv")
+	for _, line := range []string{"way         graph, no constraints", "edges between points and their 10 nearest, with gaussian weights", "ARI         1.0000", "clusters.svg"} {
+		if !strings.Contains(said, line) {
+			t.Errorf("%q is missing:\n%s", line, said)
+		}
+	}
+	labels := clitest.Read(t, "o/labels.csv")
+	if d := readResult(t, clitest.Read(t, "o/result.json")); d.GetNeighborGraph().GetNeighbors() != 10 || d.GetNeighborGraph().GetWeights() != cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_GAUSSIAN {
+		t.Errorf("the graph is %v", d.GetNeighborGraph())
+	}
+	if got := succeed(t, "predict --model o --data m/data.csv --trained-on m/data.csv"); got != labels {
+		t.Errorf("predicted by the folder: %d rows differ", differing(got, labels))
+	}
+	address := startServe(t, "--workers 2 --data-dir state")
+	job := strings.TrimSpace(succeed(t, "submit --quiet --wait --server "+address+" --data m/data.csv --k 2 --knn 10 --knn-weights gaussian"))
+	if got := succeed(t, "predict --job "+job+" --server "+address+" --data m/data.csv"); got != labels {
+		t.Errorf("predicted by the job: %d rows differ", differing(got, labels))
+	}
+	succeed(t, "result "+job+" --quiet --server "+address+" --save-graph g.mtx --out r")
+	for _, graph := range []string{"g.csv", "g.mtx"} {
+		succeed(t, "run --quiet --k 2 --out again --graph "+graph)
+		if got := clitest.Read(t, "again/labels.csv"); got != labels || clitest.Read(t, "again/embedding.csv") != clitest.Read(t, "o/embedding.csv") {
+			t.Errorf("%s gives another answer: %d rows differ", graph, differing(got, labels))
+		}
+	}
+	said = succeed(t, "plan --data m/data.csv --k 2 --knn 10")
+	for _, part := range []string{"matrix       200 x 200", "for the graph of neighbors and eigenvectors", "first the neighbors are found, in about 0 s", "a graph of at most 2000 edges"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("%q is missing:\n%s", part, said)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"run --data m/data.csv --k 2 --knn 200", "--knn: 200 neighbors of each row are asked for; of 200 rows each has 1 to 199"},
+		{"run --data m/data.csv --k 2 --knn 0", `--knn is "0"; it must be at least 1`},
+		{"run --data m/data.csv --k 2 --knn 10 --algorithm kmeans", "--knn does not apply to kmeans, only to auto, kernel-kmeans, spectral"},
+		{"run --graph g.csv --k 2 --knn 10", "--knn does not apply to a graph, which has edges"},
+		{"run --data m/data.csv --k 2 --knn 10 --rho 1", "--rho does not go with --knn"},
+		{"run --data m/data.csv --k 2 --save-graph x.csv", "--save-graph goes with --knn only"},
+		{"run --data m/data.csv --k 2 --knn 3 --save-graph x.npy", "x.npy: a graph is written to a file whose name ends in .csv or .mtx"},
+		{"predict --model o --data m/data.csv", "o holds a run on a graph of nearest neighbors, whose model is its points"},
+		{"predict --model o --data m/data.csv --trained-on m/data.csv --weights m/truth.csv", "--weights does not apply to o"},
+	} {
+		refused(t, c.args, c.want)
+	}
+}
+
+// The last row has no neighbors, and an edge list does not tell that it is there.
+func TestAGraphWithoutItsLastVertex(t *testing.T) {
+	clitest.Folder(t, map[string]string{"s.svm": "1 1:1 2:1\n1 1:1 2:2\n1 1:2 2:1\n2 3:1 4:1\n2 3:1 4:2\n2 3:2 4:1\n3 5:1\n"})
+	said := invoke(t, "run --quiet --data s.svm --k 2 --knn 2 --algorithm spectral --out o --save-graph g.csv").stderr
+	if !strings.Contains(said, "the graph is in g.csv; the last rows have no neighbors: give --vertices 7 with it") {
+		t.Errorf("said %s", said)
+	}
+	succeed(t, "run --quiet --graph g.csv --vertices 7 --k 2 --algorithm spectral --out again")
+	if got, want := clitest.Read(t, "again/labels.csv"), clitest.Read(t, "o/labels.csv"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,93 @@
+// Package knn makes graphs of rows: every row is connected with its nearest neighbors, and a job on the rows becomes one
+// on the graph. Where the rows live, and who finds the neighbors, is the caller's.
+package knn
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/neighbor"
+)
+
+// Problem is a job on the graph of the nearest neighbors of its rows.
+type Problem struct {
+	Count int             // neighbors of each row
+	Units *dataset.Units  // that neighbors are found in; nil: as the data are given
+	Spec  clustering.Spec // of the job on the graph
+
+	scaled  dataset.Dataset // the data in these units
+	weights neighbor.Weights
+	notices []clustering.Notice
+}
+
+// Prepare makes the problem of a spec that asks for neighbors. Columns are standardized by default where few of them carry
+// the variance: nothing else would say what is near.
+func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
+	switch data.(type) {
+	case *dataset.Points, *dataset.SparsePoints, *dataset.Kernel:
+	default:
+		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "neighbors are found among points or in a kernel matrix; a %s has edges instead", data.Kind()).OnField(clustering.FieldNeighbors)
+	}
+	if err := clustering.ValidateNeighbors(data.Rows(), spec); err != nil {
+		return nil, err
+	}
+	scale := spec.Scale
+	if scale == clustering.ScaleDefault && data.Kind() == dataset.KindPoints {
+		scale = clustering.ScaleAuto
+	}
+	p := &Problem{Count: spec.Neighbors, weights: cmp.Or(spec.NeighborWeights, neighbor.Unweighted), Spec: spec}
+	var err error
+	p.scaled, p.Units, p.notices, err = clustering.InUnits(data, scale)
+	p.Spec.Neighbors, p.Spec.NeighborWeights, p.Spec.Scale = 0, 0, clustering.ScaleDefault
+	return p, err
+}
+
+// Graph makes the graph of the neighbors of all rows, Count for each, as neighbor.Search.All gives them.
+func (p *Problem) Graph(ctx context.Context, nearest []int32, threads int) (*dataset.Graph, error) {
+	g, err := neighbor.Graph(p.scaled.Rows(), p.Count, nearest)
+	if err != nil || p.weights != neighbor.Gaussian {
+		return g, err
+	}
+	return g, neighbor.Weigh(ctx, g, p.scaled, p.Count, nearest, threads)
+}
+
+// Search finds the neighbors of all rows in this process.
+func (p *Problem) Search(ctx context.Context, threads int) ([]int32, error) {
+	search, err := neighbor.NewSearch(p.scaled)
+	if err != nil {
+		return nil, err
+	}
+	return search.All(ctx, p.Count, threads)
+}
+
+// Outline is a graph of the same rows, a path, by which a job can be checked before the neighbors are known.
+func (p *Problem) Outline() (*dataset.Graph, error) {
+	edges := make([]dataset.Edge, p.scaled.Rows()-1)
+	for i := range edges {
+		edges[i] = dataset.Edge{Source: int32(i), Target: int32(i) + 1, Weight: 1}
+	}
+	return dataset.NewGraph(p.scaled.Rows(), edges)
+}
+
+// MaxGraphBytes bounds the canonical form of the graph: every neighbor is an edge of its own, entered at both ends.
+func (p *Problem) MaxGraphBytes() int64 {
+	n := int64(p.scaled.Rows())
+	return dataset.GraphBytes(n, min(2*n*int64(p.Count), n*(n-1)))
+}
+
+// Observe tells an observer what the data decided.
+func (p *Problem) Observe(o clustering.Observer) {
+	for _, notice := range p.notices {
+		o.Notice(notice)
+	}
+}
+
+// FillResult adds to the result of the job on the graph what became of the rows.
+func (p *Problem) FillResult(result *clustering.Result, g *dataset.Graph) {
+	result.NeighborGraph = &clustering.NeighborGraph{Graph: g, Count: p.Count, Weights: p.weights}
+	result.Units = p.Units
+	result.Warnings = append(p.notices[:len(p.notices):len(p.notices)], result.Warnings...)
+}

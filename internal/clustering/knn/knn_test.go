@@ -1,0 +1,82 @@
+package knn
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/neighbor"
+)
+
+// The graph is within its bound, which some graphs reach, and its outline has the same rows.
+func TestSizesOfGraphs(t *testing.T) {
+	for _, values := range [][]float64{
+		{0, 1, 3, 6, 10, 15, 21}, // each row's nearest is the one before, which has another
+		{0, 0, 0, 1, 1, 1},
+		{1, 2},
+	} {
+		points := &dataset.Points{N: len(values), D: 1, Values: values}
+		for count := 1; count < points.N; count++ {
+			p, err := Prepare(points, clustering.Spec{K: 1, Neighbors: count})
+			if err != nil {
+				t.Fatal(err)
+			}
+			nearest, err := p.Search(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			graph, err := p.Graph(t.Context(), nearest, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes, limit := dataset.EncodedSize(graph), p.MaxGraphBytes()
+			if bytes > limit || count == points.N-1 && bytes != limit {
+				t.Errorf("%v, %d neighbors: %d bytes, at most %d", values, count, bytes, limit)
+			}
+			if outline, err := p.Outline(); err != nil || outline.N != points.N {
+				t.Errorf("the outline is %v, %v", outline, err)
+			}
+		}
+	}
+}
+
+func TestPredict(t *testing.T) {
+	trained := &dataset.Points{N: 5, D: 2, Values: []float64{0, 0, 0, 1, 1000, 9.5, 1000, 10, 1000, 10.5}}
+	labels := []int32{1, 1, 0, 0, 0}
+	fresh := &dataset.Points{N: 2, D: 2, Values: []float64{400, 9, 600, 1}}
+	for _, c := range []struct {
+		scale  clustering.Scale
+		voters int
+		want   []int32
+	}{
+		{clustering.ScaleNone, 1, []int32{1, 0}},
+		{clustering.ScaleZscore, 2, []int32{0, 1}},
+		{clustering.ScaleZscore, 5, []int32{0, 0}}, // all vote
+		{clustering.ScaleZscore, 9, []int32{0, 0}},
+	} {
+		got, err := Predict(t.Context(), c.scale, c.voters, trained, labels, fresh, 1)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("scale %v, %d voters: %v, %v; want %v", c.scale, c.voters, got, err, c.want)
+		}
+	}
+	_, err := Predict(t.Context(), clustering.ScaleNone, 3, &dataset.Kernel{N: 1, Values: []float64{1}}, []int32{0}, fresh, 1)
+	clusteringtest.WantFault(t, err, "CANNOT_PREDICT")
+	_, err = Predict(t.Context(), clustering.ScaleNone, 3, trained, labels, &dataset.SparsePoints{N: 1, D: 2, RowStart: []int64{0, 0}}, 1)
+	clusteringtest.WantFault(t, err, "OTHER_DATA")
+	_, err = Predict(t.Context(), clustering.ScaleNone, 3, trained, labels, &dataset.Points{N: 1, D: 1, Values: []float64{1}}, 1)
+	clusteringtest.WantFault(t, err, "SIZE_MISMATCH")
+}
+
+// A job on the graph has nothing left of what made it.
+func TestTheSpecOfTheGraph(t *testing.T) {
+	spec := clustering.Spec{K: 2, Neighbors: 1, NeighborWeights: neighbor.Gaussian, Scale: clustering.ScaleZscore}
+	p, err := Prepare(&dataset.Points{N: 2, D: 1, Values: []float64{1, 2}}, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Spec.Neighbors != 0 || p.Spec.NeighborWeights != 0 || p.Spec.Scale != clustering.ScaleDefault || p.Spec.K != 2 || p.Units == nil {
+		t.Errorf("the spec is %+v, the units %v", p.Spec, p.Units)
+	}
+}

@@ -1,0 +1,79 @@
+package knn
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/neighbor"
+)
+
+// Predict gives new points the labels of the points of a run that they are nearest to, in the run's own units: that of
+// most of its nearest points, so many of which vote. A point that is near none of them, which only sparse points can
+// be, goes to the largest cluster.
+func Predict(ctx context.Context, scale clustering.Scale, voters int, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int) ([]int32, error) {
+	trained, fresh, err := inUnits(scale, trained, fresh)
+	if err != nil {
+		return nil, err
+	}
+	search, err := neighbor.NewSearch(trained)
+	if err != nil {
+		return nil, err
+	}
+	nearest, err := search.Of(ctx, fresh, voters, threads)
+	if err != nil {
+		return nil, err
+	}
+	sizes := make([]int, slices.Max(labels)+1)
+	for _, label := range labels {
+		sizes[label]++
+	}
+	largest, count := int32(slices.Index(sizes, slices.Max(sizes))), min(voters, len(labels))
+	predicted, votes := make([]int32, fresh.Rows()), make([]int, len(sizes))
+	for i := range predicted {
+		clear(votes)
+		predicted[i] = largest
+		near := nearest[i*count : (i+1)*count]
+		for _, j := range near {
+			if j != neighbor.None {
+				votes[labels[j]]++
+			}
+		}
+		best := 0
+		for _, j := range near { // from the nearest, whose label wins among those with equally many votes
+			if j != neighbor.None && votes[labels[j]] > best {
+				predicted[i], best = labels[j], votes[labels[j]]
+			}
+		}
+	}
+	return predicted, nil
+}
+
+// inUnits gives old and new points in the same units, and refuses what cannot be compared.
+func inUnits(scale clustering.Scale, trained, fresh dataset.Dataset) (old, later dataset.Dataset, err error) {
+	if trained.Kind() != dataset.KindPoints && trained.Kind() != dataset.KindSparsePoints {
+		return nil, nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
+			"the job was made of a %v, which knows nothing of points that it has not seen; cluster old and new ones together", trained.Kind())
+	}
+	if fresh.Kind() != trained.Kind() {
+		return nil, nil, fault.Invalid("OTHER_DATA", "the job was made of %v; the new data are of the kind %v", trained.Kind(), fresh.Kind())
+	}
+	if before, after := columnsOf(trained), columnsOf(fresh); before != after {
+		return nil, nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", after, before)
+	}
+	trained, units, _, err := clustering.InUnits(trained, scale)
+	if err != nil {
+		return nil, nil, err
+	}
+	fresh, err = units.Apply(fresh)
+	return trained, fresh, err
+}
+
+func columnsOf(data dataset.Dataset) int {
+	if sparse, is := data.(*dataset.SparsePoints); is {
+		return sparse.D
+	}
+	return data.(*dataset.Points).D
+}

@@ -1,0 +1,32 @@
+package local
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/knn"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// solveNeighbors runs a job on the graph of the nearest neighbors of its rows.
+func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
+	p, err := knn.Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	p.Observe(o)
+	nearest, err := p.Search(ctx, threads)
+	if err != nil {
+		return nil, err
+	}
+	graph, err := p.Graph(ctx, nearest, threads)
+	if err != nil {
+		return nil, err
+	}
+	result, err := Solve(ctx, graph, p.Spec, threads, o)
+	if err != nil {
+		return nil, err
+	}
+	p.FillResult(result, graph)
+	return result, nil
+}

@@ -1,0 +1,131 @@
+package coordinator
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+func (h *harness) neighborGraph(job string) (*dataset.Graph, error) {
+	stream, err := h.jobs.GetNeighborGraph(h.t.Context(), &cleavev1.GetNeighborGraphRequest{JobId: job})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return wire.ReceiveNeighborGraph(stream.Recv)
+}
+
+// gaussianPoints uploads 120 points in three groups, the second column in other units.
+func (h *harness) gaussianPoints() (string, *dataset.Points) {
+	h.t.Helper()
+	points, _, err := synth.Gaussians(120, 8, 3, 0.3, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for i := range points.N {
+		points.Row(i)[1] *= 1e4
+	}
+	return h.send("points", points), points
+}
+
+func neighborSpec(dataset string, neighbors uint32) *cleavev1.JobSpec {
+	return &cleavev1.JobSpec{
+		DatasetId: dataset, K: 3, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: &neighbors},
+		Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}},
+	}
+}
+
+// The graph that a job makes can be fetched and used again, its points find their labels, and it goes with the job.
+func TestNeighborGraph(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	defer h.startWorker("a")()
+	defer h.startWorker("b")()
+	id, points := h.gaussianPoints()
+	s := neighborSpec(id, 6)
+	plan, err := h.plan(s)
+	if err != nil || !strings.Contains(plan.GetExplanation(), "first the neighbors are found") || plan.GetCoordinatorBytes() == 0 {
+		t.Errorf("planned as %v, %v", plan, err)
+	}
+	job := h.create(s)
+	if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Fatalf("ended with %v", ended)
+	}
+	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, err := h.neighborGraph(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &cleavev1.NeighborGraphReport{Neighbors: 6, Weights: cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNWEIGHTED, Edges: uint64(len(graph.Column) / 2)}
+	result := response.GetResult()
+	if !proto.Equal(result.GetNeighborGraph(), want) || result.GetScale() != cleavev1.Scale_SCALE_ZSCORE || result.GetWarnings()[0].GetCode() != "COLUMNS_STANDARDIZED" {
+		t.Errorf("the result is %v", result)
+	}
+	if bytes := uint64(dataset.EncodedSize(graph)); graph.N != points.N || result.GetPlan().GetTileBytes() != bytes {
+		t.Errorf("a graph of %d vertices and %d bytes, planned %v", graph.N, bytes, result.GetPlan())
+	}
+	if got, err := h.predict(job, id); err != nil || !slices.Equal(got, h.labels(job)) {
+		t.Errorf("its own points get the labels %v, %v; want %v", got, err, h.labels(job))
+	}
+
+	again := neighborSpec(h.send("graph", graph), 0)
+	again.NeighborGraph = nil
+	second := h.create(again)
+	h.end(second)
+	if !slices.Equal(h.labels(second), h.labels(job)) {
+		t.Error("the graph that was fetched gives other labels")
+	}
+	_, err = h.neighborGraph(second)
+	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_NEIGHBOR_GRAPH")
+
+	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: job}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := h.c.blobs.List(t.Context(), jobBlobPrefix(job)); err != nil || len(left) > 0 {
+		t.Errorf("the job is deleted, but %v are left, %v", left, err)
+	}
+	if len(h.c.datasets.temporary) > 0 {
+		t.Error("workers can still open the graph")
+	}
+}
+
+// What is wrong with a job is said before neighbors are looked for.
+func TestBadNeighborGraphs(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	id, _ := h.gaussianPoints()
+	graph := h.send("graph", &dataset.Graph{N: 2, RowStart: []int64{0, 1, 2}, Column: []int32{1, 0}, Weight: []float64{1, 1}})
+	linked := func(s *cleavev1.JobSpec, pairs ...constraint.Constraint) *cleavev1.JobSpec {
+		s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints(pairs))}
+		return s
+	}
+	with := func(s *cleavev1.JobSpec, change func(*cleavev1.JobSpec)) *cleavev1.JobSpec {
+		change(s)
+		return s
+	}
+	for why, s := range map[string]*cleavev1.JobSpec{
+		"BAD_KNN":                           neighborSpec(id, 120),
+		"BAD_KNN 0":                         neighborSpec(id, 0),
+		"VALUE_MISSING":                     with(neighborSpec(id, 1), func(s *cleavev1.JobSpec) { s.NeighborGraph = &cleavev1.NeighborGraph{} }),
+		"OPTION_DOES_NOT_APPLY to a graph":  neighborSpec(graph, 1),
+		"OPTION_DOES_NOT_APPLY to k-means":  with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.Algorithm = &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}} }),
+		"OPTION_DOES_NOT_APPLY to a kernel": with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.GetSpectral().Kernel = &cleavev1.Kernel{Rho: proto.Float64(1)} }),
+		"INDEX_OUT_OF_RANGE":                linked(neighborSpec(id, 5), constraint.Constraint{I: 0, J: 120, Kind: constraint.MustLink}),
+		"UNKNOWN_ENUM_VALUE":                with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.NeighborGraph.Weights = 9 }),
+	} {
+		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+		why, _, _ = strings.Cut(why, " ")
+		wantError(t, err, codes.InvalidArgument, why)
+	}
+}

@@ -1,0 +1,97 @@
+package coordinator
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/knn"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// neighborRunner runs a job on the graph of the nearest neighbors of its rows. The workers find the neighbors; the graph is
+// made here, and workers get it as they get any data set, while the job needs it.
+type neighborRunner struct {
+	problem  *knn.Problem
+	data     dataset.Dataset
+	bytes    int64
+	graphs   *datasetStore
+	outline  runner // of the same job on a graph of the same rows: what can be said before there is a graph
+	maxLanes int
+}
+
+func newNeighborRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, graphs *datasetStore) (*neighborRunner, error) {
+	problem, err := knn.Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	outline, err := problem.Outline()
+	if err != nil {
+		return nil, err
+	}
+	onOutline, err := runnerOf(outline, problem.Spec, problem.MaxGraphBytes())
+	if err != nil {
+		return nil, err
+	}
+	return &neighborRunner{problem: problem, data: data, bytes: bytes, graphs: graphs, outline: onOutline}, nil
+}
+
+func (r *neighborRunner) objective() string { return r.outline.objective() }
+
+func (r *neighborRunner) need() planning.Workload {
+	need, search := r.outline.need(), r.searchNeed()
+	need.Search = &search
+	return need
+}
+
+func (r *neighborRunner) searchNeed() planning.Workload {
+	need := planning.NeighborWorkload(r.data, r.bytes, r.problem.Count)
+	need.Scaled = r.problem.Units != nil
+	return need
+}
+
+func (r *neighborRunner) limitLanes(lanes int) { r.maxLanes = lanes }
+
+func (r *neighborRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	r.problem.Observe(o)
+	graph, searched, err := r.graph(ctx, f, task)
+	if err != nil {
+		return nil, &searched, err
+	}
+	id, bytes, err := r.graphs.addTemporary(graph)
+	if err != nil {
+		return nil, &searched, err
+	}
+	defer r.graphs.release(id)
+	onGraph, err := runnerOf(graph, r.problem.Spec, bytes)
+	if err != nil {
+		return nil, &searched, err
+	}
+	if r.maxLanes > 0 {
+		onGraph.limitLanes(r.maxLanes)
+	}
+	task.DatasetID, task.Need = id, onGraph.need()
+	result, used, err := onGraph.execute(ctx, f, task, o)
+	if result != nil {
+		r.problem.FillResult(result, graph)
+	}
+	return result, cmp.Or(used, &searched), err
+}
+
+// graph has the workers find the neighbors of all rows, and makes the graph of them.
+func (r *neighborRunner) graph(ctx context.Context, f *fleet.Fleet, task fleet.Task) (*dataset.Graph, fleet.Usage, error) {
+	task.Need, task.Units = r.searchNeed(), r.problem.Units
+	if kernel, given := r.data.(*dataset.Kernel); given {
+		task.Diagonal = neighbor.KernelDiagonal(kernel)
+	}
+	nearest, used, err := f.Neighbors(ctx, task)
+	if err != nil {
+		return nil, used, err
+	}
+	graph, err := r.problem.Graph(ctx, nearest, runtime.GOMAXPROCS(0))
+	return graph, used, err
+}
