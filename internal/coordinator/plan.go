@@ -5,6 +5,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/comparison"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -14,8 +15,9 @@ import (
 
 // prepared is a job that is ready to run, and the resources that it needs.
 type prepared struct {
-	runner runner
-	need   planning.Workload
+	runner     runner
+	need       planning.Workload
+	comparison *comparison.Comparison // with the default; nil: there is none
 }
 
 // prepare checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the values of the data set
@@ -52,6 +54,9 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	}
 	ready := &prepared{runner: r, need: r.need()}
 	ready.need.Storage = wire.Storage(p)
+	if !p.GetPaperSettings() { // which are for reproducing a paper
+		ready.comparison = comparison.New(data, spec)
+	}
 	return ready, nil
 }
 

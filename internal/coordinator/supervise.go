@@ -2,11 +2,13 @@ package coordinator
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/comparison"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -111,7 +113,26 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	if held != nil {
 		out.plan = actualPlan(ready.need, *held, o.maxWorkers())
 	}
+	if out.err == nil && ready.comparison != nil {
+		c.compare(j, ready.comparison, out.result, o)
+	}
 	return out
+}
+
+// compare tells whether the default would have answered better. It takes no worker, changes no label, and ends with the
+// job's context.
+func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clustering.Result, o *observer) {
+	j.progress.enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default by pairs that are held out")
+	notice, err := with.Run(j.ctx, runtime.GOMAXPROCS(0))
+	switch {
+	case j.ctx.Err() != nil:
+		result.StopReason = clustering.StopCanceled
+	case err != nil: // as of a fold that leaves a cluster without seeds
+		c.log.Info("the job is not compared with the default", "job", j.id, "error", err)
+	case notice != nil:
+		result.Warnings = append(result.Warnings, *notice)
+		o.Notice(*notice)
+	}
 }
 
 // problemOf is the problem that was prepared when the job was created, or else prepares it.

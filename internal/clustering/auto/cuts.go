@@ -24,7 +24,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 		return nil
 	}
 	c := newContraction(s.graph, s.adjacency, r.keep(s.graph, r.none), r.none.Components())
-	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.held))
+	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.Pairs))
 	whole, square := make([]float64, c.Rows()), 0.0
 	for i, f := range c.factor {
 		if whole[i] = 1; f > 0 { // without any edge all vertices are alike

@@ -12,13 +12,11 @@ import (
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// task is one fit: how constraints enter, and the fold that is held out; allShown: none is.
+// task is one fit: how constraints enter, and the fold that is held out; heldout.None: none is.
 type task struct {
 	use  clustering.Use
 	fold int
 }
-
-const allShown = -1
 
 // fit answers several tasks in a space.
 func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
@@ -72,7 +70,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 // shown are the constraints of a task. Where there are two clusters, hard constraints imply more than what must-links
 // alone do.
 func (r *run) shown(t task) []constraint.Constraint {
-	shown := r.supervision.shown(t.fold)
+	shown := r.supervision.Shown(t.fold)
 	if t.use == clustering.UseHard && r.spec.K == 2 {
 		return constraint.TwoClusters(r.n, shown)
 	}
