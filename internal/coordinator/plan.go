@@ -60,6 +60,11 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	return ready, nil
 }
 
+// parts are what all executors of the job need.
+func (p *prepared) parts() []planning.Workload {
+	return append([]planning.Workload{p.need}, p.runner.beside()...)
+}
+
 // fitLanes reduces the number of restarts that run side by side as long as the memory of their sums would
 // be at the expense of stored tiles.
 func (p *prepared) fitLanes(f *fleet.Fleet) {
@@ -90,7 +95,7 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 		return nil, err
 	}
 	ready.fitLanes(s.c.fleet)
-	plan, err := s.c.fleet.Plan(ready.need)
+	plan, err := s.c.fleet.Plan(ready.parts()...)
 	if err != nil {
 		return nil, err
 	}

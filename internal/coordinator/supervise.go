@@ -9,7 +9,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -106,6 +108,11 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		return runOutcome{err: err}
 	}
 	ready.fitLanes(c.fleet)
+	if parts := ready.parts(); len(parts) > 1 {
+		if _, err := c.fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) { // now, rather than after half of the work
+			return runOutcome{err: err}
+		}
+	}
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
 	var held *fleet.Usage
 	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report}

@@ -102,8 +102,8 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 const searchBytes = 1 << 28
 
 // searches is how many searches for eigenvectors run side by side. The answer does not depend on it.
-func (r *run) searches() int {
-	bytes := 8 * int64(r.n) * int64(spectral.SearchColumns(r.spec.K, false))
+func (p *Problem) searches() int {
+	bytes := 8 * int64(p.n) * int64(spectral.SearchColumns(p.spec.K, false))
 	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
 }
 
