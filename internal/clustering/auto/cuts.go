@@ -52,7 +52,7 @@ func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set
 	if err := r.openSpan(ctx, s); err != nil {
 		return nil, err
 	}
-	kept, err := constraint.NewSet(len(s.plain.kept), among(s.plain, r.n, r.shown(t)), constraint.UnitWeight)
+	kept, err := constraint.NewSet(len(s.plain.kept), s.plain.among(r.n, r.shown(t)), constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 			contracted = append(contracted, at)
 			continue
 		}
-		problems, err := r.variants(s.rows, t, among(s.plain, r.n, shown))
+		problems, err := r.variants(s.rows, t, s.plain.among(r.n, shown))
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 	if err != nil {
 		return nil, err
 	}
-	problems, err := r.variants(w, t, among(at, r.n, r.shown(t)))
+	problems, err := r.variants(w, t, at.among(r.n, r.shown(t)))
 	if err != nil {
 		return nil, err
 	}
@@ -105,22 +105,4 @@ const searchBytes = 1 << 28
 func (p *Problem) searches() int {
 	bytes := 8 * int64(p.n) * int64(spectral.SearchColumns(p.spec.K, false))
 	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
-}
-
-// among are the constraints between points that coordinates have, by their rows.
-func among(at *coordinates, n int, all []constraint.Constraint) []constraint.Constraint {
-	if at == nil || len(at.kept) == n {
-		return all
-	}
-	row := clustering.Unassigned(n)
-	for place, point := range at.kept {
-		row[point] = int32(place)
-	}
-	var some []constraint.Constraint
-	for _, c := range all {
-		if c.I, c.J = row[c.I], row[c.J]; c.I >= 0 && c.J >= 0 {
-			some = append(some, c)
-		}
-	}
-	return some
 }

@@ -116,7 +116,8 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	}
 	if found.at != nil { // centroids are not in the coordinates of the data
 		result.Model = nil
-		result.Embedding = found.at.embedding(r.n)
+		of := clustering.Embedding{Rows: len(found.at.kept), Columns: found.at.columns, Values: found.at.values}
+		result.Embedding = of.Among(r.n, found.at.kept)
 	}
 	if points, dense := r.data.(*dataset.Points); dense && choice.Chosen.Space == clustering.SpaceStandardizedNeighbors {
 		result.Units = dataset.StandardUnits(points)
@@ -135,15 +136,6 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	}
 	result.Warnings = r.notices
 	return &result
-}
-
-// embedding is the coordinates of all points, of those that were left out 0.
-func (e *coordinates) embedding(n int) *clustering.Embedding {
-	all := &clustering.Embedding{Rows: n, Columns: e.columns, Values: make([]float64, n*e.columns)}
-	for row, point := range e.kept {
-		copy(all.Values[int(point)*e.columns:], e.values[row*e.columns:(row+1)*e.columns])
-	}
-	return all
 }
 
 // oneAtATime lets several searches for eigenvectors share an executor, whose products are valid until the next call.

@@ -49,7 +49,7 @@ const maxSeedPairs = 3000
 func New(set *constraint.Set, seeds []clustering.Seed, k, folds int, rng *rand.Rand) *Supervision {
 	s := &Supervision{fold: make([]int, set.Len())}
 	for _, p := range set.Pairs() {
-		s.Constraints = append(s.Constraints, constraint.Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: p.Weight, Weighted: true})
+		s.Constraints = append(s.Constraints, p.Constraint())
 	}
 	for at, place := range rng.Perm(len(s.Constraints)) {
 		s.fold[place] = at % folds
