@@ -94,7 +94,7 @@ func readPage(text string) (*page, error) {
 		case strings.HasPrefix(line, "- "):
 			for at, s := range p.sections {
 				if strings.HasPrefix(line, noteLine(s.title, "")) {
-					p.sections[at].notes = append(s.notes, line)
+					p.sections[at].notes = append(p.sections[at].notes, line)
 				}
 			}
 		}
