@@ -38,12 +38,12 @@ test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/
 	CGO_ENABLED=1 go test -race -timeout 30m $(PACKAGES)
 
 .PHONY: bench
-bench: build ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; QUICK=1 or STAGES=a,b write nothing)
+bench: build ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; STAGES=a,b only their sections; QUICK=1 writes nothing)
 	go run ./internal/bench/cmd/bench -cleave bin/cleave -version '$(VERSION)' -data '$(DATA)' $(BENCH_ARGS)
 
-# A page made of some stages or of small sizes would say less than the one it replaces.
+# A page made of small sizes would say less than the one it replaces.
 BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(ROUNDS),-rounds '$(ROUNDS)') \
-	$(if $(QUICK)$(STAGES),,-out docs/benchmarks.md)
+	$(if $(QUICK),,-out docs/benchmarks.md)
 
 .PHONY: experiments
 experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)

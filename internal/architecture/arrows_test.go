@@ -59,11 +59,13 @@ var packages = []packageRule{
 	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel labeling metric partition text vector"},
 	{"clustering/piece", pure, "constraint dataset"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset partition spectral"},
+	{"clustering/heldout", pure, "clustering constraint"},
 	{"clustering/span", pure, "clustering clustering/centroid clustering/embedding constraint dataset inference kernel metric parallel spectral"},
 	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding clustering/piece constraint dataset fault kernel multilevel partition spectral text"},
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans clustering/piece clustering/span constraint dataset fault kernel partition spectral text"},
-	{"clustering/auto", pure, "catalog clustering clustering/centroid clustering/embedding clustering/kernelkmeans clustering/knn clustering/piece clustering/span constraint dataset fault metric multilevel neighbor parallel partition planning spectral text"},
+	{"clustering/auto", pure, "catalog clustering clustering/centroid clustering/embedding clustering/heldout clustering/kernelkmeans clustering/knn clustering/piece clustering/span constraint dataset fault metric multilevel neighbor parallel partition planning spectral text"},
 	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn dataset fault neighbor"},
+	{"clustering/comparison", pure, "clustering clustering/auto clustering/cut clustering/heldout clustering/local dataset"},
 	{"evaluate", pure, "constraint dataset fault"},
 	{"table", pure, "clustering clustering/cut constraint fault text"},
 	{"synth", pure, "constraint dataset fault"},
@@ -76,7 +78,7 @@ var packages = []packageRule{
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning spectral table vector"},
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
-	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn constraint dataset evaluate fault fleet kernel metric neighbor partition planning store table text wire"},
+	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn constraint dataset evaluate fault fleet kernel metric neighbor partition planning store table text wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},

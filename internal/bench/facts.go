@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// loadFact is the name of how busy the machine was.
+const loadFact = "Load before the run"
+
 // machineFacts describes this machine. Much of it comes from Linux's /proc and /sys and is unknown on
 // other systems.
 func machineFacts(threads int) []Fact {
@@ -21,7 +24,7 @@ func machineFacts(threads int) []Fact {
 		{"System", runtime.GOOS + " " + firstLine("/proc/sys/kernel/osrelease")},
 		{"Huge pages", bracketed(firstLine("/sys/kernel/mm/transparent_hugepage/enabled"))},
 		{"Go", runtime.Version()},
-		{"Load before the run", firstFields("/proc/loadavg", 3)},
+		{loadFact, firstFields("/proc/loadavg", 3)},
 	}
 	for i := range facts {
 		if strings.TrimSpace(facts[i].Value) == "" {

@@ -153,6 +153,29 @@ func (r *Report) WriteText(w io.Writer) error {
 //go:embed method.md
 var method string
 
+// The parts of the page after the table.
+const (
+	notesTitle   = "## Notes"
+	machineTitle = "## The machine and the programs"
+	methodTitle  = "## How it is measured"
+)
+
+// sectionLine is the line of the table above the rows of a section.
+func sectionLine(title, when string) string {
+	return fmt.Sprintf("| **%s**%s | | | | | |", title, when)
+}
+
+// line is a row of the table.
+func (r Row) line() string {
+	cells := r.cells()
+	for i, cell := range cells {
+		cells[i] = strings.ReplaceAll(cell, "|", "\\|")
+	}
+	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+func noteLine(title, note string) string { return fmt.Sprintf("- %s: %s", title, note) }
+
 // WriteMarkdown writes the page of the documentation.
 func (r *Report) WriteMarkdown(w io.Writer, now time.Time) error {
 	fmt.Fprintf(w, "<!-- Written by make bench. Do not edit: change internal/bench and run it again. -->\n# Benchmarks\n\n")
@@ -162,22 +185,18 @@ func (r *Report) WriteMarkdown(w io.Writer, now time.Time) error {
 	}
 	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(header, " | "), strings.Repeat("---|", len(header)))
 	for _, s := range r.Sections {
-		fmt.Fprintf(w, "| **%s** | | | | | |\n", s.Title)
+		fmt.Fprintln(w, sectionLine(s.Title, ""))
 		for _, row := range s.Rows {
-			cells := row.cells()
-			for i, cell := range cells {
-				cells[i] = strings.ReplaceAll(cell, "|", "\\|")
-			}
-			fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+			fmt.Fprintln(w, row.line())
 		}
 	}
-	fmt.Fprintf(w, "\n## Notes\n\n")
+	fmt.Fprintf(w, "\n%s\n\n", notesTitle)
 	for _, s := range r.Sections {
 		for _, note := range s.Notes {
-			fmt.Fprintf(w, "- %s: %s\n", s.Title, note)
+			fmt.Fprintln(w, noteLine(s.Title, note))
 		}
 	}
-	fmt.Fprintf(w, "\n## The machine and the programs\n\n| | |\n|---|---|\n")
+	fmt.Fprintf(w, "\n%s\n\n| | |\n|---|---|\n", machineTitle)
 	for _, f := range r.Facts {
 		fmt.Fprintf(w, "| %s | %s |\n", f.Name, f.Value)
 	}

@@ -119,3 +119,15 @@ type Embedding struct {
 	Rows, Columns int
 	Values        []float64
 }
+
+// Among is the embedding of n points of which only some, in ascending order, have coordinates: those of the others are 0.
+func (e *Embedding) Among(n int, kept []int32) *Embedding {
+	if len(kept) == n {
+		return e
+	}
+	all := &Embedding{Rows: n, Columns: e.Columns, Values: make([]float64, n*e.Columns)}
+	for row, i := range kept {
+		copy(all.Values[int(i)*e.Columns:], e.Values[row*e.Columns:(row+1)*e.Columns])
+	}
+	return all
+}

@@ -20,6 +20,9 @@ func autoJob(data dataset.Dataset, k uint32, supervision *cleavev1.Supervision) 
 	return newWorkload(data, &cleavev1.JobSpec{K: k, Seed: 3, Supervision: supervision, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})
 }
 
+// namedJob is a job of an algorithm that auto beats, of which a notice tells.
+const namedJob = "a named algorithm"
+
 // autoJobs are jobs of auto on data of every kind.
 var autoJobs = sync.OnceValue(func() map[string]*workload {
 	moons, truth, err := synth.TwoMoons(400, 0.08, random(1))
@@ -36,7 +39,10 @@ var autoJobs = sync.OnceValue(func() map[string]*workload {
 	if err != nil {
 		panic(err)
 	}
+	named := autoJob(moons, 2, &cleavev1.Supervision{Constraints: linked.constraints})
+	named.spec.Algorithm = &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}
 	return map[string]*workload{
+		namedJob:                     named,
 		"points":                     autoJob(gaussians(400, 4, 5, 3), 5, nil),
 		"points with constraints":    autoJob(moons, 2, &cleavev1.Supervision{Constraints: linked.constraints}),
 		"points with seeds":          autoJob(moons, 2, &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Seeds(seeds))}),
@@ -75,8 +81,11 @@ func TestAutoHasTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			what := fmt.Sprintf("%s, %d workers", name, workers)
 			load.finish(t, what, watches[name])
 			outcome := c.Outcome(watches[name].job)
-			if outcome.Result.GetPlan().GetWorkers() != uint32(workers) || outcome.Result.GetChoice().GetReason() == "" {
+			if outcome.Result.GetPlan().GetWorkers() != uint32(workers) || (outcome.Result.GetChoice().GetReason() == "") != (name == namedJob) {
 				t.Errorf("%s: the plan is %v, the choice %v", what, outcome.Result.GetPlan(), outcome.Result.GetChoice())
+			}
+			if warnings := outcome.Result.GetWarnings(); name == namedJob && (len(warnings) != 1 || warnings[0].GetCode() != "DEFAULT_IS_BETTER") {
+				t.Errorf("%s: %v", what, warnings)
 			}
 			if workers == 1 {
 				first[name] = watches[name].Events

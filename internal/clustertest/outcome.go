@@ -12,6 +12,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/comparison"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -34,6 +35,12 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 	must(t, domain, err)
 	result, err := local.Solve(context.WithoutCancel(t.Context()), data, domain, 1, clustering.NopObserver{})
 	must(t, result, err)
+	if c := comparison.New(data, domain); c != nil && !spec.GetPaperSettings() {
+		notice, err := c.Run(context.WithoutCancel(t.Context()), 1)
+		if must(t, notice, err) != nil {
+			result.Warnings = append(result.Warnings, *notice)
+		}
+	}
 	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Embedding: result.Embedding}
 }
 

@@ -48,6 +48,11 @@ type Pair struct {
 	Weight float64
 }
 
+// Constraint is a pair as a constraint with its weight.
+func (p Pair) Constraint() Constraint {
+	return Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: p.Weight, Weighted: true}
+}
+
 // Set is the supervision of one problem of n points.
 type Set struct {
 	n          int

@@ -58,7 +58,7 @@ func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
 	// What is left are conflicts: cannot-links inside a component, which the closure does not imply.
 	for _, p := range s.pairs {
 		if _, left := given[Pair{I: p.I, J: p.J, Kind: p.Kind}]; left {
-			all = append(all, Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: p.Weight, Weighted: true})
+			all = append(all, p.Constraint())
 		}
 	}
 	return NewSet(s.n, all, defaultWeight)

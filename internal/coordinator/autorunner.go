@@ -3,6 +3,7 @@ package coordinator
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
@@ -22,7 +23,7 @@ type autoRunner struct {
 	spec     clustering.Spec
 	data     dataset.Dataset
 	bytes    int64
-	rows     *centroid.Problem // k-means on the rows of points, for the plan; nil: they are not points
+	parts    []planning.Workload // in the order of the spaces
 	maxLanes int
 }
 
@@ -32,25 +33,54 @@ func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*au
 		return nil, err
 	}
 	r := &autoRunner{problem: problem, spec: spec, data: data, bytes: bytes}
-	switch data.(type) {
-	case *dataset.Points, *dataset.SparsePoints:
-		r.rows, err = problem.Rows()
+	for _, space := range problem.Spaces() {
+		part, err := r.partOf(space)
+		if err != nil {
+			return nil, err
+		}
+		r.parts = append(r.parts, part)
 	}
-	return r, err
+	// All searches for eigenvectors are made in the coordinator, one space after the other.
+	if at := slices.IndexFunc(r.parts, func(p planning.Workload) bool { return p.Vectors == nil }); at >= 0 {
+		r.parts[at].Eigen = problem.Eigensolver()
+	}
+	return r, nil
+}
+
+// partOf is what a space needs.
+func (r *autoRunner) partOf(space clustering.Space) (planning.Workload, error) {
+	_, given := r.data.(*dataset.Kernel)
+	switch {
+	case space == clustering.SpaceNeighbors || space == clustering.SpaceStandardizedNeighbors:
+		need := planning.NeighborWorkload(r.data, r.bytes, r.problem.Neighbors())
+		need.Scaled = space == clustering.SpaceStandardizedNeighbors
+		return need, nil
+	case space == clustering.SpaceGraph || given:
+		p, err := auto.MatrixProblem(r.data)
+		if err != nil {
+			return planning.Workload{}, err
+		}
+		return r.matrixNeed(p), nil
+	}
+	p, err := r.problem.Rows(space)
+	if err != nil {
+		return planning.Workload{}, err
+	}
+	return r.rowsNeed(p), nil
 }
 
 func (r *autoRunner) objective() string { return r.spec.Algorithm.Name() }
 
-// need is the largest of what is on the workers at a time: the rows of points, or the matrix.
-func (r *autoRunner) need() planning.Workload {
-	if r.rows != nil {
-		return r.rowsNeed(r.rows)
+func (r *autoRunner) need() planning.Workload { return r.parts[0] }
+
+func (r *autoRunner) beside() []planning.Workload {
+	others := slices.Clone(r.parts[1:])
+	for at := range others {
+		if r.maxLanes > 0 {
+			others[at].Lanes = min(others[at].Lanes, r.maxLanes)
+		}
 	}
-	matrix, err := auto.MatrixProblem(r.data)
-	if err != nil { // the run will say so
-		return planning.NeighborWorkload(r.data, r.bytes, 1)
-	}
-	return r.matrixNeed(matrix)
+	return others
 }
 
 func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
@@ -60,15 +90,12 @@ func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
 		Scaled:       p.Units != nil,
 		K:            r.spec.K,
 		Lanes:        centroid.Lanes(p),
-		Restarts:     centroid.Lanes(p),
+		Restarts:     r.problem.Fits(),
 	}
 }
 
 func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem) planning.Workload {
-	return planning.Workload{
-		Matrix: p.Matrix, DatasetBytes: r.bytes, K: 1, Products: embedding.ProductsAtOnce,
-		Eigen: &planning.Eigensolver{Pairs: r.spec.K, Columns: r.spec.K, Restarts: embedding.DefaultRestarts},
-	}
+	return planning.Workload{Matrix: p.Matrix, DatasetBytes: r.bytes, K: 1, Products: embedding.ProductsAtOnce, Eigen: r.problem.Eigensolver()}
 }
 
 func (r *autoRunner) limitLanes(lanes int) { r.maxLanes = lanes }

@@ -54,6 +54,8 @@ func (r *neighborRunner) searchNeed() planning.Workload {
 	return need
 }
 
+func (r *neighborRunner) beside() []planning.Workload { return r.outline.beside() }
+
 func (r *neighborRunner) limitLanes(lanes int) { r.maxLanes = lanes }
 
 func (r *neighborRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {

@@ -5,6 +5,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/comparison"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -14,8 +15,9 @@ import (
 
 // prepared is a job that is ready to run, and the resources that it needs.
 type prepared struct {
-	runner runner
-	need   planning.Workload
+	runner     runner
+	need       planning.Workload
+	comparison *comparison.Comparison // with the default; nil: there is none
 }
 
 // prepare checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the values of the data set
@@ -52,7 +54,15 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	}
 	ready := &prepared{runner: r, need: r.need()}
 	ready.need.Storage = wire.Storage(p)
+	if !p.GetPaperSettings() { // which are for reproducing a paper
+		ready.comparison = comparison.New(data, spec)
+	}
 	return ready, nil
+}
+
+// parts are what all executors of the job need.
+func (p *prepared) parts() []planning.Workload {
+	return append([]planning.Workload{p.need}, p.runner.beside()...)
 }
 
 // fitLanes reduces the number of restarts that run side by side as long as the memory of their sums would
@@ -85,7 +95,7 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 		return nil, err
 	}
 	ready.fitLanes(s.c.fleet)
-	plan, err := s.c.fleet.Plan(ready.need)
+	plan, err := s.c.fleet.Plan(ready.parts()...)
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,10 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -171,4 +173,42 @@ func TestStorageThatDoesNotApply(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A job of auto counts the rows in both units, the search for neighbors, and the graph and eigenvectors in the
+// coordinator. It is refused if a part does not fit, before anything is done.
+func TestPlansOfAuto(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	s, _ := h.noiseJob(whatFits)
+	s.PaperSettings, s.Algorithm = false, &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
+	ready, err := h.c.prepare(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parts := ready.parts(); len(parts) != 2 || parts[0].Vectors == nil || parts[1].Neighbors == nil || parts[1].CoordinatorBytes() == 0 {
+		t.Errorf("without constraints: %+v", parts)
+	}
+	s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}))}
+	if ready, err = h.c.prepare(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	parts := ready.parts()
+	if len(parts) != 4 || parts[0].Scaled == parts[2].Scaled || parts[1].Scaled == parts[3].Scaled {
+		t.Errorf("with constraints: %+v", parts)
+	}
+	stop := h.startWorkerWith("large", 1<<30)
+	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := h.plan(s)
+	if err != nil || plan.GetCoordinatorBytes() == 0 || !strings.Contains(plan.GetExplanation(), "for the search for neighbors and") {
+		t.Errorf("%v, %v", plan, err)
+	}
+	stop()
+	defer h.startWorkerWith("small", uint64(parts[1].MinFreeBytes(1)-1))()
+	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.plan(s)
+	wantError(t, err, codes.ResourceExhausted, planning.DoesNotFit)
 }

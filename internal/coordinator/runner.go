@@ -19,8 +19,10 @@ import (
 type runner interface {
 	// objective is the name of what is minimized or maximized.
 	objective() string
-	// need is what the job needs of the workers and the coordinator.
+	// need is what the job needs of the workers and the coordinator; of a job that has several executors, the first.
 	need() planning.Workload
+	// beside is what the other executors need.
+	beside() []planning.Workload
 	// limitLanes limits how many restarts run side by side.
 	limitLanes(lanes int)
 	// execute places the job on workers, runs it and releases them. It returns what they held in the end,
@@ -95,6 +97,8 @@ func (r *kernelRunner) need() planning.Workload {
 	return n
 }
 
+func (r *kernelRunner) beside() []planning.Workload { return nil }
+
 func (r *kernelRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
 // runOn runs a job on the executor that was made for it; err is why there is none.
@@ -142,6 +146,8 @@ func (r *vectorRunner) need() planning.Workload {
 		Restarts:     r.problem.Runs(),
 	}
 }
+
+func (r *vectorRunner) beside() []planning.Workload { return nil }
 
 func (r *vectorRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
 

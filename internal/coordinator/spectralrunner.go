@@ -42,6 +42,8 @@ func (r *spectralRunner) need() planning.Workload {
 	}
 }
 
+func (r *spectralRunner) beside() []planning.Workload { return nil }
+
 func (r *spectralRunner) limitLanes(int) {}
 
 func (r *spectralRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {

@@ -2,13 +2,17 @@ package coordinator
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/comparison"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -105,6 +109,11 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		return runOutcome{err: err}
 	}
 	ready.fitLanes(c.fleet)
+	if parts := ready.parts(); len(parts) > 1 {
+		if _, err := c.fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) { // now, rather than after half of the work
+			return runOutcome{err: err}
+		}
+	}
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
 	var held *fleet.Usage
 	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report}
@@ -115,7 +124,26 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		}
 		out.plan = actualPlan(ready.need, *held, o.maxWorkers())
 	}
+	if out.err == nil && ready.comparison != nil {
+		c.compare(j, ready.comparison, out.result, o)
+	}
 	return out
+}
+
+// compare tells whether the default would have answered better. It takes no worker, changes no label, and ends with the
+// job's context.
+func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clustering.Result, o *observer) {
+	j.progress.enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default by pairs that are held out")
+	notice, err := with.Run(j.ctx, runtime.GOMAXPROCS(0))
+	switch {
+	case j.ctx.Err() != nil:
+		result.StopReason = clustering.StopCanceled
+	case err != nil: // as of a fold that leaves a cluster without seeds
+		c.log.Info("the job is not compared with the default", "job", j.id, "error", err)
+	case notice != nil:
+		result.Warnings = append(result.Warnings, *notice)
+		o.Notice(*notice)
+	}
 }
 
 // problemOf is the problem that was prepared when the job was created, or else prepares it.

@@ -94,6 +94,9 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.StorageRule())
 	}
+	if !ok && j.restSiblings() {
+		return j.place(betweenOps, wholeMatrix)
+	}
 	if !ok {
 		return j.cannotPlace(sessions, hosts)
 	}
@@ -216,16 +219,43 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	if err != nil {
 		return "", err
 	}
-	if len(j.members) > 0 {
+	if j.freeTiles() {
 		j.fleet.log.Info("job frees its tiles while it waits for memory", "job", j.jobID)
-		for t := range j.tiles {
-			j.unplace(t)
-		}
-		j.endMemberships()
-		j.fleet.notifyChanged()
 	}
 	clear(j.full)
 	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", text.Bytes(plan.Bytes), text.Bytes(free)), nil
+}
+
+// freeTiles takes all tiles off their workers until the next operation, which has them built again. It tells whether
+// there were any. The caller holds f.mu.
+func (j *job) freeTiles() bool {
+	if len(j.members) == 0 {
+		return false
+	}
+	for t := range j.tiles {
+		j.unplace(t)
+	}
+	j.endMemberships()
+	j.fleet.notifyChanged()
+	return true
+}
+
+// restSiblings frees the tiles of the other executors of the same job, which are idle while this one works: a job that
+// has several would otherwise wait for memory that it holds itself. It tells whether there were any. The caller holds
+// f.mu.
+func (j *job) restSiblings() bool {
+	freed := false
+	for other := range j.fleet.jobs {
+		if other == j || other.jobID != j.jobID || !other.opMu.TryLock() {
+			continue
+		}
+		if other.freeTiles() {
+			freed = true
+			j.fleet.log.Info("job frees the tiles of one executor for another", "job", j.jobID)
+		}
+		other.opMu.Unlock()
+	}
+	return freed
 }
 
 func (j *job) hasOtherJobs(s *session) bool {

@@ -59,7 +59,7 @@ func (j *job) Usage() Usage {
 // Plan says how a job would be placed on the workers that accept tiles now, without placing it. It
 // counts only memory that is free, unless the job needs more: then it counts the memory of other jobs
 // too, and says that the job would wait for them.
-func (f *Fleet) Plan(need planning.Workload) (*planning.Plan, error) {
+func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	f.mu.Lock()
 	var free, alone []planning.Worker
 	for _, s := range f.sessions {
@@ -75,11 +75,11 @@ func (f *Fleet) Plan(need planning.Workload) (*planning.Plan, error) {
 	if len(free) == 0 {
 		return nil, fault.New(fault.FailedPrecondition, "NO_WORKERS", "no worker is attached, so there is nothing to plan with; start one and ask again")
 	}
-	plan, err := planning.Make(need, free)
+	plan, err := planning.MakeAll(parts, free)
 	if err == nil {
 		return plan, nil
 	}
-	if plan, err = planning.Make(need, alone); err == nil {
+	if plan, err = planning.MakeAll(parts, alone); err == nil {
 		plan.Why += "; other jobs hold memory that it needs: it would wait for them"
 	}
 	return plan, err

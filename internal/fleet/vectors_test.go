@@ -229,3 +229,30 @@ func TestMisuseOfVectorsIsAnError(t *testing.T) {
 	s := newVectorSequence(c, e, p, 2)
 	s.run(5, noDisturbance) // the executor still works
 }
+
+// Executors of one job take turns where memory is short: the one that is idle gives up its tiles and has them built again.
+func TestExecutorsOfAJobTakeTurns(t *testing.T) {
+	c := newCluster(t)
+	var sequences []*vectorSequence
+	for seed := range uint64(2) {
+		p := vectorProblems["sparse"](t)
+		p.k = 3
+		id, size := c.datasets.put(t, p.data)
+		if seed == 0 {
+			for _, name := range []string{"a", "b"} {
+				c.startWorker(name, p.memory(size, int64(len(p.tiles))*3/4))
+			}
+		}
+		e, err := c.fleet.NewVectorExecutor(c.ctx, p.task(id, size, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(e.Release)
+		sequences = append(sequences, newVectorSequence(c, e, p, seed))
+	}
+	for range 3 {
+		for _, s := range sequences {
+			s.run(3, func(int) { c.checkReserved() })
+		}
+	}
+}

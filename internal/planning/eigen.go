@@ -16,6 +16,7 @@ type Eigensolver struct {
 	Dense         bool  // small matrices are solved from all their entries
 	OnlyForStart  bool  // the eigenvectors only start iterations that follow
 	SparseEntries int64 // entries of a sparse matrix that the coordinator multiplies itself
+	Searches      int   // that run side by side; 0 means 1
 
 	// The k-means on the eigenvectors: how many of them, and how often.
 	Columns  int
@@ -58,7 +59,7 @@ func (p Workload) CoordinatorBytes() int64 {
 		return 0
 	}
 	n := int64(p.Rows())
-	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized))
+	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized)) * int64(max(1, p.Eigen.Searches))
 	if p.Eigen.Dense {
 		search = spectral.DenseMatrices * n * n
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
@@ -14,8 +15,6 @@ const (
 	cutRatio = 1.2
 	// minClusterSize is how large clusters must be, on average, for their neighbors to tell them apart.
 	minClusterSize = 50
-	// enoughPairs is how many pairs it takes to compare ways by folds.
-	enoughPairs = 50
 	// enoughChecks is how many constraints must follow from others, without one contradiction, for all to be trusted. A
 	// check is about three constraints or more: if one in ten was wrong, ten checks would be passed in less than one draw
 	// out of ten.
@@ -33,15 +32,14 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	must, cannot := r.supervision.kinds()
+	must, cannot := r.supervision.Kinds()
 	switch {
-
-	case len(r.supervision.shown(allShown)) == 0:
+	case len(r.supervision.Shown(heldout.None)) == 0:
 		return base.alone, choice, nil
 	case must == 0 || cannot == 0: // a few seeds may be one in each fold, without a pair to hold out
 		r.noticeOneKind(must, cannot)
 		choice.Chosen.Use = r.firmUse(base)
-	case must+cannot < enoughPairs:
+	case must+cannot < heldout.EnoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
 	default:
 		err = r.chooseByFolds(ctx, base, choice)
@@ -53,7 +51,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := r.fit(ctx, s, []task{{choice.Chosen.Use, allShown}})
+	answers, err := r.fit(ctx, s, []task{{choice.Chosen.Use, heldout.None}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +104,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 
 // firmUse is how constraints enter where ways are not compared.
 func (r *run) firmUse(s *space) clustering.Use {
-	if s.levels != nil || r.supervision.contradictions > 0 {
+	if s.levels != nil || r.supervision.Contradictions > 0 {
 		return clustering.UseSoft
 	}
 	return clustering.UseHard
@@ -130,7 +128,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 			choice.Reason = fmt.Sprintf("without constraints this space agrees with them by %.2f, better by %.2g standard errors than the one that would be taken", tried.Agreement(), tried.Advantage)
 		}
 	}
-	r.noticeFew(len(r.supervision.held))
+	r.noticeFew(len(r.supervision.Pairs))
 	uses := []clustering.Use{r.firmUse(base)}
 	if base.plain != nil && base.graph != nil && r.spec.K > 1 {
 		uses = append(uses, clustering.UseCuts)
@@ -179,40 +177,32 @@ func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use
 
 // tried is a way with its score over all folds.
 func (r *run) tried(way clustering.Way, right, base []bool) clustering.TriedWay {
-	return clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: r.advantage(right, base)}
+	return clustering.TriedWay{Trial: r.trial(way, right, heldout.None), Advantage: r.supervision.Advantage(right, base)}
 }
 
 // chooseByFolds compares the ways by how well they agree with the constraints that they were not shown.
 func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
+	rights, err := r.tryWays(ctx)
+	if err != nil {
+		return err
+	}
 	baseRight := r.right(base.alone)
 	var best, taken *clustering.TriedWay // of all ways, and of those that may replace the answer without constraints
 	var usual *clustering.TriedWay       // the one that is taken where none may, unless it is clearly worse: it hardly differs
-	ways, rights := r.ways(), map[clustering.Way][]bool{}
-	for _, name := range r.names {
-		s, err := r.open(ctx, name)
-		if err != nil {
-			return err
+	for _, one := range rights {
+		tried := r.tried(one.way, one.right, baseRight)
+		choice.Trials = append(choice.Trials, tried)
+		if one.way == (clustering.Way{Space: clustering.SpaceLevels, Use: clustering.UseSoft}) {
+			usual = &tried
 		}
-		found, err := r.crossValidate(ctx, s, ways[name])
-		if err != nil {
-			return err
+		if better(&tried, best) {
+			best = &tried
 		}
-		for at, use := range ways[name] {
-			way := clustering.Way{Space: name, Use: use}
-			tried := r.tried(way, found[at], baseRight)
-			choice.Trials, rights[way] = append(choice.Trials, tried), found[at]
-			if name == clustering.SpaceLevels && use == clustering.UseSoft {
-				usual = &tried
-			}
-			if better(&tried, best) {
-				best = &tried
-			}
-			if r.mayReplace(tried) && better(&tried, taken) {
-				taken = &tried
-			}
+		if r.mayReplace(tried) && better(&tried, taken) {
+			taken = &tried
 		}
 	}
-	without := r.trial(choice.Chosen, baseRight, allShown).Agreement()
+	without := r.trial(choice.Chosen, baseRight, heldout.None).Agreement()
 	switch {
 	case taken == nil && usual != nil && usual.Advantage >= clearlyWorse:
 		choice.Chosen = usual.Way
@@ -221,13 +211,39 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 		choice.Reason = fmt.Sprintf("no way that looks at constraints agrees clearly better with the held-out ones than the answer without them (%.2f); that is by %s", without, choice.Reason)
 	case r.trusted():
 		choice.Chosen = taken.Way
-		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so that all are taken for certain", taken.Agreement(), r.supervision.checked)
+		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so that all are taken for certain", taken.Agreement(), r.supervision.Checked)
 	default:
 		choice.Chosen = taken.Way
 		choice.Reason = fmt.Sprintf("it agrees with held-out constraints by %.2f, the answer without constraints by %.2f: better by %.2g standard errors", taken.Agreement(), without, taken.Advantage)
 	}
 	r.noticeTrials(best, rights)
 	return nil
+}
+
+// wayRight is a way and which of the held-out pairs it has right.
+type wayRight struct {
+	way   clustering.Way
+	right []bool
+}
+
+// tryWays fits every way to all folds.
+func (r *run) tryWays(ctx context.Context) ([]wayRight, error) {
+	var all []wayRight
+	ways := r.ways()
+	for _, name := range r.names {
+		s, err := r.open(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		rights, err := r.crossValidate(ctx, s, ways[name])
+		if err != nil {
+			return nil, err
+		}
+		for at, use := range ways[name] {
+			all = append(all, wayRight{clustering.Way{Space: name, Use: use}, rights[at]})
+		}
+	}
+	return all, nil
 }
 
 // better tells whether a way agrees better than another, which may be nil. Of equals those that use constraints win.
@@ -242,7 +258,7 @@ func (r *run) mayReplace(w clustering.TriedWay) bool {
 		return false
 	case r.trusted() && w.Use != clustering.UseCuts: // which take no constraint for certain
 		return w.Advantage >= clearlyWorse
-	case r.supervision.contradictions > 0:
+	case r.supervision.Contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
 	}
 	return w.Advantage > leastAdvantage
@@ -250,7 +266,7 @@ func (r *run) mayReplace(w clustering.TriedWay) bool {
 
 // trusted tells whether the constraints vouch for each other.
 func (r *run) trusted() bool {
-	return r.supervision.contradictions == 0 && r.supervision.checked >= enoughChecks
+	return r.supervision.Contradictions == 0 && r.supervision.Checked >= enoughChecks
 }
 
 // ways are the uses of constraints that folds compare in each space. Where constraints contradict each other some of
@@ -273,7 +289,7 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 		if !r.trusted() {
 			ways[name] = append(ways[name], clustering.UseNone, clustering.UseSoft)
 		}
-		if r.supervision.contradictions == 0 {
+		if r.supervision.Contradictions == 0 {
 			ways[name] = append(ways[name], clustering.UseHard)
 			if dense && at == 0 && r.opened[name].rows.learnable() {
 				ways[name] = append(ways[name], clustering.UseMetric)
@@ -283,33 +299,16 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 	return ways
 }
 
-// right tells of every held-out pair whether the labels have it right: those of its fold, or the same for all.
+// right tells of every held-out pair whether the answers have it right.
 func (r *run) right(answers ...*answer) []bool {
-	right := make([]bool, len(r.supervision.held))
-	for at, pair := range r.supervision.held {
-		labels := answers[pair.fold%len(answers)].labels
-		right[at] = (labels[pair.i] == labels[pair.j]) == pair.must
+	labels := make([][]int32, len(answers))
+	for at, a := range answers {
+		labels[at] = a.labels
 	}
-	return right
+	return r.supervision.Right(labels...)
 }
 
 // trial counts what is right in a fold, or in all of them.
 func (r *run) trial(way clustering.Way, right []bool, fold int) clustering.Trial {
-	t := clustering.Trial{Way: way, Folds: r.folds}
-	for at, pair := range r.supervision.held {
-		count, good := &t.CannotLinks, &t.CannotLinksRight
-		if pair.must {
-			count, good = &t.MustLinks, &t.MustLinksRight
-		}
-		if fold == allShown || pair.fold == fold {
-			*count++
-			if right[at] {
-				*good++
-			}
-		}
-	}
-	if fold != allShown {
-		t.Fold = fold + 1
-	}
-	return t
+	return r.supervision.Trial(way, right, r.folds, fold)
 }

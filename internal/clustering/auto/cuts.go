@@ -24,7 +24,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 		return nil
 	}
 	c := newContraction(s.graph, s.adjacency, r.keep(s.graph, r.none), r.none.Components())
-	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.held))
+	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.Pairs))
 	whole, square := make([]float64, c.Rows()), 0.0
 	for i, f := range c.factor {
 		if whole[i] = 1; f > 0 { // without any edge all vertices are alike
@@ -52,7 +52,7 @@ func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set
 	if err := r.openSpan(ctx, s); err != nil {
 		return nil, err
 	}
-	kept, err := constraint.NewSet(len(s.plain.kept), among(s.plain, r.n, r.shown(t)), constraint.UnitWeight)
+	kept, err := constraint.NewSet(len(s.plain.kept), s.plain.among(r.n, r.shown(t)), constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}

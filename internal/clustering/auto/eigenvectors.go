@@ -26,6 +26,14 @@ type coordinates struct {
 	values  []float64 // row by row
 }
 
+// among are the constraints between points that have coordinates, by their rows. nil are the coordinates of the data.
+func (e *coordinates) among(n int, all []constraint.Constraint) []constraint.Constraint {
+	if e == nil {
+		return all
+	}
+	return constraint.Among(n, e.kept, all)
+}
+
 // contraction is the operator
 //
 //	H B H,  B = P A P' without the edges between vertices of a block,  H = diag(1 / sqrt(d_b + t))

@@ -153,8 +153,8 @@ func TestContractionAgainstItsDefinition(t *testing.T) {
 	}
 }
 
-// newRun is a run that can find eigenvectors.
-func newRun(n, k int) *run {
+// eigenRun is a run that can find eigenvectors.
+func eigenRun(n, k int) *run {
 	return &run{
 		Problem: &Problem{spec: clustering.Spec{K: k, Seed: 1, Algorithm: &Options{}}, n: n, neighbors: DefaultNeighbors, folds: DefaultFolds},
 		threads: 1, reporter: embedding.NewReporter(clustering.NopObserver{}),
@@ -192,7 +192,7 @@ func TestEigenvectorsAgainstDenseOnes(t *testing.T) {
 		rng := clusteringtest.NewRand(seed)
 		n, k := 60+rng.IntN(60), 2+rng.IntN(3)
 		g, set := clusteringtest.RandomGraph(t, rng, n, k), mustLinks(t, rng, n, rng.IntN(15))
-		r, s := newRun(n, k), &space{graph: g, adjacency: denseOf(g)}
+		r, s := eigenRun(n, k), &space{graph: g, adjacency: denseOf(g)}
 		e, err := r.eigenvectors(t.Context(), s, set, spectral.Options{Tolerance: 1e-12})
 		if err != nil {
 			t.Fatal(err)
@@ -228,10 +228,10 @@ func TestSmallPiecesStayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := mustLinks(t, clusteringtest.NewRand(1), 43, 0)
-	if keep := newRun(43, 2).keep(g, none); slices.Index(keep, false) != 40 || slices.Contains(keep[40:], true) {
+	if keep := eigenRun(43, 2).keep(g, none); slices.Index(keep, false) != 40 || slices.Contains(keep[40:], true) {
 		t.Errorf("two clusters: kept are %v", keep)
 	}
-	if keep := newRun(43, 43).keep(g, none); slices.Contains(keep, false) {
+	if keep := eigenRun(43, 43).keep(g, none); slices.Contains(keep, false) {
 		t.Errorf("43 clusters: kept are %v", keep)
 	}
 }
@@ -257,7 +257,7 @@ func TestPrincipalComponentsOfALinearKernel(t *testing.T) {
 				}
 			}
 		}
-		r := newRun(n, k)
+		r := eigenRun(n, k)
 		e, err := r.principalComponents(t.Context(), linear)
 		if err != nil {
 			t.Fatal(err)

@@ -12,13 +12,11 @@ import (
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// task is one fit: how constraints enter, and the fold that is held out; allShown: none is.
+// task is one fit: how constraints enter, and the fold that is held out; heldout.None: none is.
 type task struct {
 	use  clustering.Use
 	fold int
 }
-
-const allShown = -1
 
 // fit answers several tasks in a space.
 func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
@@ -48,7 +46,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 			contracted = append(contracted, at)
 			continue
 		}
-		problems, err := r.variants(s.rows, t, among(s.plain, r.n, shown))
+		problems, err := r.variants(s.rows, t, s.plain.among(r.n, shown))
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +73,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 // shown are the constraints of a task. Where there are two clusters, hard constraints imply more than what must-links
 // alone do.
 func (r *run) shown(t task) []constraint.Constraint {
-	shown := r.supervision.shown(t.fold)
+	shown := r.supervision.Shown(t.fold)
 	if t.use == clustering.UseHard && r.spec.K == 2 {
 		return constraint.TwoClusters(r.n, shown)
 	}
@@ -92,7 +90,7 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 	if err != nil {
 		return nil, err
 	}
-	problems, err := r.variants(w, t, among(at, r.n, r.shown(t)))
+	problems, err := r.variants(w, t, at.among(r.n, r.shown(t)))
 	if err != nil {
 		return nil, err
 	}
@@ -107,25 +105,7 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 const searchBytes = 1 << 28
 
 // searches is how many searches for eigenvectors run side by side. The answer does not depend on it.
-func (r *run) searches() int {
-	bytes := 8 * int64(r.n) * int64(spectral.SearchColumns(r.spec.K, false))
+func (p *Problem) searches() int {
+	bytes := 8 * int64(p.n) * int64(spectral.SearchColumns(p.spec.K, false))
 	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
-}
-
-// among are the constraints between points that coordinates have, by their rows.
-func among(at *coordinates, n int, all []constraint.Constraint) []constraint.Constraint {
-	if at == nil || len(at.kept) == n {
-		return all
-	}
-	row := clustering.Unassigned(n)
-	for place, point := range at.kept {
-		row[point] = int32(place)
-	}
-	var some []constraint.Constraint
-	for _, c := range all {
-		if c.I, c.J = row[c.I], row[c.J]; c.I >= 0 && c.J >= 0 {
-			some = append(some, c)
-		}
-	}
-	return some
 }

@@ -5,8 +5,12 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/span"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/neighbor"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/spectral"
 )
 
 const (
@@ -50,11 +54,53 @@ func ofNeighbors(name clustering.Space) bool {
 	return name == clustering.SpaceNeighbors || name == clustering.SpaceStandardizedNeighbors
 }
 
-// Rows is the problem of k-means on the rows of points in the units that come first, which a plan can be made of.
-func (p *Problem) Rows() (*centroid.Problem, error) {
+// Spaces are those that are tried, in this order.
+func (p *Problem) Spaces() []clustering.Space {
+	if p.supervised() {
+		return p.names
+	}
+	return p.names[:min(2, len(p.names))]
+}
+
+// supervised tells whether there is anything that ways can be compared by.
+func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Seeds) > 0 }
+
+// Neighbors is how many neighbors of each row are looked for.
+func (p *Problem) Neighbors() int { return p.neighbors }
+
+// Rows is the problem of k-means on the rows of points in the units of a space, of which a plan can be made.
+func (p *Problem) Rows(space clustering.Space) (*centroid.Problem, error) {
 	scale := clustering.ScaleNone
-	if p.names[0] == clustering.SpaceStandardized {
+	if space == clustering.SpaceStandardized {
 		scale = clustering.ScaleZscore
 	}
 	return centroid.Prepare(p.data, p.kmeansSpec(scale))
+}
+
+// Fits is about how many runs of k-means there are in a space of rows.
+func (p *Problem) Fits() int {
+	if !p.supervised() {
+		return p.starts()
+	}
+	soft, hard := foldStarts+1, foldStarts+2
+	return 2*p.starts() + p.folds*(soft+hard)
+}
+
+// Eigensolver describes the searches for eigenvectors, which are made in this process: of a given matrix, or of the
+// graphs of neighbors, which are here too.
+func (p *Problem) Eigensolver() *planning.Eigensolver {
+	e := &planning.Eigensolver{Pairs: p.spec.K, Columns: p.spec.K, Restarts: embedding.DefaultRestarts}
+	if s := p.Supervision(); p.supervised() {
+		// One search for cuts, or as many as there are folds side by side: what takes more.
+		wide := span.Size(p.n, p.spec.K, len(s.Pairs))
+		if e.Searches = min(p.folds, p.searches()); spectral.SearchColumns(wide, false) > e.Searches*spectral.SearchColumns(e.Pairs, false) {
+			e.Pairs, e.Searches = wide, 1
+		}
+	}
+	for _, name := range p.Spaces() {
+		if ofNeighbors(name) { // a row is in its own list, and in those of as many others on average
+			e.SparseEntries += 2 * int64(p.n) * int64(neighbor.Count(p.n, p.neighbors))
+		}
+	}
+	return e
 }

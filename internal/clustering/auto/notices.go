@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
 )
 
 // noticeFew says that there are too few constraints to compare ways by.
 func (r *run) noticeFew(pairs int) {
 	r.notice(clustering.Notice{Code: "FEW_CONSTRAINTS", Message: fmt.Sprintf(
-		"too few constraints (%d) to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", pairs, enoughPairs)})
+		"too few constraints (%d) to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", pairs, heldout.EnoughPairs)})
 }
 
 // noticeOneKind says that must-links or cannot-links alone cannot tell ways apart: putting all points together, or all
@@ -58,7 +59,7 @@ const (
 )
 
 // noticeTrials says what the held-out constraints tell of the answer, and the answers of the constraints.
-func (r *run) noticeTrials(best *clustering.TriedWay, rights map[clustering.Way][]bool) {
+func (r *run) noticeTrials(best *clustering.TriedWay, rights []wayRight) {
 	if best.Agreement() < nearChance {
 		r.notice(clustering.Notice{Code: "NEAR_CHANCE", Message: fmt.Sprintf(
 			"the best way agrees with the held-out constraints by %.2f, and 0 is chance: the data say little about the classes that the constraints come from", best.Agreement())})
@@ -68,23 +69,24 @@ func (r *run) noticeTrials(best *clustering.TriedWay, rights map[clustering.Way]
 	}
 	// A way is good if it is not clearly worse than the best.
 	var good [][]bool
-	for _, right := range rights {
-		if r.advantage(rights[best.Way], right) <= leastAdvantage {
-			good = append(good, right)
+	at := slices.IndexFunc(rights, func(one wayRight) bool { return one.way == best.Way })
+	for _, other := range rights {
+		if r.supervision.Advantage(rights[at].right, other.right) <= leastAdvantage {
+			good = append(good, other.right)
 		}
 	}
 	var against []string
 	count := 0
-	for at, pair := range r.supervision.held {
+	for at, pair := range r.supervision.Pairs {
 		if slices.ContainsFunc(good, func(right []bool) bool { return right[at] }) {
 			continue
 		}
 		if count++; count <= listed {
 			kind := "cannot"
-			if pair.must {
+			if pair.Must {
 				kind = "must"
 			}
-			against = append(against, fmt.Sprintf("%d-%d (%s)", pair.i, pair.j, kind))
+			against = append(against, fmt.Sprintf("%d-%d (%s)", pair.I, pair.J, kind))
 		}
 	}
 	if count == 0 {
@@ -94,5 +96,5 @@ func (r *run) noticeTrials(best *clustering.TriedWay, rights map[clustering.Way]
 		against = append(against, fmt.Sprintf("and %d more", count-listed))
 	}
 	r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
-		"constraints that no good way has right when it is not shown them: %s (%d of %d); they are wrong, or between clusters that touch", strings.Join(against, ", "), count, len(r.supervision.held))})
+		"constraints that no good way has right when it is not shown them: %s (%d of %d); they are wrong, or between clusters that touch", strings.Join(against, ", "), count, len(r.supervision.Pairs))})
 }

@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
 )
 
 // numbersBySeeds are the numbers that clusters get so that they are those of the seeds: the cluster and the label that
 // most seeds have in common first, then the next of what is left. Clusters without seeds get the numbers that are left.
-func numbersBySeeds(k int, labels []int32, seeds []seed) []int32 {
+func numbersBySeeds(k int, labels []int32, seeds []heldout.Seed) []int32 {
 	count := make(map[[2]int32]int)
 	for _, s := range seeds {
-		count[[2]int32{labels[s.point], s.label}]++
+		count[[2]int32{labels[s.Point], s.Label}]++
 	}
 	common := make([][2]int32, 0, len(count)) // cluster and label
 	for pair := range count {

@@ -5,20 +5,21 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
 )
 
 func TestNumbersBySeeds(t *testing.T) {
 	labels := []int32{0, 0, 0, 1, 1, 2, 3, 3}
 	for name, c := range map[string]struct {
-		seeds []seed
+		seeds []heldout.Seed
 		want  []int32
 	}{
 		"none":                      {nil, []int32{0, 1, 2, 3}},
-		"one":                       {[]seed{{point: 0, label: 2}}, []int32{2, 0, 1, 3}},
-		"all":                       {[]seed{{point: 0, label: 3}, {point: 3, label: 2}, {point: 5, label: 1}, {point: 6, label: 0}}, []int32{3, 2, 1, 0}},
-		"two labels in a cluster":   {[]seed{{point: 0, label: 1}, {point: 1, label: 2}, {point: 2, label: 2}}, []int32{2, 0, 1, 3}},
-		"one label in two clusters": {[]seed{{point: 0, label: 1}, {point: 3, label: 1}, {point: 4, label: 1}}, []int32{0, 1, 2, 3}},
-		"equally many":              {[]seed{{point: 6, label: 1}, {point: 0, label: 1}}, []int32{1, 0, 2, 3}},
+		"one":                       {[]heldout.Seed{{Point: 0, Label: 2}}, []int32{2, 0, 1, 3}},
+		"all":                       {[]heldout.Seed{{Point: 0, Label: 3}, {Point: 3, Label: 2}, {Point: 5, Label: 1}, {Point: 6, Label: 0}}, []int32{3, 2, 1, 0}},
+		"two labels in a cluster":   {[]heldout.Seed{{Point: 0, Label: 1}, {Point: 1, Label: 2}, {Point: 2, Label: 2}}, []int32{2, 0, 1, 3}},
+		"one label in two clusters": {[]heldout.Seed{{Point: 0, Label: 1}, {Point: 3, Label: 1}, {Point: 4, Label: 1}}, []int32{0, 1, 2, 3}},
+		"equally many":              {[]heldout.Seed{{Point: 6, Label: 1}, {Point: 0, Label: 1}}, []int32{1, 0, 2, 3}},
 	} {
 		if got := numbersBySeeds(4, labels, c.seeds); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 )
@@ -55,7 +56,7 @@ type run struct {
 	o           clustering.Observer
 	threads     int
 	reporter    *embedding.Reporter
-	supervision *supervision
+	supervision *heldout.Supervision
 	none        *constraint.Set // no constraints
 	opened      map[clustering.Space]*space
 	releases    []func()
@@ -64,28 +65,40 @@ type run struct {
 
 // Run runs a problem.
 func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*clustering.Result, error) {
-	r := &run{
-		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: newSupervision(p.given, p.spec.Seeds, p.spec.K, p.folds, p.spec.Random(clustering.StreamFolds)), opened: map[clustering.Space]*space{},
+	r, err := newRun(p, x, o)
+	if err != nil {
+		return nil, err
 	}
-	defer func() {
-		for _, release := range r.releases {
-			release()
-		}
-	}()
+	defer r.release()
 	for _, notice := range p.Warnings {
 		r.notice(notice)
 	}
 	o.Phase(clustering.PhaseInitialize)
-	var err error
-	if r.none, err = constraint.NewSet(r.n, nil, constraint.UnitWeight); err != nil {
-		return nil, err
-	}
 	found, choice, err := r.choose(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return r.report(found, choice), nil
+}
+
+func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
+	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
+	return &run{
+		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
+		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{},
+	}, err
+}
+
+// release releases what the spaces hold.
+func (r *run) release() {
+	for _, release := range r.releases {
+		release()
+	}
+}
+
+// Supervision is the constraints and seeds of a problem in folds.
+func (p *Problem) Supervision() *heldout.Supervision {
+	return heldout.New(p.given, p.spec.Seeds, p.spec.K, p.folds, p.spec.Random(clustering.StreamFolds))
 }
 
 func (r *run) notice(n clustering.Notice) {
@@ -103,13 +116,14 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	}
 	if found.at != nil { // centroids are not in the coordinates of the data
 		result.Model = nil
-		result.Embedding = found.at.embedding(r.n)
+		of := clustering.Embedding{Rows: len(found.at.kept), Columns: found.at.columns, Values: found.at.values}
+		result.Embedding = of.Among(r.n, found.at.kept)
 	}
 	if points, dense := r.data.(*dataset.Points); dense && choice.Chosen.Space == clustering.SpaceStandardizedNeighbors {
 		result.Units = dataset.StandardUnits(points)
 	}
-	if len(r.supervision.seeds) > 0 {
-		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.seeds))
+	if len(r.supervision.Seeds) > 0 {
+		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.Seeds))
 	}
 	result.ClusterSizes = make([]int, r.spec.K)
 	for _, c := range result.Labels {
@@ -122,15 +136,6 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	}
 	result.Warnings = r.notices
 	return &result
-}
-
-// embedding is the coordinates of all points, of those that were left out 0.
-func (e *coordinates) embedding(n int) *clustering.Embedding {
-	all := &clustering.Embedding{Rows: n, Columns: e.columns, Values: make([]float64, n*e.columns)}
-	for row, point := range e.kept {
-		copy(all.Values[int(point)*e.columns:], e.values[row*e.columns:(row+1)*e.columns])
-	}
-	return all
 }
 
 // oneAtATime lets several searches for eigenvectors share an executor, whose products are valid until the next call.

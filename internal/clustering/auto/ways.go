@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/metric"
@@ -117,7 +118,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*centr
 		switch start {
 		case clustering.StartKmeansPlusPlus:
 			spec.Restarts = r.starts()
-			if t.fold != allShown {
+			if t.fold != heldout.None {
 				spec.Restarts = min(spec.Restarts, foldStarts)
 			}
 		case clustering.StartLabels:

@@ -88,18 +88,7 @@ func (m *method) keptPairs() []constraint.Pair {
 	if m.kept.All() {
 		return m.pairs
 	}
-	place := make([]int32, m.n)
-	for at := range m.rows() {
-		place[m.kept.Row(at)] = int32(at)
-	}
-	var pairs []constraint.Pair
-	for _, pair := range m.pairs {
-		if !m.kept.Left(pair.I) && !m.kept.Left(pair.J) {
-			pair.I, pair.J = place[pair.I], place[pair.J]
-			pairs = append(pairs, pair)
-		}
-	}
-	return pairs
+	return constraint.Among(m.n, m.kept.Kept(), m.pairs)
 }
 
 // ofAllRows are labels and coordinates of all rows: none, and 0, of those that are left out.
@@ -107,15 +96,11 @@ func (m *method) ofAllRows(answer *span.Answer) ([]int32, *clustering.Embedding)
 	if m.kept.All() {
 		return answer.Labels, answer.Embedding
 	}
-	columns := answer.Embedding.Columns
 	labels := clustering.Unassigned(m.n)
-	e := &clustering.Embedding{Rows: m.n, Columns: columns, Values: make([]float64, m.n*columns)}
 	for at, c := range answer.Labels {
-		i := m.kept.Row(at)
-		labels[i] = c
-		copy(e.Values[i*columns:(i+1)*columns], answer.Embedding.Values[at*columns:])
+		labels[m.kept.Row(at)] = c
 	}
-	return labels, e
+	return labels, answer.Embedding.Among(m.n, m.kept.Kept())
 }
 
 // lowest are the lowest eigenvectors of Lbar, as the leading ones of I - Lbar. The first is D^1/2 1: in a graph of several

@@ -19,27 +19,20 @@ func (p *Problem) allPairs() []constraint.Pair {
 	return append(pairs[:len(pairs):len(pairs)], p.seedPairs(seeds)...)
 }
 
-// seedPairs are pairs of seeds with what is believed of them, 2 pi_i'pi_j - 1, as weight. Of many seeds, in random order
-// and in a circle, each is linked to the next few.
+// seedPairs are pairs of seeds with what is believed of them, 2 pi_i'pi_j - 1, as weight. Of many seeds, in random order,
+// each is linked to a few.
 func (p *Problem) seedPairs(seeds []clustering.SeededPoint) []constraint.Pair {
-	s := len(seeds)
-	reach := min(s/2, max(1, maxSeedPairs/s)) // farther than half of the circle, links would be there twice
-	order := p.spec.Random(clustering.StreamSeedPairs).Perm(s)
+	order := p.spec.Random(clustering.StreamSeedPairs).Perm(len(seeds))
 	q := newLabelBeliefs(seeds, p.spec.K)
 	var pairs []constraint.Pair
-	for step := 1; step <= reach; step++ {
-		for at := range order {
-			if 2*step == s && at >= s/2 {
-				break // the other half of the circle has the same links
-			}
-			i, j := seeds[order[at]].Point, seeds[order[(at+step)%s]].Point
-			pair := constraint.Pair{I: min(i, j), J: max(i, j), Kind: constraint.MustLink, Weight: q.entry(i, j)}
-			if pair.Weight < 0 {
-				pair.Kind, pair.Weight = constraint.CannotLink, -pair.Weight
-			}
-			if pair.Weight > 0 {
-				pairs = append(pairs, pair)
-			}
+	for a, b := range clustering.SomePairs(len(seeds), maxSeedPairs) {
+		i, j := seeds[order[a]].Point, seeds[order[b]].Point
+		pair := constraint.Pair{I: min(i, j), J: max(i, j), Kind: constraint.MustLink, Weight: q.entry(i, j)}
+		if pair.Weight < 0 {
+			pair.Kind, pair.Weight = constraint.CannotLink, -pair.Weight
+		}
+		if pair.Weight > 0 {
+			pairs = append(pairs, pair)
 		}
 	}
 	return pairs

@@ -51,6 +51,9 @@ func (s Subset) Row(at int) int {
 	return int(s.kept[at])
 }
 
+// Kept are the rows that take part, in ascending order; nil where all do.
+func (s Subset) Kept() []int32 { return s.kept }
+
 // Restrict makes an operator on all rows one on those that take part.
 func (s Subset) Restrict(of spectral.Operator) spectral.Operator {
 	if s.All() {

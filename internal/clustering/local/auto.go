@@ -10,13 +10,13 @@ import (
 	"github.com/cleave-project/cleave/internal/neighbor"
 )
 
-// executors are those of auto within this process.
 type executors struct {
 	data    dataset.Dataset
 	threads int
 }
 
-var _ auto.Executors = executors{}
+// Executors are those of auto within this process.
+func Executors(data dataset.Dataset, threads int) auto.Executors { return executors{data, threads} }
 
 // Rows implements auto.Executors.
 func (e executors) Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error) {

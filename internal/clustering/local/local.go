@@ -24,7 +24,7 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		if err != nil {
 			return nil, err
 		}
-		return auto.Run(ctx, p, executors{data, threads}, o)
+		return auto.Run(ctx, p, Executors(data, threads), o)
 	case *centroid.Options:
 		p, err := centroid.Prepare(data, spec)
 		if err != nil {

@@ -55,7 +55,7 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	found = found[:min(r.goOn, len(found))]
 	links := make([]constraint.Constraint, len(pairs))
 	for at, p := range pairs {
-		links[at] = constraint.Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: p.Weight, Weighted: true}
+		links[at] = p.Constraint()
 	}
 	for at, one := range found {
 		found[at], err = r.cluster(ctx, points, clustering.Spec{

@@ -30,7 +30,7 @@ func main() {
 	flag.StringVar(&cfg.Script, "script", "scripts/bench/peer.py", "the peers' `file`")
 	flag.StringVar(&cfg.Cleave, "cleave", "", "the cleave `program`")
 	flag.StringVar(&cfg.Version, "version", "an unknown version", "the `version` of this source")
-	flag.StringVar(&out, "out", "", "write the page of the documentation to this `file`")
+	flag.StringVar(&out, "out", "", "write the page of the documentation to this `file`; with stages, only their part of it")
 	flag.Parse()
 	if list != "" {
 		cfg.Stages = strings.Split(list, ",")
@@ -55,5 +55,12 @@ func measure(ctx context.Context, cfg bench.Config, out string) error {
 	if failure != nil || out == "" { // a page with holes would say less than the one it replaces
 		return failure
 	}
-	return format.WriteFile(out, func(w io.Writer) error { return report.WriteMarkdown(w, time.Now()) })
+	if len(cfg.Stages) == 0 {
+		return format.WriteFile(out, func(w io.Writer) error { return report.WriteMarkdown(w, time.Now()) })
+	}
+	page, err := os.ReadFile(out)
+	if err != nil {
+		return err
+	}
+	return format.WriteFile(out, func(w io.Writer) error { return report.Update(w, string(page), time.Now()) })
 }

@@ -1,4 +1,4 @@
-package auto
+package heldout
 
 import (
 	"math/rand/v2"
@@ -10,13 +10,13 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-func supervise(t *testing.T, n, k, folds int, constraints []constraint.Constraint, seeds []clustering.Seed) *supervision {
+func supervise(t *testing.T, n, k, folds int, constraints []constraint.Constraint, seeds []clustering.Seed) *Supervision {
 	t.Helper()
 	set, err := constraint.NewSet(n, constraints, constraint.UnitWeight)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSupervision(set, seeds, k, folds, clusteringtest.NewRand(1))
+	return New(set, seeds, k, folds, clusteringtest.NewRand(1))
 }
 
 // A constraint is held out in one fold, and shown in all others; folds are of about the same size.
@@ -31,19 +31,19 @@ func TestFoldsOfConstraints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := s.shown(allShown); len(all) != set.Len() || len(s.held) != set.Len() {
-		t.Fatalf("%d are shown and %d held out of %d", len(all), len(s.held), set.Len())
+	if all := s.Shown(None); len(all) != set.Len() || len(s.Pairs) != set.Len() {
+		t.Fatalf("%d are shown and %d held out of %d", len(all), len(s.Pairs), set.Len())
 	}
 	for fold := range folds {
-		shown, sizes := s.shown(fold), 0
-		for _, pair := range s.held {
+		shown, sizes := s.Shown(fold), 0
+		for _, pair := range s.Pairs {
 			is := func(c constraint.Constraint) bool {
-				return c.I == pair.i && c.J == pair.j && (c.Kind == constraint.MustLink) == pair.must
+				return c.I == pair.I && c.J == pair.J && (c.Kind == constraint.MustLink) == pair.Must
 			}
-			if slices.ContainsFunc(shown, is) == (pair.fold == fold) {
+			if slices.ContainsFunc(shown, is) == (pair.Fold == fold) {
 				t.Errorf("fold %d: %+v is held out and shown, or neither", fold, pair)
 			}
-			if pair.fold == fold {
+			if pair.Fold == fold {
 				sizes++
 			}
 		}
@@ -51,12 +51,12 @@ func TestFoldsOfConstraints(t *testing.T) {
 			t.Errorf("fold %d of %d has %d", fold, set.Len(), sizes)
 		}
 	}
-	for _, c := range s.shown(allShown) {
+	for _, c := range s.Shown(None) {
 		if !c.Weighted || c.Weight < 1 {
 			t.Errorf("%+v has no weight", c)
 		}
 	}
-	must, cannot := s.kinds()
+	must, cannot := s.Kinds()
 	if must+cannot != set.Len() || must == 0 || cannot == 0 {
 		t.Errorf("%d must-links and %d cannot-links of %d", must, cannot, set.Len())
 	}
@@ -69,12 +69,12 @@ func TestListingTwiceIsNoEvidence(t *testing.T) {
 		c := clusteringtest.MustLink(2*i, 2*i+1)
 		constraints = append(constraints, c, c, constraint.Constraint{I: c.J, J: c.I, Kind: c.Kind})
 	}
-	if s := supervise(t, 80, 3, 3, constraints, nil); s.checked != 0 || s.contradictions != 0 {
-		t.Errorf("%d checked, %d contradict", s.checked, s.contradictions)
+	if s := supervise(t, 80, 3, 3, constraints, nil); s.Checked != 0 || s.Contradictions != 0 {
+		t.Errorf("%d checked, %d contradict", s.Checked, s.Contradictions)
 	}
 	constraints = append(constraints, clusteringtest.MustLink(1, 2), clusteringtest.MustLink(0, 3), clusteringtest.CannotLink(1, 3))
-	if s := supervise(t, 80, 3, 3, constraints, nil); s.checked != 2 || s.contradictions != 1 {
-		t.Errorf("%d checked, %d contradict; want 2 and 1", s.checked, s.contradictions)
+	if s := supervise(t, 80, 3, 3, constraints, nil); s.Checked != 2 || s.Contradictions != 1 {
+		t.Errorf("%d checked, %d contradict; want 2 and 1", s.Checked, s.Contradictions)
 	}
 }
 
@@ -94,16 +94,16 @@ func TestFoldsOfSeeds(t *testing.T) {
 		seeds, truth := someSeeds(rng, n, k, 1+rng.IntN(n))
 		s := supervise(t, n, k, 3, nil, seeds)
 		foldOf, pairs := map[int32]int{}, map[[2]int32]bool{}
-		for _, given := range s.seeds {
-			foldOf[given.point] = given.fold
+		for _, given := range s.Seeds {
+			foldOf[given.Point] = given.fold
 		}
 		if len(foldOf) != len(seeds) {
 			t.Fatalf("seed %d: %d seeds of %d", seed, len(foldOf), len(seeds))
 		}
-		for _, pair := range s.held {
-			key := [2]int32{min(pair.i, pair.j), max(pair.i, pair.j)}
-			if pair.i == pair.j || pairs[key] || foldOf[pair.i] != pair.fold || foldOf[pair.j] != pair.fold || pair.must != (truth[pair.i] == truth[pair.j]) {
-				t.Errorf("seed %d: %+v, with points of the folds %d and %d", seed, pair, foldOf[pair.i], foldOf[pair.j])
+		for _, pair := range s.Pairs {
+			key := [2]int32{min(pair.I, pair.J), max(pair.I, pair.J)}
+			if pair.I == pair.J || pairs[key] || foldOf[pair.I] != pair.Fold || foldOf[pair.J] != pair.Fold || pair.Must != (truth[pair.I] == truth[pair.J]) {
+				t.Errorf("seed %d: %+v, with points of the folds %d and %d", seed, pair, foldOf[pair.I], foldOf[pair.J])
 			}
 			pairs[key] = true
 		}
@@ -111,11 +111,11 @@ func TestFoldsOfSeeds(t *testing.T) {
 		for _, fold := range foldOf {
 			sizes[fold]++
 		}
-		if want := (sizes[0]*(sizes[0]-1) + sizes[1]*(sizes[1]-1) + sizes[2]*(sizes[2]-1)) / 2; len(s.held) != want {
-			t.Errorf("seed %d: %d pairs are held out, want all %d of the folds' own", seed, len(s.held), want)
+		if want := (sizes[0]*(sizes[0]-1) + sizes[1]*(sizes[1]-1) + sizes[2]*(sizes[2]-1)) / 2; len(s.Pairs) != want {
+			t.Errorf("seed %d: %d pairs are held out, want all %d of the folds' own", seed, len(s.Pairs), want)
 		}
-		for without := allShown; without < 3; without++ {
-			set, err := constraint.NewSet(n, s.shown(without), constraint.UnitWeight)
+		for without := None; without < 3; without++ {
+			set, err := constraint.NewSet(n, s.Shown(without), constraint.UnitWeight)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,8 +134,8 @@ func TestFoldsOfSeeds(t *testing.T) {
 				}
 			}
 		}
-		if s.checked != 0 || s.contradictions != 0 {
-			t.Errorf("seed %d: seeds vouch for each other: %d, %d", seed, s.checked, s.contradictions)
+		if s.Checked != 0 || s.Contradictions != 0 {
+			t.Errorf("seed %d: seeds vouch for each other: %d, %d", seed, s.Checked, s.Contradictions)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestUncertainSeeds(t *testing.T) {
 		{I: 1, J: 7, Kind: constraint.CannotLink, Weight: 1, Weighted: true},
 		{I: 4, J: 7, Kind: constraint.MustLink, Weight: 1, Weighted: true},
 	}
-	got := s.shown(allShown)
+	got := s.Shown(None)
 	for at := range got {
 		got[at].Weight = float64(int(got[at].Weight*1e6+0.5)) / 1e6
 	}
@@ -164,12 +164,12 @@ func TestManySeeds(t *testing.T) {
 	const n = 30_000
 	seeds, _ := someSeeds(clusteringtest.NewRand(1), n, 4, n)
 	s := supervise(t, n, 4, 3, nil, seeds)
-	if len(s.held) < n || len(s.held) > 2*n {
-		t.Errorf("%d pairs of %d seeds", len(s.held), n)
+	if len(s.Pairs) < n || len(s.Pairs) > 2*n {
+		t.Errorf("%d pairs of %d seeds", len(s.Pairs), n)
 	}
 	met := map[int32]bool{}
-	for _, pair := range s.held {
-		met[pair.i], met[pair.j] = true, true
+	for _, pair := range s.Pairs {
+		met[pair.I], met[pair.J] = true, true
 	}
 	if len(met) != n {
 		t.Errorf("%d of %d seeds are compared", len(met), n)

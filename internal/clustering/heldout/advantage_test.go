@@ -1,4 +1,4 @@
-package auto
+package heldout
 
 import (
 	"math"
@@ -11,13 +11,13 @@ import (
 )
 
 // The jackknife by its definition: leave out every pair by itself.
-func naiveAdvantage(held []heldOut, right, other []bool) float64 {
+func naiveAdvantage(held []Pair, right, other []bool) float64 {
 	difference := func(without int) float64 {
 		var a, b counts
 		for at, pair := range held {
 			if at != without {
-				a.add(pair.must, right[at], 1)
-				b.add(pair.must, other[at], 1)
+				a.add(pair.Must, right[at], 1)
+				b.add(pair.Must, other[at], 1)
 			}
 		}
 		return a.agreement() - b.agreement()
@@ -30,26 +30,27 @@ func naiveAdvantage(held []heldOut, right, other []bool) float64 {
 	for at := range held {
 		squares += math.Pow(difference(at)-mean, 2)
 	}
-	if deviation := math.Sqrt((n - 1) / n * squares); deviation > 1e-12 {
-		return difference(-1) / deviation
+	deviation := math.Sqrt((n - 1) / n * squares)
+	if deviation <= 1e-12 {
+		deviation = 1 / n
 	}
-	return 0
+	return difference(-1) / deviation
 }
 
 func TestAdvantageIsAJackknife(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		held := make([]heldOut, rapid.IntRange(2, 60).Draw(t, "pairs"))
+		held := make([]Pair, rapid.IntRange(2, 60).Draw(t, "pairs"))
 		right, other := make([]bool, len(held)), make([]bool, len(held))
 		for at := range held {
-			held[at].must = rapid.Bool().Draw(t, "must")
+			held[at].Must = rapid.Bool().Draw(t, "must")
 			right[at], other[at] = rapid.Bool().Draw(t, "right"), rapid.Bool().Draw(t, "other")
 		}
-		r := &run{supervision: &supervision{held: held}}
-		got, want := r.advantage(right, other), naiveAdvantage(held, right, other)
+		s := &Supervision{Pairs: held}
+		got, want := s.Advantage(right, other), naiveAdvantage(held, right, other)
 		if math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
 			t.Fatalf("%v, not %v", got, want)
 		}
-		if r.advantage(right, right) != 0 || math.Abs(got+r.advantage(other, right)) > 1e-6*max(1, math.Abs(got)) {
+		if s.Advantage(right, right) != 0 || math.Abs(got+s.Advantage(other, right)) > 1e-6*max(1, math.Abs(got)) {
 			t.Fatal("a way has an advantage over itself, or two ways over each other")
 		}
 	})

@@ -1,0 +1,64 @@
+package planning
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// A job that has its points in two units and looks for neighbors in both.
+func TestPlansOfSeveralParts(t *testing.T) {
+	const n, d = 20_000, 100
+	rows := Workload{Vectors: &Vectors{Rows: n, Columns: d, Width: d}, DatasetBytes: 8 * n * d, K: 3, Lanes: 2}
+	scaled := rows
+	scaled.Scaled = true
+	search := NeighborWorkload(pointShape(n, d), 8*n*d, 10)
+	search.Eigen = &Eigensolver{Pairs: 3, Columns: 3, Restarts: 10, SparseEntries: 20 * n}
+	again := NeighborWorkload(pointShape(n, d), 8*n*d, 10)
+	again.Scaled = true
+	parts := []Workload{rows, search, scaled, again}
+	roomy := []Worker{{Name: "a", Threads: 2, Free: Unlimited}, {Name: "b", Threads: 1, Free: Unlimited}}
+
+	whole, err := MakeAll(parts, roomy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, seconds, largest := int64(0), 0.0, int64(0)
+	for at, part := range parts {
+		plan, err := Make(part, roomy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at < 3 { // one search at a time
+			bytes += plan.Bytes
+		}
+		for _, share := range plan.Shares {
+			largest = max(largest, share.Bytes)
+		}
+		seconds += plan.Seconds
+	}
+	if whole.Bytes != bytes || whole.Seconds != seconds || whole.CoordinatorBytes != search.CoordinatorBytes() || whole.CoordinatorBytes == 0 {
+		t.Errorf("%d bytes in %v s, %d in the coordinator; want %d, %v, %d", whole.Bytes, whole.Seconds, whole.CoordinatorBytes, bytes, seconds, search.CoordinatorBytes())
+	}
+	for _, what := range []string{"while there is room", "for the search for neighbors and ", "for the points in other units"} {
+		if !strings.Contains(whole.Why, what) {
+			t.Errorf("%q is not in %q", what, whole.Why)
+		}
+	}
+
+	// Parts take turns where there is less room, but each must fit.
+	tight, err := MakeAll(parts, []Worker{{Name: "a", Threads: 2, Free: largest}, {Name: "b", Threads: 1, Free: largest}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, share := range tight.Shares {
+		if share.Bytes > largest {
+			t.Errorf("a worker of %d is to hold %d", largest, share.Bytes)
+		}
+	}
+	least := search.MinFreeBytes(1) // the search has a copy of the data on every worker
+	if _, err := MakeAll(parts, []Worker{{Name: "a", Threads: 1, Free: least - 1}}); !fault.Is(err, DoesNotFit) {
+		t.Errorf("it fits into %d: %v", least-1, err)
+	}
+}
