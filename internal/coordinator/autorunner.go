@@ -33,13 +33,22 @@ func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*au
 		return nil, err
 	}
 	r := &autoRunner{problem: problem, spec: spec, data: data, bytes: bytes}
+	levels := problem.Levels()
 	for _, space := range problem.Spaces() {
+		if space == clustering.SpaceLevels {
+			continue // which takes nothing of workers
+		}
 		part, err := r.partOf(space)
 		if err != nil {
 			return nil, err
 		}
 		r.parts = append(r.parts, part)
 	}
+	if len(r.parts) == 0 {
+		r.parts = []planning.Workload{{Levels: levels}}
+		return r, nil
+	}
+	r.parts[0].Levels = levels
 	// All searches for eigenvectors are made in the coordinator, one space after the other.
 	if at := slices.IndexFunc(r.parts, func(p planning.Workload) bool { return p.Vectors == nil }); at >= 0 {
 		r.parts[at].Eigen = problem.Eigensolver()

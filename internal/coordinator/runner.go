@@ -87,6 +87,9 @@ func (r *kernelRunner) need() planning.Workload {
 	if r.problem.StartsSpectral() {
 		n.Eigen = &planning.Eigensolver{Pairs: r.spec.K, OnlyForStart: true, Columns: r.spec.K, Restarts: embedding.DefaultRestarts}
 	}
+	if g := r.problem.Graph(); r.problem.StartsMultilevel() {
+		n.Levels = &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: r.spec.K, Fits: r.problem.Runs(), Copied: r.problem.Constraints.Len() > 0}
+	}
 	switch r.problem.Objective {
 	case kernelkmeans.ObjectiveRatioCut:
 		n.Degrees = true

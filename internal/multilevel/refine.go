@@ -13,8 +13,10 @@ const (
 	refinePiece = 1 << 11
 	// maxRounds is how often refinement looks at the vertices that may move.
 	maxRounds = 30
-	// A round over a large graph that raises the value by a smaller share than leastGain is the last one.
-	leastGain  = 1e-4
+	// A round over a large graph that raises the value by a smaller share than leastGain is the last one; than finalGain, where
+	// labels are no start for a finer graph.
+	leastGain  = 3e-3
+	finalGain  = 1e-3
 	largeGraph = 1 << 20 // entries
 )
 
@@ -36,6 +38,10 @@ func newRefiner(k, threads int) *refiner {
 // number. After the first round only neighbors of vertices that moved are looked at, and all again when none of these moves,
 // because the sums of clusters have changed for everyone.
 func (r *refiner) refine(ctx context.Context, l *labeling) error {
+	least := leastGain
+	if l.balance == 0 {
+		least = finalGain
+	}
 	n := l.g.Rows()
 	all := make([]int32, n)
 	for v := range all {
@@ -54,7 +60,7 @@ func (r *refiner) refine(ctx context.Context, l *labeling) error {
 		switch gain := l.value() - before; {
 		case len(next) == 0 && len(active) == n:
 			return nil
-		case l.g.Entries() > largeGraph && gain < leastGain*l.value():
+		case l.g.Entries() > largeGraph && gain < least*l.value():
 			return nil
 		case len(next) == 0:
 			next = all

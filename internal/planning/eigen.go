@@ -52,11 +52,12 @@ const coordinatorEntryBytes = 2 * 16
 // doubled. Unlike workers, the coordinator has no memory limit.
 const gcFactor = 2
 
-// CoordinatorBytes is the coordinator's memory for a job's eigenvectors at its peak, beside the data set; 0 if the job
-// has none.
+// CoordinatorBytes is the coordinator's memory for a job's eigenvectors, or for the levels of its graph, at its peak, beside
+// the data set; 0 if the job has neither.
 func (p Workload) CoordinatorBytes() int64 {
+	levels := p.Levels.coordinatorBytes()
 	if p.Eigen == nil {
-		return 0
+		return levels
 	}
 	n := int64(p.Rows())
 	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized)) * int64(max(1, p.Eigen.Searches))
@@ -64,7 +65,7 @@ func (p Workload) CoordinatorBytes() int64 {
 		search = spectral.DenseMatrices * n * n
 	}
 	embedding := n * int64(8*embeddingCopies*p.Eigen.Columns+embeddingLaneBytes*min(p.Eigen.Restarts, vector.MaxLanes))
-	return gcFactor * (max(8*search, embedding) + coordinatorEntryBytes*p.Eigen.SparseEntries)
+	return max(levels, gcFactor*(max(8*search, embedding)+coordinatorEntryBytes*p.Eigen.SparseEntries))
 }
 
 // AssumedProducts is how many vectors the matrix is multiplied with. For a search it is an assumption.

@@ -37,6 +37,9 @@ func (p Workload) lanes() int64 { return int64(max(1, p.Lanes)) }
 
 // TileSizes returns the sizes of all tiles.
 func (p Workload) TileSizes() []partition.Size {
+	if p.onlyLevels() {
+		return nil
+	}
 	sizes := make([]partition.Size, partition.TileCount(p.Rows()))
 	for tile := range sizes {
 		sizes[tile] = p.TileSize(tile)

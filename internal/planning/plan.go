@@ -107,6 +107,9 @@ func (plan *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 
 // explain says in words why the plan is as it is.
 func (p Workload) explain(plan *Plan, workers []Worker) string {
+	if p.onlyLevels() {
+		return p.Levels.explain()
+	}
 	offer := fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], totalFree(workers))
 	if p.Vectors != nil {
 		return p.explainVectors(plan, offer)

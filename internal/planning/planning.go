@@ -34,6 +34,7 @@ type Workload struct {
 	Products      int          // how many vectors the matrix is multiplied with at a time; 0 means 1
 	SparseEntries int64        // an upper bound for the sparse part: two per constraint, and one per row for ratio cut
 	Eigen         *Eigensolver // for a job that finds eigenvectors
+	Levels        *Levels      // for a job that merges the vertices of a graph; where there is nothing else, workers have no part in it
 	Storage       Storage
 
 	// Only the predicted time depends on these.
@@ -45,6 +46,8 @@ type Workload struct {
 // Rows is n.
 func (p Workload) Rows() int {
 	switch {
+	case p.onlyLevels():
+		return p.Levels.Vertices
 	case p.Vectors != nil:
 		return p.Vectors.Rows
 	case p.Neighbors != nil:
@@ -79,6 +82,8 @@ func (p Workload) StorageName(stored, computed bool) string {
 		entries = "float16"
 	}
 	switch {
+	case p.onlyLevels():
+		return "sparse"
 	case p.Vectors != nil && p.Vectors.isSparse():
 		return "sparse vectors"
 	case p.Vectors != nil:

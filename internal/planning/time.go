@@ -30,6 +30,9 @@ const (
 
 // passes is how many passes a job makes over the whole matrix, after it is built. Lanes share them.
 func (p Workload) passes() float64 {
+	if p.onlyLevels() {
+		return 0
+	}
 	if p.Vectors != nil {
 		return p.vectorPasses()
 	}
@@ -72,6 +75,9 @@ func (p Workload) slowdown() float64 { return max(1, p.entryNanoseconds()/readEn
 
 // seconds is about how long a plan takes: as long as its slowest worker, plus the coordinator's work.
 func (p Workload) seconds(plan *Plan) float64 {
+	if p.onlyLevels() {
+		return p.Levels.work() / 1e9
+	}
 	n, longest := float64(p.Rows()), 0.0
 	runs := float64(max(1, p.Restarts) * iterations)
 	if p.labelsFromEigenvectors() || p.Neighbors != nil {
@@ -104,5 +110,5 @@ func (p Workload) seconds(plan *Plan) float64 {
 		}
 		longest = max(longest, work/float64(max(1, share.Threads)))
 	}
-	return (longest + runs*coordination + p.searchWork(len(plan.Shares))) / 1e9
+	return (longest + runs*coordination + p.searchWork(len(plan.Shares)) + p.Levels.work()) / 1e9
 }

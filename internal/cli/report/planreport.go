@@ -25,6 +25,9 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	if family := wire.Algorithm(j.Spec).Family; family == catalog.CentroidFamily || family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil {
 		what, columns = "points", j.Columns
 	}
+	if p.GetTiles() == 0 {
+		return printCoordinatorPlan(w, j, p)
+	}
 	line(what, "%d x %d in %s of %s", j.Rows, columns, text.Plural(int(p.GetTiles()), "tile"), text.Plural(int(p.GetTileRows()), "row"))
 	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), text.Bytes(p.GetTileBytes()), p.GetComputedTiles())
 	line("memory", "%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))
@@ -51,6 +54,13 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	return table.Flush()
 }
 
+// printCoordinatorPlan writes the plan of a job that workers have no part in.
+func printCoordinatorPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
+	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, beside the data\ntime         about %s\nbecause      %s\n",
+		j.Rows, text.Bytes(p.GetCoordinatorBytes()), roughly(p.GetPredictedTime().AsDuration()), p.GetExplanation())
+	return err
+}
+
 // coordinatorHolds says what the coordinator has memory for.
 func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 	if j.Spec.GetNeighborGraph() != nil {
@@ -58,6 +68,9 @@ func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 	}
 	if p.GetProducts() > 0 {
 		what = append(what, "eigenvectors")
+	}
+	if len(what) == 0 {
+		what = append(what, "graphs of merged vertices")
 	}
 	return what
 }

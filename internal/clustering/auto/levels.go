@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/multilevel"
 	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/planning"
 )
 
 // levels is a graph that is cut from the coarse to the fine: labels of the least normalized cut, with penalties for violated
@@ -168,6 +169,19 @@ func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
 		}
 	}
 	return loosest
+}
+
+// Levels describes the cuts of the graph itself; nil: there are none.
+func (p *Problem) Levels() *planning.Levels {
+	g, is := p.data.(*dataset.Graph)
+	if !is || p.names[0] != clustering.SpaceLevels {
+		return nil
+	}
+	fits := 1
+	if p.supervised() {
+		fits = 2*p.folds + 3 // each of them twice, and without constraints
+	}
+	return &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: p.spec.K, Fits: fits}
 }
 
 // maxEigenvalues bounds n k for the eigenvectors of a graph.

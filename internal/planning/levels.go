@@ -1,0 +1,92 @@
+package planning
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Levels describes a graph that the coordinator clusters by merging vertices, level after level (package multilevel).
+type Levels struct {
+	Vertices int
+	Entries  int64 // of the matrix: two for each edge
+	K        int
+	Fits     int  // how often; side by side only where a graph is small
+	Copied   bool // the graph with entries of constraints, beside that of the data set
+}
+
+// What levels are assumed to be like. Vertices are merged in pairs, or in larger groups where there are many entries; in a
+// graph without structure entries stay as many until there are no more than pairs of vertices.
+const (
+	pairShrinking   = 1.9
+	groupShrinking  = 5.0
+	manyEntries     = 1 << 24
+	coarseVertices  = 15.0
+	entryBytes      = 12 // a column and a weight
+	levelRowBytes   = 24 // the row's place, weight and diagonal
+	workRowBytes    = 48 // labels, matching, and what is marked
+	levelEntry      = 50 // nanoseconds for an entry of a level
+	coarseEntry     = 20 // and for one start on the last level
+	levelGarbage    = 1.25
+	levelsAtOnce    = 2
+	manyLevelStarts = 10
+)
+
+// each calls for the size of every level, the graph itself first.
+func (l *Levels) each(level func(vertices, entries float64)) {
+	vertices, entries := float64(l.Vertices), float64(l.Entries)
+	for {
+		level(vertices, entries)
+		if vertices <= coarseVertices*float64(l.K) || vertices < 30 {
+			return
+		}
+		if vertices /= pairShrinking; entries > manyEntries {
+			vertices /= groupShrinking / pairShrinking
+		}
+		entries = min(entries, vertices*vertices)
+	}
+}
+
+// coordinatorBytes is the memory of all levels but the first, which is the data set's, and of contracting the first, whose
+// rows are there twice for a while.
+func (l *Levels) coordinatorBytes() int64 {
+	if l == nil {
+		return 0
+	}
+	bytes, first := 0.0, true
+	l.each(func(vertices, entries float64) {
+		if !first || l.Copied {
+			bytes += entries*entryBytes + vertices*levelRowBytes
+		}
+		first = false
+	})
+	bytes += float64(l.Entries)*entryBytes + float64(l.Vertices)*workRowBytes
+	if l.Entries <= 1<<22 {
+		bytes *= float64(min(levelsAtOnce, max(1, l.Fits)))
+	}
+	return int64(levelGarbage * bytes)
+}
+
+// work is the time of the coordinator in nanoseconds.
+func (l *Levels) work() float64 {
+	if l == nil {
+		return 0
+	}
+	work, last := 0.0, 0.0
+	l.each(func(_, entries float64) {
+		work += entries * levelEntry
+		last = entries
+	})
+	return float64(max(1, l.Fits)) * (work + manyLevelStarts*coarseEntry*min(last, 1<<22))
+}
+
+// onlyLevels tells whether workers have no part in the job.
+func (p Workload) onlyLevels() bool {
+	return p.Levels != nil && p.Vectors == nil && p.Neighbors == nil && p.Matrix.Rows == 0
+}
+
+// explain says what the coordinator does.
+func (l *Levels) explain() string {
+	return fmt.Sprintf("the coordinator cuts the graph itself, from the coarse to the fine: %s fit into one process, and sending them between workers would take longer",
+		text.Plural(int(l.Entries/2), "edge"))
+}
