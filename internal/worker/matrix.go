@@ -74,6 +74,20 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		}
 		far, err := m.Farthest(j.ctx, tiles, op.MatrixFarthest.GetStep(), stats)
 		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
+	case *workerv1.Command_Gains:
+		stats, err := m.stats(op.Gains.GetStats())
+		if err != nil {
+			return nil, err
+		}
+		gains, err := m.Gains(j.ctx, tiles, op.Gains.GetStep(), stats)
+		return j.valuesOf(c)(slices.Concat(gains...), err)
+	case *workerv1.Command_Blocks:
+		blocks, err := wire.BlocksFromProto(op.Blocks.GetBlocks())
+		if err != nil {
+			return nil, err
+		}
+		values, err := m.Blocks(j.ctx, tiles, op.Blocks.GetStep(), blocks)
+		return j.valuesOf(c)(slices.Concat(values...), err)
 	}
 	return nil, unknownCommand(c)
 }
