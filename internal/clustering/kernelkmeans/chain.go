@@ -28,7 +28,7 @@ func (m *method) findChain(length int) (moves []kernel.Move, value float64, err 
 	if err != nil {
 		return nil, 0, err
 	}
-	points := candidates(gains, maxCandidates(length))
+	points := candidates(gains, m.labels, maxCandidates(length))
 	if len(points) == 0 {
 		return nil, value, nil
 	}
@@ -51,10 +51,11 @@ const candidatesPerMove = 8
 func maxCandidates(length int) int { return min(candidatesPerMove*length, kernel.MaxBlock) }
 
 // candidates are the points whose single moves gain most, at most so many, ascending. Of equal ones the first are taken.
-func candidates(gains []float64, most int) []int32 {
+// Points that are alone in their clusters are the last: they can move once others have joined them.
+func candidates(gains []float64, labels []int32, most int) []int32 {
 	var points []int32
-	for i, gain := range gains {
-		if !math.IsInf(gain, -1) {
+	for i, c := range labels {
+		if c >= 0 {
 			points = append(points, int32(i))
 		}
 	}
