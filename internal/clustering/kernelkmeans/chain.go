@@ -16,9 +16,12 @@ type chain struct {
 	at      labeling
 	entries []float64 // M_ij of the candidates, row after row
 	sums    []float64 // S_ic, row after row
-	moved   []bool
 	shares  kernel.Shares
 	moves   []kernel.Move
+	// Of each candidate: by how much the association falls when it leaves its cluster, infinite if it cannot; and by how
+	// much it rises at most when it joins another, and which. It is -Inf if there is none, or once it has moved.
+	leaving, joining []float64
+	to               []int32
 }
 
 // findChain follows a chain of at most length moves, and returns the moves up to its best point and J there.
@@ -70,14 +73,19 @@ func candidates(gains []float64, labels []int32, most int) []int32 {
 // newChain begins a chain at a labeling, with the values of a block of the candidates.
 func (f *Family) newChain(points []int32, values []float64, at labeling) *chain {
 	k := f.p.spec.K
-	c := &chain{Family: f, points: points, at: at, moved: make([]bool, len(points)), shares: kernel.Shares{
-		Weight: make([]float64, k), Share: make([]float64, k),
-	}}
+	c := &chain{
+		Family: f, points: points, at: at, shares: kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
+		leaving: make([]float64, len(points)), joining: make([]float64, len(points)), to: make([]int32, len(points)),
+	}
 	for row := range slices.Chunk(values, k+len(points)) {
 		c.sums, c.entries = append(c.sums, row[:k]...), append(c.entries, row[k:]...)
 	}
-	for cluster := range k {
-		c.setShare(int32(cluster))
+	for cluster := range int32(k) {
+		c.setShare(cluster)
+	}
+	for r := range points {
+		c.setLeaving(r)
+		c.findJoining(r)
 	}
 	return c
 }
@@ -89,49 +97,84 @@ func (c *chain) setShare(cluster int32) {
 	}
 }
 
-// step makes the best move: of equally good ones that of the lowest point, to the lowest cluster. No move empties a cluster
-// or fills an empty one. It returns false if there is no move.
-func (c *chain) step() bool {
+// row is what the gains of a candidate depend on: its sums, M_ii and a_i.
+func (c *chain) row(r int) (sums []float64, diagonal, a float64) {
 	k := c.p.spec.K
-	best, row, to := math.Inf(-1), -1, int32(-1)
-	for r, i := range c.points {
-		from := c.at.labels[i]
-		if c.moved[r] || c.at.counts[from] < 2 {
-			continue
-		}
-		sums, diagonal, a := c.sums[r*k:(r+1)*k], c.entries[r*len(c.points)+r], c.weights[i]
-		leaving := c.shares.Leaving(from, sums[from], diagonal, a)
-		for d, sum := range sums {
-			if d := int32(d); d != from && c.at.counts[d] > 0 {
-				if gain := c.shares.Joining(d, sum, diagonal, a) - leaving; gain > best {
-					best, row, to = gain, r, d
-				}
-			}
+	return c.sums[r*k : (r+1)*k], c.entries[r*len(c.points)+r], c.weights[c.points[r]]
+}
+
+func (c *chain) setLeaving(r int) {
+	from := c.at.labels[c.points[r]]
+	sums, diagonal, a := c.row(r)
+	c.leaving[r] = math.Inf(1)
+	if c.at.counts[from] > 1 {
+		c.leaving[r] = c.shares.Leaving(from, sums[from], diagonal, a)
+	}
+}
+
+// findJoining compares all clusters.
+func (c *chain) findJoining(r int) {
+	c.joining[r], c.to[r] = math.Inf(-1), -1
+	for d := range int32(c.p.spec.K) {
+		c.compareJoining(r, d)
+	}
+}
+
+// compareJoining compares the best cluster for a candidate with another one. Of equally good ones the lowest is taken;
+// empty clusters stay empty.
+func (c *chain) compareJoining(r int, d int32) {
+	if d == c.at.labels[c.points[r]] || c.at.counts[d] == 0 {
+		return
+	}
+	sums, diagonal, a := c.row(r)
+	if v := c.shares.Joining(d, sums[d], diagonal, a); v > c.joining[r] || v == c.joining[r] && d < c.to[r] {
+		c.joining[r], c.to[r] = v, d
+	}
+}
+
+// step makes the best move, of equally good ones that of the lowest point. It returns false if there is none.
+func (c *chain) step() bool {
+	best, row := math.Inf(-1), -1
+	for r, joining := range c.joining {
+		if gain := joining - c.leaving[r]; gain > best {
+			best, row = gain, r
 		}
 	}
 	if row < 0 {
 		return false
 	}
-	c.move(row, to)
+	c.move(row)
 	return true
 }
 
-// move moves a candidate, exactly: Q_c loses 2 S_ic - M_ii, Q_d gains 2 S_id + M_ii, and all sums are multiples of the grid.
-func (c *chain) move(row int, to int32) {
-	k, point := c.p.spec.K, c.points[row]
-	from, sums, grid := c.at.labels[point], c.sums[row*k:(row+1)*k], c.p.Matrix.Grid
-	entries := c.entries[row*len(c.points) : (row+1)*len(c.points)]
-	diagonal := grid.Units(entries[row])
-	c.at.selfUnits[from] = c.at.selfUnits[from].AddInt64(diagonal - 2*grid.Units(sums[from]))
-	c.at.selfUnits[to] = c.at.selfUnits[to].AddInt64(diagonal + 2*grid.Units(sums[to]))
-	for r, entry := range entries {
-		c.sums[r*k+int(from)] -= entry
-		c.sums[r*k+int(to)] += entry
-	}
+// move moves a candidate, exactly: Q_c loses 2 S_ic - M_ii, Q_d gains 2 S_id + M_ii, and all sums are multiples of the
+// grid. Only what depends on the two clusters is computed anew.
+func (c *chain) move(row int) {
+	k, point, to, grid := c.p.spec.K, c.points[row], c.to[row], c.p.Matrix.Grid
+	from := c.at.labels[point]
+	sums, diagonal, _ := c.row(row)
+	c.at.selfUnits[from] = c.at.selfUnits[from].AddInt64(grid.Units(diagonal) - 2*grid.Units(sums[from]))
+	c.at.selfUnits[to] = c.at.selfUnits[to].AddInt64(grid.Units(diagonal) + 2*grid.Units(sums[to]))
 	c.count(&c.at, point, from, -1)
 	c.count(&c.at, point, to, 1)
+	c.at.labels[point] = to
+	c.moves = append(c.moves, kernel.Move{Point: point, From: from, To: to})
 	c.setShare(from)
 	c.setShare(to)
-	c.at.labels[point], c.moved[row] = to, true
-	c.moves = append(c.moves, kernel.Move{Point: point, From: from, To: to})
+	for r, entry := range c.entries[row*len(c.points) : (row+1)*len(c.points)] {
+		c.sums[r*k+int(from)] -= entry
+		c.sums[r*k+int(to)] += entry
+		if own := c.at.labels[c.points[r]]; math.IsInf(c.joining[r], -1) {
+			continue // it has moved
+		} else if own == from || own == to {
+			c.setLeaving(r)
+		}
+		if c.to[r] == from || c.to[r] == to {
+			c.findJoining(r)
+		} else {
+			c.compareJoining(r, from)
+			c.compareJoining(r, to)
+		}
+	}
+	c.leaving[row], c.joining[row] = math.Inf(1), math.Inf(-1)
 }
