@@ -268,9 +268,9 @@ func (s *sequence) blocks() {
 	s.Helper()
 	var blocks []kernel.Block
 	for lane := range s.lanes {
-		block, share := kernel.Block{Lane: lane}, s.random.Float64()*min(0.5, 400/float64(s.local.spec.Rows))
+		block, share := kernel.Block{Lane: lane}, min(1, maxBlock/float64(s.local.spec.Rows))*s.random.Float64()
 		for i := range int32(s.local.spec.Rows) {
-			if s.random.Float64() < share {
+			if s.random.Float64() < share && len(block.Points) < maxBlock {
 				block.Points = append(block.Points, i)
 			}
 		}

@@ -12,26 +12,25 @@ import (
 // within a few candidates, of which it has the row sums and all entries of M between them, so that it asks nobody.
 type chain struct {
 	*Family
-	points  []int32 // the candidates, ascending
-	at      labeling
-	entries []float64 // M_ij of the candidates, row after row
-	sums    []float64 // S_ic, row after row
-	shares  kernel.Shares
-	moves   []kernel.Move
+	points []int32 // the candidates, ascending
+	at     labeling
+	block  []float64 // for each candidate S_ic over the k clusters, then M_ij of the candidates
+	shares kernel.Shares
+	moves  []kernel.Move
 	// Of each candidate: by how much the association falls when it leaves its cluster, infinite if it cannot; and by how
 	// much it rises at most when it joins another, and which. It is -Inf if there is none, or once it has moved.
 	leaving, joining []float64
 	to               []int32
 }
 
-// findChain follows a chain of at most length moves, and returns the moves up to its best point and J there.
-func (m *method) findChain(length int) (moves []kernel.Move, value float64, err error) {
+// findChain follows a chain, and returns the moves up to its best point and J there.
+func (m *method) findChain() (moves []kernel.Move, value float64, err error) {
 	value = m.value(m.labeling)
 	gains, err := m.x.Gains(m.stats())
 	if err != nil {
 		return nil, 0, err
 	}
-	points := candidates(gains, m.labels, maxCandidates(length))
+	points := candidates(gains, m.labels, m.p.Candidates())
 	if len(points) == 0 {
 		return nil, value, nil
 	}
@@ -40,7 +39,7 @@ func (m *method) findChain(length int) (moves []kernel.Move, value float64, err 
 		return nil, 0, err
 	}
 	c, best := m.newChain(points, block, m.labeling.clone()), 0
-	for len(c.moves) < length && c.step() {
+	for len(c.moves) < m.p.chainLength() && c.step() {
 		if now := m.value(c.at); now < value {
 			best, value = len(c.moves), now
 		}
@@ -48,37 +47,37 @@ func (m *method) findChain(length int) (moves []kernel.Move, value float64, err 
 	return c.moves[:best], value, nil
 }
 
-// candidatesPerMove is how many points a chain chooses its moves from, for each of them.
-const candidatesPerMove = 8
-
-func maxCandidates(length int) int { return min(candidatesPerMove*length, kernel.MaxBlock) }
-
 // candidates are the points whose single moves gain most, at most so many, ascending. Of equal ones the first are taken.
 // Points that are alone in their clusters are the last: they can move once others have joined them.
 func candidates(gains []float64, labels []int32, most int) []int32 {
 	var points []int32
+	keepBest := func() {
+		slices.SortFunc(points, func(i, j int32) int { return cmp.Or(cmp.Compare(gains[j], gains[i]), cmp.Compare(i, j)) })
+		points = points[:most]
+	}
+	limit := math.Inf(-1) // a point that does not gain more is not among the best, as there are enough before it
 	for i, c := range labels {
-		if c >= 0 {
-			points = append(points, int32(i))
+		if c < 0 || gains[i] <= limit && len(points) >= most {
+			continue
+		}
+		if points = append(points, int32(i)); len(points) == 2*most {
+			keepBest()
+			limit = gains[points[most-1]]
 		}
 	}
 	if len(points) > most {
-		slices.SortFunc(points, func(i, j int32) int { return cmp.Or(cmp.Compare(gains[j], gains[i]), cmp.Compare(i, j)) })
-		points = points[:most]
-		slices.Sort(points)
+		keepBest()
 	}
+	slices.Sort(points)
 	return points
 }
 
-// newChain begins a chain at a labeling, with the values of a block of the candidates.
-func (f *Family) newChain(points []int32, values []float64, at labeling) *chain {
+// newChain begins a chain at a labeling, with the block of the candidates, which is changed.
+func (f *Family) newChain(points []int32, block []float64, at labeling) *chain {
 	k := f.p.spec.K
 	c := &chain{
-		Family: f, points: points, at: at, shares: kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
+		Family: f, points: points, at: at, block: block, shares: kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
 		leaving: make([]float64, len(points)), joining: make([]float64, len(points)), to: make([]int32, len(points)),
-	}
-	for row := range slices.Chunk(values, k+len(points)) {
-		c.sums, c.entries = append(c.sums, row[:k]...), append(c.entries, row[k:]...)
 	}
 	for cluster := range int32(k) {
 		c.setShare(cluster)
@@ -99,8 +98,15 @@ func (c *chain) setShare(cluster int32) {
 
 // row is what the gains of a candidate depend on: its sums, M_ii and a_i.
 func (c *chain) row(r int) (sums []float64, diagonal, a float64) {
-	k := c.p.spec.K
-	return c.sums[r*k : (r+1)*k], c.entries[r*len(c.points)+r], c.weights[c.points[r]]
+	sums, entries := c.values(r)
+	return sums, entries[r], c.weights[c.points[r]]
+}
+
+// values are the candidate's S_ic, and its M_ij.
+func (c *chain) values(r int) (sums, entries []float64) {
+	k, width := c.p.spec.K, c.p.spec.K+len(c.points)
+	row := c.block[r*width : (r+1)*width]
+	return row[:k], row[k:]
 }
 
 func (c *chain) setLeaving(r int) {
@@ -150,23 +156,26 @@ func (c *chain) step() bool {
 // move moves a candidate, exactly: Q_c loses 2 S_ic - M_ii, Q_d gains 2 S_id + M_ii, and all sums are multiples of the
 // grid. Only what depends on the two clusters is computed anew.
 func (c *chain) move(row int) {
-	k, point, to, grid := c.p.spec.K, c.points[row], c.to[row], c.p.Matrix.Grid
+	point, to, grid := c.points[row], c.to[row], c.p.Matrix.Grid
 	from := c.at.labels[point]
-	sums, diagonal, _ := c.row(row)
-	c.at.selfUnits[from] = c.at.selfUnits[from].AddInt64(grid.Units(diagonal) - 2*grid.Units(sums[from]))
-	c.at.selfUnits[to] = c.at.selfUnits[to].AddInt64(grid.Units(diagonal) + 2*grid.Units(sums[to]))
+	sums, entries := c.values(row)
+	diagonal := grid.Units(entries[row])
+	c.at.selfUnits[from] = c.at.selfUnits[from].AddInt64(diagonal - 2*grid.Units(sums[from]))
+	c.at.selfUnits[to] = c.at.selfUnits[to].AddInt64(diagonal + 2*grid.Units(sums[to]))
 	c.count(&c.at, point, from, -1)
 	c.count(&c.at, point, to, 1)
 	c.at.labels[point] = to
 	c.moves = append(c.moves, kernel.Move{Point: point, From: from, To: to})
 	c.setShare(from)
 	c.setShare(to)
-	for r, entry := range c.entries[row*len(c.points) : (row+1)*len(c.points)] {
-		c.sums[r*k+int(from)] -= entry
-		c.sums[r*k+int(to)] += entry
-		if own := c.at.labels[c.points[r]]; math.IsInf(c.joining[r], -1) {
+	for r, entry := range entries {
+		sums, _ := c.values(r)
+		sums[from] -= entry
+		sums[to] += entry
+		if math.IsInf(c.joining[r], -1) {
 			continue // it has moved
-		} else if own == from || own == to {
+		}
+		if own := c.at.labels[c.points[r]]; own == from || own == to {
 			c.setLeaving(r)
 		}
 		if c.to[r] == from || c.to[r] == to {

@@ -93,7 +93,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 // the objective rose or the labeling was seen before.
 func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 	before := m.labeling.clone()
-	valueBefore, shiftedBefore := m.value(m.labeling), m.shiftedValue()
+	shiftedBefore := m.shiftedValue()
 	if err := m.batch(ctx); err != nil {
 		return clustering.Report{}, m.restoreAfter(err, before)
 	}
@@ -111,12 +111,9 @@ func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 		return m.afterUndo(ctx, repeated)
 	}
 	m.seen[hash] = true
-	report := m.accept(len(moves))
-	switch decrease := valueBefore - m.value(m.labeling); {
-	case repeated:
+	report := m.accept(before, len(moves))
+	if repeated {
 		report.Stop = clustering.StopCycle
-	case m.p.spec.Tolerance > 0 && decrease <= m.p.spec.Tolerance*math.Abs(valueBefore):
-		report.Stop = clustering.StopTolerance
 	}
 	return report, nil
 }

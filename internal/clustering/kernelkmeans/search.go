@@ -2,6 +2,7 @@ package kernelkmeans
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -16,21 +17,36 @@ import (
 // LocalSearchByShape is the option where nobody says how long chains are.
 const LocalSearchByShape = -1
 
-// The default: chains of this length, where a problem has at most so many sums S_ic.
+// The default: chains of this length, as long as n k is not above a limit. A chain reads all sums S_ic. Beside a dense matrix
+// that is little, since steps read more. On graphs steps are cheap, and chains many, so that they would take most of the
+// time.
 const (
-	defaultChain  = 20
-	maxSearchSums = 1 << 20
+	defaultChain   = 20
+	maxDenseSearch = 1 << 24
+	maxGraphSearch = 1 << 17
 )
 
 // chainLength is how many moves a chain has at most; 0: there is no local search.
 func (p *Problem) chainLength() int {
-	switch length := p.options.LocalSearch; {
-	case length != LocalSearchByShape:
-		return length
-	case p.n*p.spec.K <= maxSearchSums:
-		return defaultChain
+	if p.options.LocalSearch != LocalSearchByShape {
+		return p.options.LocalSearch
 	}
-	return 0
+	limit := maxDenseSearch
+	if p.Matrix.Function == kernel.Adjacency {
+		limit = maxGraphSearch
+	}
+	if p.n*p.spec.K > limit {
+		return 0
+	}
+	return defaultChain
+}
+
+// candidatesPerMove is how many points a chain chooses from, for each move that it may have.
+const candidatesPerMove = 4
+
+// Candidates is how many points a chain chooses its moves from; 0: there is no local search.
+func (p *Problem) Candidates() int {
+	return min(p.n, candidatesPerMove*p.chainLength(), kernel.MaxBlock)
 }
 
 // Step is one iteration: a step of all points until these end, then local search.
@@ -63,7 +79,7 @@ func (m *method) search(ctx context.Context) (clustering.Report, error) {
 		}
 		moves := difference(before.labels, m.labels)
 		if m.falls(before, m.value(m.labeling)) {
-			return m.accept(len(moves)), nil
+			return m.accept(before, len(moves)), nil
 		}
 		m.chained = false
 		if len(moves) > 0 {
@@ -72,7 +88,7 @@ func (m *method) search(ctx context.Context) (clustering.Report, error) {
 			}
 		}
 	}
-	moves, value, err := m.findChain(m.p.chainLength())
+	moves, value, err := m.findChain()
 	if err != nil {
 		return clustering.Report{}, err
 	}
@@ -84,7 +100,7 @@ func (m *method) search(ctx context.Context) (clustering.Report, error) {
 		return clustering.Report{}, err
 	}
 	m.chained, m.ended = true, clustering.StopConverged
-	return m.accept(len(moves)), nil
+	return m.accept(before, len(moves)), nil
 }
 
 // falls tells whether J falls from that of a labeling to a value by more than rounding.
@@ -92,9 +108,13 @@ func (m *method) falls(from labeling, to float64) bool {
 	return m.value(from)-to > m.riseTolerance()
 }
 
-// accept counts an iteration and reports it.
-func (m *method) accept(moved int) clustering.Report {
+// accept counts an iteration and reports it. It is the last if J has not fallen by the tolerance.
+func (m *method) accept(before labeling, moved int) clustering.Report {
 	m.keepBest()
 	m.iteration++
-	return clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: moved}}
+	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: moved}}
+	if from := m.value(before); m.p.spec.Tolerance > 0 && from-m.value(m.labeling) <= m.p.spec.Tolerance*math.Abs(from) {
+		report.Stop = clustering.StopTolerance
+	}
+	return report
 }

@@ -1,6 +1,7 @@
 package kernelkmeans
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 // association is sum_c Q_c/s_c of the current labels.
@@ -66,7 +68,7 @@ func (r *reference) chain(length int) (best float64) {
 
 // A chain is the one that trying all moves finds, for every objective, kernel and kind of data.
 func TestChainsEqualNaiveReference(t *testing.T) {
-	const length = 12
+	const length = 15 // all 60 points are candidates
 	kept := 0
 	for seed := range uint64(2) {
 		for name, c := range cases(t, seed) {
@@ -198,6 +200,19 @@ func TestCandidates(t *testing.T) {
 			t.Errorf("of %v the best %d are %v, not %v", c.gains, c.most, got, c.want)
 		}
 	}
+	rng := clusteringtest.NewRand(1)
+	gains, labels, all := make([]float64, 500), make([]int32, 500), make([]int32, 500)
+	for i := range gains {
+		gains[i], all[i] = math.Floor(20*rng.Float64()), int32(i) // many are equal
+	}
+	slices.SortStableFunc(all, func(i, j int32) int { return cmp.Compare(gains[j], gains[i]) })
+	for most := 1; most < 500; most += 7 {
+		want := slices.Clone(all[:most])
+		slices.Sort(want)
+		if got := candidates(gains, labels, most); !slices.Equal(got, want) {
+			t.Errorf("the best %d of 500 are %v, not %v", most, got, want)
+		}
+	}
 }
 
 // A chain of few candidates still lowers the objective, keeps no cluster empty, and never moves isolated points.
@@ -251,18 +266,21 @@ func TestLocalSearchFillsNoEmptyCluster(t *testing.T) {
 func TestWhereLocalSearchIsOn(t *testing.T) {
 	for _, c := range []struct {
 		values map[string]string
+		matrix kernel.Function
 		n, k   int
 		want   int
 	}{
-		{nil, 10_000, 10, defaultChain},
-		{nil, 1_000_000, 10, 0},
-		{map[string]string{"local-search": "7"}, 1_000_000, 10, 7},
-		{map[string]string{"local-search": "0"}, 100, 2, 0},
-		{map[string]string{"paper": "true"}, 100, 2, 0},
-		{map[string]string{"paper": "true", "local-search": "7"}, 100, 2, 7},
+		{nil, kernel.Gaussian, 100_000, 10, defaultChain},
+		{nil, kernel.Given, 10_000_000, 10, 0},
+		{nil, kernel.Adjacency, 2_000, 10, defaultChain},
+		{nil, kernel.Adjacency, 100_000, 10, 0},
+		{map[string]string{"local-search": "7"}, kernel.Adjacency, 1_000_000, 10, 7},
+		{map[string]string{"local-search": "0"}, kernel.Gaussian, 100, 2, 0},
+		{map[string]string{"paper": "true"}, kernel.Gaussian, 100, 2, 0},
+		{map[string]string{"paper": "true", "local-search": "7"}, kernel.Gaussian, 100, 2, 7},
 	} {
 		o := NewOptions(catalog.Request{Algorithm: "kernel-kmeans", Values: c.values})
-		p := &Problem{n: c.n, spec: clustering.Spec{K: c.k}, options: *o}
+		p := &Problem{n: c.n, spec: clustering.Spec{K: c.k}, options: *o, Matrix: kernel.MatrixSpec{Function: c.matrix}}
 		if got := p.chainLength(); got != c.want {
 			t.Errorf("%v with %d points and %d clusters: chains of %d, want %d", c.values, c.n, c.k, got, c.want)
 		}

@@ -595,7 +595,9 @@ type Prepare struct {
 	// Labelings at a time; 0 means 1.
 	Lanes uint32 `protobuf:"varint,7,opt,name=lanes,proto3" json:"lanes,omitempty"`
 	// Vectors in one Multiply; 0 means 1.
-	Products      uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
+	Products uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
+	// Points of a block of Blocks; 0 means that there are none.
+	Block         uint32 `protobuf:"varint,11,opt,name=block,proto3" json:"block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -709,6 +711,13 @@ func (x *Prepare) GetLanes() uint32 {
 func (x *Prepare) GetProducts() uint32 {
 	if x != nil {
 		return x.Products
+	}
+	return 0
+}
+
+func (x *Prepare) GetBlock() uint32 {
+	if x != nil {
+		return x.Block
 	}
 	return 0
 }
@@ -1341,7 +1350,7 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\x9d\x03\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xb3\x03\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
@@ -1354,7 +1363,8 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\x01k\x18\x05 \x01(\rR\x01k\x12%\n" +
 	"\x0esparse_entries\x18\x06 \x01(\x04R\rsparseEntries\x12\x14\n" +
 	"\x05lanes\x18\a \x01(\rR\x05lanes\x12\x1a\n" +
-	"\bproducts\x18\b \x01(\rR\bproductsB\x06\n" +
+	"\bproducts\x18\b \x01(\rR\bproducts\x12\x14\n" +
+	"\x05block\x18\v \x01(\rR\x05blockB\x06\n" +
 	"\x04what\"k\n" +
 	"\x05Units\x121\n" +
 	"\x06center\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06center\x12/\n" +
