@@ -26,6 +26,9 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 	packed := wire.BlocksToProto(blocks)
 	values := make([][]float64, len(blocks))
 	for at, b := range blocks {
+		if len(b.Points) > e.need.Block {
+			return nil, fmt.Errorf("fleet: a block of %d points, planned were %d", len(b.Points), e.need.Block)
+		}
 		values[at] = make([]float64, len(b.Points)*b.Width(e.k))
 	}
 	// parts calls do with the values of each block that are of the given tiles, in the order of an answer.

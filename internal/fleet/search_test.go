@@ -81,6 +81,9 @@ func TestLocalSearchOnWorkers(t *testing.T) {
 				if err != nil || x.left > 0 {
 					t.Fatal(err, x.left)
 				}
+				if _, err := e.Blocks(c.ctx, []kernel.Block{{Points: make([]int32, p.Candidates()+1)}}); err == nil {
+					t.Error("a block of more points than were planned is taken")
+				}
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("%v after %d iterations, want %v after %d", got.Objective, got.Iterations, want.Objective, want.Iterations)
 				}
