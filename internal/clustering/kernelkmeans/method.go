@@ -25,6 +25,7 @@ type method struct {
 	iteration int
 	labeling
 	best    *labeling                  // the best so far, where it is the answer rather than the last
+	bestAt  int                        // its iteration
 	seen    map[[sha256.Size]byte]bool // hashes of accepted labelings, to notice cycles
 	ended   clustering.StopReason      // why steps of all points ended; 0: they have not, and local search has not begun
 	chained bool                       // the last iteration was a chain, or a step of all points after one
@@ -57,7 +58,7 @@ func (m *method) answer() labeling {
 func (m *method) keepBest() {
 	if m.p.options.KeepBest && (m.best == nil || m.value(m.labeling) < m.value(*m.best)) {
 		best := m.labeling.clone()
-		m.best = &best
+		m.best, m.bestAt = &best, m.iteration
 	}
 }
 

@@ -49,16 +49,24 @@ func (p *Problem) Candidates() int {
 	return min(p.n, candidatesPerMove*p.chainLength(), kernel.MaxBlock)
 }
 
+// patience is after how many steps of all points without a better labeling local search goes on from the best one.
+const patience = 10
+
 // Step is one iteration: a step of all points until these end, then local search.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	if m.ended != 0 {
 		return m.search(ctx)
 	}
 	report, err := m.stepOfAll(ctx)
-	if report.Stop != 0 && report.Stop != clustering.StopTolerance && m.p.chainLength() > 0 {
-		m.ended, report.Stop = report.Stop, 0
+	if err != nil || m.p.chainLength() == 0 || report.Stop == clustering.StopTolerance {
+		return report, err
 	}
-	return report, err
+	if report.Stop != 0 {
+		m.ended, report.Stop = report.Stop, 0
+	} else if m.best != nil && m.iteration-m.bestAt >= patience {
+		m.ended = clustering.StopConverged
+	}
+	return report, nil
 }
 
 // search is one iteration of local search, from the best labeling so far. It stops for the reason that steps of all points
@@ -110,8 +118,8 @@ func (m *method) falls(from labeling, to float64) bool {
 
 // accept counts an iteration and reports it. It is the last if J has not fallen by the tolerance.
 func (m *method) accept(before labeling, moved int) clustering.Report {
-	m.keepBest()
 	m.iteration++
+	m.keepBest()
 	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: moved}}
 	if from := m.value(before); m.p.spec.Tolerance > 0 && from-m.value(m.labeling) <= m.p.spec.Tolerance*math.Abs(from) {
 		report.Stop = clustering.StopTolerance

@@ -215,6 +215,42 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
+// Where steps of all points go on without finding anything better, local search does not wait for them to repeat.
+func TestLocalSearchDoesNotWaitForACycle(t *testing.T) {
+	longest := func(history []clustering.HistoryEntry) (longest int) {
+		best, at := math.Inf(1), 0
+		for i, e := range history {
+			if e.Objective < best {
+				best, at = e.Objective, i
+			}
+			longest = max(longest, i-at)
+		}
+		return longest
+	}
+	waits := 0
+	for seed := range uint64(20) {
+		rng := clusteringtest.NewRand(seed)
+		var edges []dataset.Edge
+		for range 2500 {
+			edges = append(edges, dataset.Edge{Source: int32(rng.IntN(300)), Target: int32(rng.IntN(300)), Weight: rng.Float64()})
+		}
+		graph, err := dataset.NewGraph(300, edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &Options{OnRise: RiseIgnore, KeepBest: true}
+		spec := clustering.Spec{K: 12, MaxIterations: 1000, Start: clustering.StartRandom, Seed: seed, Algorithm: o}
+		waits = max(waits, longest(solve(t, graph, spec).History))
+		o.LocalSearch = 20
+		if got := longest(solve(t, graph, spec).History); got > patience {
+			t.Errorf("seed %d: %d iterations found nothing better", seed, got)
+		}
+	}
+	if waits <= patience {
+		t.Errorf("at most %d steps find nothing better: the cases are too easy", waits)
+	}
+}
+
 // A chain of few candidates still lowers the objective, keeps no cluster empty, and never moves isolated points.
 func TestLocalSearchOfMoreThanTheCandidates(t *testing.T) {
 	rng := clusteringtest.NewRand(4)
