@@ -49,6 +49,14 @@ func (e shardExecutor) Farthest(ctx context.Context, stats []kernel.ClusterStats
 	return e.shard.Farthest(ctx, e.tiles, e.step, stats)
 }
 
+func (e shardExecutor) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+	return e.shard.Gains(ctx, e.tiles, e.step, stats)
+}
+
+func (e shardExecutor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
+	return e.shard.Blocks(ctx, e.tiles, e.step, blocks)
+}
+
 func (e shardExecutor) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	return e.shard.Multiply(ctx, e.tiles, x)
 }

@@ -48,7 +48,7 @@ var Algorithms = []Algorithm{
 		About: "kernel k-means; ratio association, ratio cut and normalized cut on graphs",
 		Data:  onAll,
 		Options: slices.Concat([]string{"objective"}, affinityOptions,
-			[]string{"sigma", "on-rise", "empty", "weights", "farthest", "seeds", "paper"}),
+			[]string{"sigma", "on-rise", "local-search", "empty", "weights", "farthest", "seeds", "paper"}),
 		Starts: []string{"seeds", "farthest-first", "kmeans++", "random", "labels", "spectral", "multilevel"},
 	},
 	{
@@ -174,6 +174,8 @@ var Options = []Option{
 		Help: "diagonal shift; auto is the least that makes the kernel positive semidefinite"},
 	{Name: "on-rise", Field: "on_rise", Type: Choice, Values: []string{"shift", "stop", "ignore"}, Default: "ignore; with --paper shift", Group: KernelGroup,
 		Help: "when a step raises the objective: shift the diagonal, stop, or ignore it and keep the best labels on the way"},
+	{Name: "local-search", Field: "local_search", Type: Whole, Max: 1000, Default: "20 while n k is at most 16,777,216, on graphs 131,072; with --paper 0", Group: KernelGroup,
+		Help: "once steps of all points have converged, chains of up to this many moves of single points, kept up to their best point; 0 for none"},
 	{Name: "empty", Field: "on_empty", Type: Choice, Values: []string{"farthest", "keep"}, Default: "farthest", Group: KernelGroup,
 		Help: "an empty cluster gets the farthest point, or is kept empty"},
 	{Name: "weights", Field: "weights", Type: File, Group: KernelGroup, Help: "point weights in this `FILE` (index,weight)"},

@@ -80,6 +80,7 @@ func (r *kernelRunner) need() planning.Workload {
 		K:             r.spec.K,
 		Lanes:         r.problem.Lanes(),
 		Products:      r.problem.VectorsPerProduct(),
+		Block:         r.problem.Candidates(),
 		SparseEntries: 2 * int64(r.problem.Constraints.Len()),
 		Restarts:      r.problem.Runs(),
 		Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,

@@ -58,7 +58,8 @@ func (e *Executor) Release() {
 // describeMatrix completes a Prepare command with the matrix.
 func (e *Executor) describeMatrix(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.message(), e.scale.message())}
-	p.SparseEntries, p.Lanes, p.Products = uint64(e.need.SparseEntries), uint32(e.need.Lanes), uint32(e.need.Products)
+	p.SparseEntries, p.Lanes = uint64(e.need.SparseEntries), uint32(e.need.Lanes)
+	p.Products, p.Block = uint32(e.need.Products), uint32(e.need.Block)
 }
 
 // sendOperands gives a worker the weights and the sparse part if it lacks them.

@@ -77,6 +77,12 @@ func (j *job) perRow(ctx context.Context, op *operation) ([]float64, error) {
 
 // severalPerRow runs an operation that answers several lists of one float64 per row.
 func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]float64, error) {
+	values, op := j.rowLists(lists, op)
+	return values, j.perform(ctx, op)
+}
+
+// rowLists completes an operation that answers several lists of one float64 per row: it merges answers into the lists.
+func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 	values := make([][]float64, lists)
 	for list := range values {
 		values[list] = make([]float64, j.rows)
@@ -98,7 +104,7 @@ func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]
 		}
 		return nil
 	}
-	return values, j.perform(ctx, op)
+	return values, op
 }
 
 // perform runs an operation until there is exactly one answer for every tile. It works in rounds: each

@@ -132,6 +132,9 @@ func (c *cluster) submit(p *problem, report func(fleet.Status)) *fleet.Executor 
 // maxClusters is the largest k of a sequence.
 const maxClusters = 6
 
+// maxBlock is how many points a block of a sequence may have.
+const maxBlock = 16
+
 // maxLanes is the largest number of lanes of a sequence.
 func (p *problem) maxLanes() int {
 	if p.spec.Function == kernel.Adjacency {
@@ -142,7 +145,7 @@ func (p *problem) maxLanes() int {
 
 func (p *problem) need(size int64) planning.Workload {
 	return planning.Workload{
-		Matrix: p.spec, DatasetBytes: size, Scaled: p.units != nil, K: maxClusters, Lanes: p.maxLanes(), Products: 2, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
+		Matrix: p.spec, DatasetBytes: size, Scaled: p.units != nil, K: maxClusters, Lanes: p.maxLanes(), Products: 2, Block: maxBlock, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
 	}
 }
 

@@ -40,7 +40,9 @@ func (s *sequence) run(ops int, disturb func(op int)) {
 		disturb(op)
 		s.randomOp()
 	}
-	s.assign() // at the end, an operation that reads every sum
+	s.assign() // at the end, operations that read every sum
+	s.gains()
+	s.blocks()
 }
 
 func (s *sequence) randomOp() {
@@ -55,8 +57,11 @@ func (s *sequence) randomOp() {
 		s.update()
 	case r < 14:
 		s.assign()
-	case r < 16:
+	case r < 15:
 		s.farthest()
+	case r < 16:
+		s.gains()
+		s.blocks()
 	case r < 17:
 		s.comparePerRow("degrees", s.remote.Degrees, s.local.shard.Degrees)
 		s.comparePerRow("maxima", s.remote.Maxima, s.local.shard.Maxima)
@@ -245,6 +250,40 @@ func (s *sequence) farthest() {
 	}
 	got, err := s.remote.Farthest(s.ctx, stats)
 	s.wantSame("farthest", got, want, err)
+}
+
+func (s *sequence) gains() {
+	s.Helper()
+	stats := s.stats()
+	want, err := s.local.shard.Gains(s.ctx, s.local.tiles, s.local.step, stats)
+	if err != nil {
+		s.Fatalf("gains: %v", err)
+	}
+	got, err := s.remote.Gains(s.ctx, stats)
+	s.wantSame("gains", got, want, err)
+}
+
+// blocks asks for random points of a random subset of the lanes.
+func (s *sequence) blocks() {
+	s.Helper()
+	var blocks []kernel.Block
+	for lane := range s.lanes {
+		block, share := kernel.Block{Lane: lane}, min(1, maxBlock/float64(s.local.spec.Rows))*s.random.Float64()
+		for i := range int32(s.local.spec.Rows) {
+			if s.random.Float64() < share && len(block.Points) < maxBlock {
+				block.Points = append(block.Points, i)
+			}
+		}
+		if s.random.IntN(3) > 0 {
+			blocks = append(blocks, block)
+		}
+	}
+	want, err := s.local.shard.Blocks(s.ctx, s.local.tiles, s.local.step, blocks)
+	if err != nil {
+		s.Fatalf("blocks: %v", err)
+	}
+	got, err := s.remote.Blocks(s.ctx, blocks)
+	s.wantSame("blocks", got, want, err)
 }
 
 func (s *sequence) wantSame(name string, got, want any, err error) {

@@ -22,6 +22,8 @@ type matrix interface {
 	maxima(dst []float64) error
 	// diagonal writes the entries (i, i) of the tile's rows.
 	diagonal(dst []float64) error
+	// pick writes the entries of some rows at some columns, both ascending; dst is 0 and has width values from row to row.
+	pick(dst []float64, width int, rows, columns []int32) error
 	bytes() int64
 	// stored tells whether the entries are kept, rather than computed whenever they are needed.
 	stored() bool

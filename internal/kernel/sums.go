@@ -17,6 +17,8 @@ type rowSums interface {
 	of(r int, c int32) float64
 	// assign appends the moves of rows that are nearer to another cluster, in row order.
 	assign(moves []labeling.Move, w *workspace) []labeling.Move
+	// joining writes, for each row, the most that it adds to the association by joining a cluster that is not its own.
+	joining(dst []float64, terms *gainTerms, w *workspace)
 	bytes() int64
 }
 

@@ -19,6 +19,14 @@ const rowOperationBytes = 4 + 88
 // kernel has them and once more packed.
 const productRowBytes = 2 * kernel.ProductRowBytes
 
+// blockValueBytes is a value of a block, as the kernel has it, among those of all lanes, and packed.
+const blockValueBytes = 24
+
+// blockBytes is what the blocks of all lanes take: for each point a value for each cluster and each point.
+func (p Workload) blockBytes() int64 {
+	return p.lanes() * int64(p.Block) * int64(p.Block+p.K) * blockValueBytes
+}
+
 // sparseEntryBytes is one entry of the sparse part: its column and value, packed on arrival and unpacked.
 const sparseEntryBytes = 24
 
@@ -64,7 +72,7 @@ func (p Workload) FixedBytes(threads int) int64 {
 	}
 	perRow := p.lanes()*rowOperationBytes + int64(max(0, p.Products-1))*productRowBytes
 	fixed := p.Matrix.SharedBytes(p.K, p.edges()+p.SparseEntries) + int64(p.Matrix.Rows)*perRow +
-		p.SparseEntries*sparseEntryBytes + int64(max(1, threads))*p.Matrix.ThreadBytes(p.K, int(p.lanes()))
+		p.SparseEntries*sparseEntryBytes + p.blockBytes() + int64(max(1, threads))*p.Matrix.ThreadBytes(p.K, int(p.lanes()))
 	switch p.Matrix.Function {
 	case kernel.Adjacency:
 		return fixed + p.DatasetBytes

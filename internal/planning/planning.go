@@ -38,6 +38,7 @@ type Workload struct {
 	Storage       Storage
 
 	// Only the predicted time depends on these.
+	Block    int  // points of one block of local search; 0: there is none
 	Restarts int  // 0 means 1
 	Degrees  bool // whether the objective needs the row sums
 	Shift    bool // whether the diagonal shift is found from the least eigenvalue

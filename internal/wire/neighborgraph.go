@@ -46,8 +46,8 @@ func ReceiveNeighborGraph(receive func() (*cleavev1.GetNeighborGraphResponse, er
 	if err != nil {
 		return nil, err
 	}
-	if uint64(len(upload.edges)) != head.GetEdges() || head.GetVertices() == 0 {
-		return nil, fmt.Errorf("wire: a graph of %d vertices and %d edges ended after %d", head.GetVertices(), head.GetEdges(), len(upload.edges))
+	if count := dataset.CountEdges(upload.edges); uint64(count) != head.GetEdges() || head.GetVertices() == 0 {
+		return nil, fmt.Errorf("wire: a graph of %d vertices and %d edges ended after %d", head.GetVertices(), head.GetEdges(), count)
 	}
 	graph, err := upload.finishGraph()
 	if err != nil {

@@ -136,3 +136,25 @@ func CandidatesFromProto(packed []*workerv1.Candidate) ([]labeling.Candidate, er
 	}
 	return candidates, nil
 }
+
+// BlocksToProto converts blocks of points.
+func BlocksToProto(blocks []kernel.Block) []*workerv1.Block {
+	packed := make([]*workerv1.Block, len(blocks))
+	for i, b := range blocks {
+		packed[i] = &workerv1.Block{Lane: uint32(b.Lane), Points: PackInt32s(b.Points)}
+	}
+	return packed
+}
+
+// BlocksFromProto reads blocks of points.
+func BlocksFromProto(packed []*workerv1.Block) ([]kernel.Block, error) {
+	blocks := make([]kernel.Block, len(packed))
+	for i, p := range packed {
+		points, err := UnpackInt32s(p.GetPoints())
+		if err != nil {
+			return nil, err
+		}
+		blocks[i] = kernel.Block{Lane: int(p.GetLane()), Points: points}
+	}
+	return blocks, nil
+}

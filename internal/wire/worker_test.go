@@ -171,3 +171,14 @@ func TestStatsRoundTrip(t *testing.T) {
 		t.Error("statistics of different lengths were accepted")
 	}
 }
+
+func TestBlocksRoundTrip(t *testing.T) {
+	blocks := []kernel.Block{{Lane: 2, Points: []int32{1, 5, 9}}, {Points: []int32{}}}
+	got, err := BlocksFromProto(BlocksToProto(blocks))
+	if err != nil || !reflect.DeepEqual(got, blocks) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := BlocksFromProto([]*workerv1.Block{{Points: []byte{1, 2, 3}}}); err == nil {
+		t.Error("three bytes were accepted as points")
+	}
+}

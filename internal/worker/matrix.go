@@ -74,6 +74,20 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		}
 		far, err := m.Farthest(j.ctx, tiles, op.MatrixFarthest.GetStep(), stats)
 		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
+	case *workerv1.Command_Gains:
+		stats, err := m.stats(op.Gains.GetStats())
+		if err != nil {
+			return nil, err
+		}
+		gains, err := m.Gains(j.ctx, tiles, op.Gains.GetStep(), stats)
+		return j.valuesOf(c)(slices.Concat(gains...), err)
+	case *workerv1.Command_Blocks:
+		blocks, err := j.blocksOf(op.Blocks)
+		if err != nil {
+			return nil, err
+		}
+		values, err := m.Blocks(j.ctx, tiles, op.Blocks.GetStep(), blocks)
+		return j.valuesOf(c)(slices.Concat(values...), err)
 	}
 	return nil, unknownCommand(c)
 }
@@ -149,6 +163,20 @@ func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
 		lists[i], start = columns[start:end], end
 	}
 	return lists, nil
+}
+
+// blocksOf reads blocks of as many points as memory was reserved for.
+func (j *job) blocksOf(op *workerv1.Blocks) ([]kernel.Block, error) {
+	blocks, err := wire.BlocksFromProto(op.GetBlocks())
+	if err == nil && len(blocks) > max(1, j.need.Lanes) {
+		err = fmt.Errorf("worker: %d blocks, prepared for %d lanes", len(blocks), j.need.Lanes)
+	}
+	for _, b := range blocks {
+		if len(b.Points) > j.need.Block {
+			err = fmt.Errorf("worker: a block of %d points, prepared for %d", len(b.Points), j.need.Block)
+		}
+	}
+	return blocks, err
 }
 
 func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.ClusterStats, error) {

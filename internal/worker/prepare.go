@@ -53,12 +53,12 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	if err != nil {
 		return err
 	}
-	if j.need.K > spec.Rows || p.GetLanes() > kernel.MaxLanes || p.GetProducts() > maxProducts || p.GetSparseEntries() > math.MaxInt32 {
+	if j.need.K > spec.Rows || p.GetLanes() > kernel.MaxLanes || p.GetProducts() > maxProducts || p.GetBlock() > kernel.MaxBlock || p.GetSparseEntries() > math.MaxInt32 {
 		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes and %d sparse entries",
 			p.GetK(), spec.Rows, p.GetLanes(), p.GetSparseEntries())
 	}
 	j.need.Matrix, j.need.Lanes, j.need.SparseEntries = spec, int(p.GetLanes()), int64(p.GetSparseEntries())
-	j.need.Products = int(p.GetProducts())
+	j.need.Products, j.need.Block = int(p.GetProducts()), int(p.GetBlock())
 	var data dataset.Dataset
 	if spec.Function != kernel.Given {
 		lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)

@@ -1743,7 +1743,11 @@ type KernelKmeans struct {
 	OnEmpty          EmptyPolicy            `protobuf:"varint,5,opt,name=on_empty,json=onEmpty,proto3,enum=cleave.v1.EmptyPolicy" json:"on_empty,omitempty"`
 	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,6,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
 	// Positive point weights for OBJECTIVE_KERNEL_KMEANS; absent, or for a point that is not listed, 1.
-	Weights       *TableInput `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"`
+	Weights *TableInput `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"`
+	// Once steps that move all points at once have converged: chains of up to so many moves of single points, each the
+	// best there is, even where the objective rises; a chain is kept up to its best point. 0: none. Absent: chosen by the
+	// size of the problem; none with paper_settings.
+	LocalSearch   *uint32 `protobuf:"varint,8,opt,name=local_search,json=localSearch,proto3,oneof" json:"local_search,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1825,6 +1829,13 @@ func (x *KernelKmeans) GetWeights() *TableInput {
 		return x.Weights
 	}
 	return nil
+}
+
+func (x *KernelKmeans) GetLocalSearch() uint32 {
+	if x != nil && x.LocalSearch != nil {
+		return *x.LocalSearch
+	}
+	return 0
 }
 
 // Kernel is the kernel function on points; it must be unset for graphs and kernel matrices.
@@ -2867,7 +2878,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x05folds\x18\x02 \x01(\rH\x01R\x05folds\x88\x01\x01B\f\n" +
 	"\n" +
 	"_neighborsB\b\n" +
-	"\x06_folds\"\xf3\x02\n" +
+	"\x06_folds\"\xac\x03\n" +
 	"\fKernelKmeans\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12&\n" +
@@ -2875,7 +2886,9 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\aon_rise\x18\x04 \x01(\x0e2\x15.cleave.v1.RisePolicyR\x06onRise\x121\n" +
 	"\bon_empty\x18\x05 \x01(\x0e2\x16.cleave.v1.EmptyPolicyR\aonEmpty\x12H\n" +
 	"\x11affinity_diagonal\x18\x06 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12/\n" +
-	"\aweights\x18\a \x01(\v2\x15.cleave.v1.TableInputR\aweights\"\xd0\x01\n" +
+	"\aweights\x18\a \x01(\v2\x15.cleave.v1.TableInputR\aweights\x12&\n" +
+	"\flocal_search\x18\b \x01(\rH\x00R\vlocalSearch\x88\x01\x01B\x0f\n" +
+	"\r_local_search\"\xd0\x01\n" +
 	"\x06Kernel\x125\n" +
 	"\bfunction\x18\x01 \x01(\x0e2\x19.cleave.v1.KernelFunctionR\bfunction\x12\x15\n" +
 	"\x03rho\x18\x02 \x01(\x01H\x00R\x03rho\x88\x01\x01\x12\x19\n" +
@@ -3213,6 +3226,7 @@ func file_cleave_v1_spec_proto_init() {
 	file_cleave_v1_spec_proto_msgTypes[1].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[2].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[4].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[7].OneofWrappers = []any{
 		(*Shift_Rule)(nil),

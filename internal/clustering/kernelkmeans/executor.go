@@ -32,6 +32,11 @@ type Executor interface {
 	// Farthest finds, for each of the stats, the point farthest from its cluster, among clusters of at
 	// least two points.
 	Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Candidate, error)
+	// Gains are, for each of the stats and for every row, by how much J falls at most when that row alone moves.
+	Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error)
+	// Blocks are, for each block and for each of its points i, the sums S_ic over the clusters of its lane, and then M_ij
+	// for the block's points j.
+	Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error)
 	// Multiply is M x for each of several x; rows are summed in column order.
 	Multiply(ctx context.Context, x [][]float64) ([][]float64, error)
 }

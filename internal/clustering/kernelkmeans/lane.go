@@ -11,13 +11,13 @@ type lane struct{ *clustering.Lane }
 // request is an operation that a restart asks of the executor, with its answer once it is served.
 type request struct {
 	kind    requestKind
-	columns []int32
+	columns []int32 // of a column sum, or the points of a block
 	labels  []int32
 	moves   []kernel.Move // operands of an update, answer of an assignment
 	stats   kernel.ClusterStats
 
 	// The answer.
-	sums     []float64
+	values   []float64 // a value per row, or those of a block
 	self     []kernel.Int128
 	farthest kernel.Candidate
 	err      error
@@ -30,6 +30,8 @@ type requestKind uint8
 const (
 	askAssign requestKind = iota
 	askFarthest
+	askGains
+	askBlock
 	askColumnSum
 	askLoad
 	askUpdate
@@ -46,7 +48,7 @@ func (l lane) answer(r *request) error {
 func (l lane) ColumnSum(columns []int32) ([]float64, error) {
 	r := &request{kind: askColumnSum, columns: columns}
 	err := l.answer(r)
-	return r.sums, err
+	return r.values, err
 }
 
 func (l lane) Load(labels []int32) ([]kernel.Int128, error) {
@@ -71,4 +73,16 @@ func (l lane) Farthest(stats kernel.ClusterStats) (kernel.Candidate, error) {
 	r := &request{kind: askFarthest, stats: stats}
 	err := l.answer(r)
 	return r.farthest, err
+}
+
+func (l lane) Gains(stats kernel.ClusterStats) ([]float64, error) {
+	r := &request{kind: askGains, stats: stats}
+	err := l.answer(r)
+	return r.values, err
+}
+
+func (l lane) Block(points []int32) ([]float64, error) {
+	r := &request{kind: askBlock, columns: points}
+	err := l.answer(r)
+	return r.values, err
 }

@@ -82,6 +82,16 @@ func (l *Local) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]ke
 	return l.shard.Farthest(ctx, l.tiles, l.step, stats)
 }
 
+// Gains implements Executor.
+func (l *Local) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+	return l.shard.Gains(ctx, l.tiles, l.step, stats)
+}
+
+// Blocks implements Executor.
+func (l *Local) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
+	return l.shard.Blocks(ctx, l.tiles, l.step, blocks)
+}
+
 // Multiply implements Executor.
 func (l *Local) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	return l.shard.Multiply(ctx, l.tiles, x)

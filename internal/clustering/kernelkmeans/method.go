@@ -24,8 +24,11 @@ type method struct {
 	sigma     float64
 	iteration int
 	labeling
-	best *labeling                  // the best so far, where it is the answer rather than the last
-	seen map[[sha256.Size]byte]bool // hashes of accepted labelings, to notice cycles
+	best    *labeling                  // the best so far, where it is the answer rather than the last
+	bestAt  int                        // its iteration
+	seen    map[[sha256.Size]byte]bool // hashes of accepted labelings, to notice cycles
+	ended   clustering.StopReason      // why steps of all points ended; 0: they have not, and local search has not begun
+	chained bool                       // the last iteration was a chain, or a step of all points after one
 }
 
 // Labels implements clustering.Method.
@@ -55,7 +58,7 @@ func (m *method) answer() labeling {
 func (m *method) keepBest() {
 	if m.p.options.KeepBest && (m.best == nil || m.value(m.labeling) < m.value(*m.best)) {
 		best := m.labeling.clone()
-		m.best = &best
+		m.best, m.bestAt = &best, m.iteration
 	}
 }
 
@@ -87,11 +90,11 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// Step moves all points at once to their nearest clusters and fills emptied clusters. All of it is undone when
+// stepOfAll moves all points at once to their nearest clusters and fills emptied clusters. All of it is undone when
 // the objective rose or the labeling was seen before.
-func (m *method) Step(ctx context.Context) (clustering.Report, error) {
+func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 	before := m.labeling.clone()
-	valueBefore, shiftedBefore := m.value(m.labeling), m.shiftedValue()
+	shiftedBefore := m.shiftedValue()
 	if err := m.batch(ctx); err != nil {
 		return clustering.Report{}, m.restoreAfter(err, before)
 	}
@@ -113,14 +116,9 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 		return m.afterUndo(ctx, repeated)
 	}
 	m.seen[hash] = true
-	m.keepBest()
-	m.iteration++
-	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: len(moves)}}
-	switch decrease := valueBefore - m.value(m.labeling); {
-	case repeated:
+	report := m.accept(before, len(moves))
+	if repeated {
 		report.Stop = clustering.StopCycle
-	case m.p.spec.Tolerance > 0 && decrease <= m.p.spec.Tolerance*math.Abs(valueBefore):
-		report.Stop = clustering.StopTolerance
 	}
 	return report, nil
 }

@@ -25,6 +25,7 @@ type Options struct {
 	OnRise       RisePolicy
 	RiseOpen     bool // OnRise is a default; see method.endsAtRise
 	KeepBest     bool // the best labeling of a run is its answer, not the last
+	LocalSearch  int  // how many moves a chain of local search has at most; 0: there is none, or LocalSearchByShape
 	KeepEmpty    bool // leave empty clusters empty instead of filling them
 	KeepDiagonal bool // graph objectives on points: keep the diagonal of the affinity
 	Weights      []float64
@@ -40,13 +41,17 @@ func NewOptions(r catalog.Request) *Options {
 		Function:  kernel.FunctionNamed(r.Values["kernel"]),
 		Rho:       r.NumberOr("rho", 0), Gamma: r.Number("gamma"), Coef0: r.Number("coef0"), Degree: int(r.WholeOr("degree", 0)),
 		Sigma: r.NumberOr("sigma", 0), SigmaAuto: r.Is("sigma", "auto"),
-		OnRise:    catalog.Named(r.Values["on-rise"], RiseIgnore),
-		KeepEmpty: r.Is("empty", "keep"), KeepDiagonal: r.Is("affinity-diagonal", "keep"),
+		OnRise:      catalog.Named(r.Values["on-rise"], RiseIgnore),
+		LocalSearch: int(r.WholeOr("local-search", 0)),
+		KeepEmpty:   r.Is("empty", "keep"), KeepDiagonal: r.Is("affinity-diagonal", "keep"),
 	}
 	if !r.Is("paper", "true") {
 		o.KeepBest = true
 		if r.Values["on-rise"] == "" {
 			o.OnRise, o.RiseOpen = RiseIgnore, true
+		}
+		if r.Values["local-search"] == "" {
+			o.LocalSearch = LocalSearchByShape
 		}
 	}
 	return o

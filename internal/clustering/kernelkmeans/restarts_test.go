@@ -28,6 +28,7 @@ func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 		if seed%5 == 3 { // not positive semidefinite: steps are undone, and the shift is found on the way
 			spec.Algorithm = &Options{Function: kernel.Sigmoid, Gamma: new(0.3), Coef0: new(-1.0)}
 		}
+		optionsOf(spec).LocalSearch = int(seed%3) * 10
 		spec.Constraints = clusteringtest.RandomConstraints(rng, data.Rows(), spec.K, int(seed)*4)
 		run := func(maxLanes int) (*clustering.Result, *log) {
 			problem, err := Prepare(data, spec)
@@ -86,7 +87,7 @@ func (l *log) Level(v clustering.LevelBegan)                    { l.add("%+v", v
 // heard until then is how the whole run begins, so that an interrupted job can repeat its events.
 func TestRestartsSideBySideEndEarly(t *testing.T) {
 	data := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 300, 3, 3)
-	spec := clustering.Spec{K: 3, Restarts: 6, Start: clustering.StartRandom, MaxIterations: 100, Algorithm: &Options{Function: kernel.Gaussian, Rho: 2}}
+	spec := clustering.Spec{K: 3, Restarts: 6, Start: clustering.StartRandom, MaxIterations: 100, Algorithm: &Options{Function: kernel.Gaussian, Rho: 2, LocalSearch: 10}}
 	broken := errors.New("broken")
 	whole := &log{}
 	{
@@ -102,7 +103,7 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, after := range []int{0, 1, 2, 3, 5} {
+	for _, after := range []int{0, 1, 2, 3, 5, 6} {
 		for _, cancels := range []bool{false, true} {
 			problem, err := Prepare(data, spec)
 			if err != nil {

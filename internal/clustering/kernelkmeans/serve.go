@@ -27,8 +27,12 @@ func (f *Family) Serve(ctx context.Context, requests []clustering.LaneRequest) (
 		err = f.assign(ctx, asked)
 	case askFarthest:
 		err = f.farthest(ctx, asked)
+	case askGains:
+		err = answerEach(asked)(f.x.Gains(ctx, f.stats(asked)))
+	case askBlock:
+		err = answerEach(asked)(f.x.Blocks(ctx, blocks(asked)))
 	case askColumnSum:
-		err = f.columnSums(ctx, asked)
+		err = answerEach(asked)(f.x.ColumnSums(ctx, columnLists(asked)))
 	default:
 		err = f.sweep(ctx, asked)
 	}
@@ -75,16 +79,30 @@ func (f *Family) farthest(ctx context.Context, asked []laneRequest) error {
 	return err
 }
 
-func (f *Family) columnSums(ctx context.Context, asked []laneRequest) error {
+func columnLists(asked []laneRequest) [][]int32 {
 	lists := make([][]int32, len(asked))
 	for i, a := range asked {
 		lists[i] = a.columns
 	}
-	sums, err := f.x.ColumnSums(ctx, lists)
-	for i := range sums {
-		asked[i].sums = sums[i]
+	return lists
+}
+
+func blocks(asked []laneRequest) []kernel.Block {
+	blocks := make([]kernel.Block, len(asked))
+	for i, a := range asked {
+		blocks[i] = kernel.Block{Lane: a.lane, Points: a.columns}
 	}
-	return err
+	return blocks
+}
+
+// answerEach gives each request its list of values.
+func answerEach(asked []laneRequest) func([][]float64, error) error {
+	return func(lists [][]float64, err error) error {
+		for i := range lists {
+			asked[i].values = lists[i]
+		}
+		return err
+	}
 }
 
 // sweep serves loads and updates together.

@@ -111,6 +111,8 @@ type Command struct {
 	//	*Command_MatrixAssign
 	//	*Command_MatrixFarthest
 	//	*Command_Multiply
+	//	*Command_Gains
+	//	*Command_Blocks
 	//	*Command_VectorAssign
 	//	*Command_VectorFarthest
 	//	*Command_Distances
@@ -306,6 +308,24 @@ func (x *Command) GetMultiply() *Multiply {
 	return nil
 }
 
+func (x *Command) GetGains() *Gains {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Gains); ok {
+			return x.Gains
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetBlocks() *Blocks {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Blocks); ok {
+			return x.Blocks
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetVectorAssign() *VectorAssign {
 	if x != nil {
 		if x, ok := x.Operation.(*Command_VectorAssign); ok {
@@ -422,6 +442,14 @@ type Command_Multiply struct {
 	Multiply *Multiply `protobuf:"bytes,27,opt,name=multiply,proto3,oneof"`
 }
 
+type Command_Gains struct {
+	Gains *Gains `protobuf:"bytes,28,opt,name=gains,proto3,oneof"`
+}
+
+type Command_Blocks struct {
+	Blocks *Blocks `protobuf:"bytes,29,opt,name=blocks,proto3,oneof"`
+}
+
 type Command_VectorAssign struct {
 	// For jobs that were prepared with vectors (the vector family).
 	VectorAssign *VectorAssign `protobuf:"bytes,40,opt,name=vector_assign,json=vectorAssign,proto3,oneof"`
@@ -475,6 +503,10 @@ func (*Command_MatrixAssign) isCommand_Operation() {}
 func (*Command_MatrixFarthest) isCommand_Operation() {}
 
 func (*Command_Multiply) isCommand_Operation() {}
+
+func (*Command_Gains) isCommand_Operation() {}
+
+func (*Command_Blocks) isCommand_Operation() {}
 
 func (*Command_VectorAssign) isCommand_Operation() {}
 
@@ -563,7 +595,9 @@ type Prepare struct {
 	// Labelings at a time; 0 means 1.
 	Lanes uint32 `protobuf:"varint,7,opt,name=lanes,proto3" json:"lanes,omitempty"`
 	// Vectors in one Multiply; 0 means 1.
-	Products      uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
+	Products uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
+	// Points of a block of Blocks; 0 means that there are none.
+	Block         uint32 `protobuf:"varint,11,opt,name=block,proto3" json:"block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -677,6 +711,13 @@ func (x *Prepare) GetLanes() uint32 {
 func (x *Prepare) GetProducts() uint32 {
 	if x != nil {
 		return x.Products
+	}
+	return 0
+}
+
+func (x *Prepare) GetBlock() uint32 {
+	if x != nil {
+		return x.Block
 	}
 	return 0
 }
@@ -1276,8 +1317,7 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\x9d\n" +
-	"\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\x82\v\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1298,7 +1338,9 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"columnSums\x12E\n" +
 	"\rmatrix_assign\x18\x19 \x01(\v2\x1e.cleave.worker.v1.MatrixAssignH\x00R\fmatrixAssign\x12K\n" +
 	"\x0fmatrix_farthest\x18\x1a \x01(\v2 .cleave.worker.v1.MatrixFarthestH\x00R\x0ematrixFarthest\x128\n" +
-	"\bmultiply\x18\x1b \x01(\v2\x1a.cleave.worker.v1.MultiplyH\x00R\bmultiply\x12E\n" +
+	"\bmultiply\x18\x1b \x01(\v2\x1a.cleave.worker.v1.MultiplyH\x00R\bmultiply\x12/\n" +
+	"\x05gains\x18\x1c \x01(\v2\x17.cleave.worker.v1.GainsH\x00R\x05gains\x122\n" +
+	"\x06blocks\x18\x1d \x01(\v2\x18.cleave.worker.v1.BlocksH\x00R\x06blocks\x12E\n" +
 	"\rvector_assign\x18( \x01(\v2\x1e.cleave.worker.v1.VectorAssignH\x00R\fvectorAssign\x12K\n" +
 	"\x0fvector_farthest\x18) \x01(\v2 .cleave.worker.v1.VectorFarthestH\x00R\x0evectorFarthest\x12;\n" +
 	"\tdistances\x18* \x01(\v2\x1b.cleave.worker.v1.DistancesH\x00R\tdistances\x125\n" +
@@ -1308,7 +1350,7 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\x9d\x03\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xb3\x03\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
@@ -1321,7 +1363,8 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\x01k\x18\x05 \x01(\rR\x01k\x12%\n" +
 	"\x0esparse_entries\x18\x06 \x01(\x04R\rsparseEntries\x12\x14\n" +
 	"\x05lanes\x18\a \x01(\rR\x05lanes\x12\x1a\n" +
-	"\bproducts\x18\b \x01(\rR\bproductsB\x06\n" +
+	"\bproducts\x18\b \x01(\rR\bproducts\x12\x14\n" +
+	"\x05block\x18\v \x01(\rR\x05blockB\x06\n" +
 	"\x04what\"k\n" +
 	"\x05Units\x121\n" +
 	"\x06center\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06center\x12/\n" +
@@ -1402,16 +1445,18 @@ var file_cleave_worker_v1_command_proto_goTypes = []any{
 	(*MatrixAssign)(nil),   // 19: cleave.worker.v1.MatrixAssign
 	(*MatrixFarthest)(nil), // 20: cleave.worker.v1.MatrixFarthest
 	(*Multiply)(nil),       // 21: cleave.worker.v1.Multiply
-	(*VectorAssign)(nil),   // 22: cleave.worker.v1.VectorAssign
-	(*VectorFarthest)(nil), // 23: cleave.worker.v1.VectorFarthest
-	(*Distances)(nil),      // 24: cleave.worker.v1.Distances
-	(*Nearest)(nil),        // 25: cleave.worker.v1.Nearest
-	(*Scatter)(nil),        // 26: cleave.worker.v1.Scatter
-	(*Neighbors)(nil),      // 27: cleave.worker.v1.Neighbors
-	(*MatrixSpec)(nil),     // 28: cleave.worker.v1.MatrixSpec
-	(*VectorSpec)(nil),     // 29: cleave.worker.v1.VectorSpec
-	(*NeighborSpec)(nil),   // 30: cleave.worker.v1.NeighborSpec
-	(*Payload)(nil),        // 31: cleave.worker.v1.Payload
+	(*Gains)(nil),          // 22: cleave.worker.v1.Gains
+	(*Blocks)(nil),         // 23: cleave.worker.v1.Blocks
+	(*VectorAssign)(nil),   // 24: cleave.worker.v1.VectorAssign
+	(*VectorFarthest)(nil), // 25: cleave.worker.v1.VectorFarthest
+	(*Distances)(nil),      // 26: cleave.worker.v1.Distances
+	(*Nearest)(nil),        // 27: cleave.worker.v1.Nearest
+	(*Scatter)(nil),        // 28: cleave.worker.v1.Scatter
+	(*Neighbors)(nil),      // 29: cleave.worker.v1.Neighbors
+	(*MatrixSpec)(nil),     // 30: cleave.worker.v1.MatrixSpec
+	(*VectorSpec)(nil),     // 31: cleave.worker.v1.VectorSpec
+	(*NeighborSpec)(nil),   // 32: cleave.worker.v1.NeighborSpec
+	(*Payload)(nil),        // 33: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
@@ -1429,30 +1474,32 @@ var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	19, // 12: cleave.worker.v1.Command.matrix_assign:type_name -> cleave.worker.v1.MatrixAssign
 	20, // 13: cleave.worker.v1.Command.matrix_farthest:type_name -> cleave.worker.v1.MatrixFarthest
 	21, // 14: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
-	22, // 15: cleave.worker.v1.Command.vector_assign:type_name -> cleave.worker.v1.VectorAssign
-	23, // 16: cleave.worker.v1.Command.vector_farthest:type_name -> cleave.worker.v1.VectorFarthest
-	24, // 17: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
-	25, // 18: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
-	26, // 19: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
-	27, // 20: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
-	28, // 21: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	29, // 22: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
-	30, // 23: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
-	4,  // 24: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
-	31, // 25: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
-	31, // 26: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
-	31, // 27: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	31, // 28: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	11, // 29: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	13, // 30: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	31, // 31: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	12, // 32: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 33: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	22, // 15: cleave.worker.v1.Command.gains:type_name -> cleave.worker.v1.Gains
+	23, // 16: cleave.worker.v1.Command.blocks:type_name -> cleave.worker.v1.Blocks
+	24, // 17: cleave.worker.v1.Command.vector_assign:type_name -> cleave.worker.v1.VectorAssign
+	25, // 18: cleave.worker.v1.Command.vector_farthest:type_name -> cleave.worker.v1.VectorFarthest
+	26, // 19: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
+	27, // 20: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
+	28, // 21: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
+	29, // 22: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
+	30, // 23: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	31, // 24: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	32, // 25: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
+	4,  // 26: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
+	33, // 27: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
+	33, // 28: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
+	33, // 29: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	33, // 30: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	11, // 31: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	13, // 32: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	33, // 33: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	12, // 34: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 35: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_command_proto_init() }
@@ -1479,6 +1526,8 @@ func file_cleave_worker_v1_command_proto_init() {
 		(*Command_MatrixAssign)(nil),
 		(*Command_MatrixFarthest)(nil),
 		(*Command_Multiply)(nil),
+		(*Command_Gains)(nil),
+		(*Command_Blocks)(nil),
 		(*Command_VectorAssign)(nil),
 		(*Command_VectorFarthest)(nil),
 		(*Command_Distances)(nil),

@@ -686,6 +686,167 @@ func (x *MatrixFarthest) GetStats() []*ClusterStats {
 	return nil
 }
 
+// Gains answers, for each of stats and for the rows of the tiles, one float64: by how much the objective falls at most
+// when that row alone moves.
+type Gains struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Gains) Reset() {
+	*x = Gains{}
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Gains) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Gains) ProtoMessage() {}
+
+func (x *Gains) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Gains.ProtoReflect.Descriptor instead.
+func (*Gains) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Gains) GetStep() uint64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Gains) GetStats() []*ClusterStats {
+	if x != nil {
+		return x.Stats
+	}
+	return nil
+}
+
+// Blocks answers, block after block, for each point i of the block that is a row of the tiles: float64 S_ic over the k
+// clusters of the lane, then float64 M_ij for all points j of the block.
+type Blocks struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Blocks        []*Block               `protobuf:"bytes,2,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Blocks) Reset() {
+	*x = Blocks{}
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Blocks) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Blocks) ProtoMessage() {}
+
+func (x *Blocks) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Blocks.ProtoReflect.Descriptor instead.
+func (*Blocks) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Blocks) GetStep() uint64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Blocks) GetBlocks() []*Block {
+	if x != nil {
+		return x.Blocks
+	}
+	return nil
+}
+
+type Block struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Lane  uint32                 `protobuf:"varint,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// int32 per point, ascending.
+	Points        []byte `protobuf:"bytes,2,opt,name=points,proto3" json:"points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Block) Reset() {
+	*x = Block{}
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Block) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Block) ProtoMessage() {}
+
+func (x *Block) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Block.ProtoReflect.Descriptor instead.
+func (*Block) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Block) GetLane() uint32 {
+	if x != nil {
+		return x.Lane
+	}
+	return 0
+}
+
+func (x *Block) GetPoints() []byte {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
 // Multiply answers float64 M x for the rows of the tiles, one x after the other.
 type Multiply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -699,7 +860,7 @@ type Multiply struct {
 
 func (x *Multiply) Reset() {
 	*x = Multiply{}
-	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -711,7 +872,7 @@ func (x *Multiply) String() string {
 func (*Multiply) ProtoMessage() {}
 
 func (x *Multiply) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -724,7 +885,7 @@ func (x *Multiply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Multiply.ProtoReflect.Descriptor instead.
 func (*Multiply) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{9}
+	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Multiply) GetX() *Payload {
@@ -792,7 +953,16 @@ const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"Z\n" +
 	"\x0eMatrixFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"I\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"Q\n" +
+	"\x05Gains\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"M\n" +
+	"\x06Blocks\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x12/\n" +
+	"\x06blocks\x18\x02 \x03(\v2\x17.cleave.worker.v1.BlockR\x06blocks\"3\n" +
+	"\x05Block\x12\x12\n" +
+	"\x04lane\x18\x01 \x01(\rR\x04lane\x12\x16\n" +
+	"\x06points\x18\x02 \x01(\fR\x06points\"I\n" +
 	"\bMultiply\x12'\n" +
 	"\x01x\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x01x\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count*}\n" +
@@ -815,7 +985,7 @@ func file_cleave_worker_v1_matrix_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_matrix_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_worker_v1_matrix_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_cleave_worker_v1_matrix_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_cleave_worker_v1_matrix_proto_goTypes = []any{
 	(MatrixSource)(0),      // 0: cleave.worker.v1.MatrixSource
 	(*MatrixSpec)(nil),     // 1: cleave.worker.v1.MatrixSpec
@@ -827,29 +997,34 @@ var file_cleave_worker_v1_matrix_proto_goTypes = []any{
 	(*ClusterStats)(nil),   // 7: cleave.worker.v1.ClusterStats
 	(*MatrixAssign)(nil),   // 8: cleave.worker.v1.MatrixAssign
 	(*MatrixFarthest)(nil), // 9: cleave.worker.v1.MatrixFarthest
-	(*Multiply)(nil),       // 10: cleave.worker.v1.Multiply
-	(v1.KernelFunction)(0), // 11: cleave.v1.KernelFunction
-	(*Payload)(nil),        // 12: cleave.worker.v1.Payload
+	(*Gains)(nil),          // 10: cleave.worker.v1.Gains
+	(*Blocks)(nil),         // 11: cleave.worker.v1.Blocks
+	(*Block)(nil),          // 12: cleave.worker.v1.Block
+	(*Multiply)(nil),       // 13: cleave.worker.v1.Multiply
+	(v1.KernelFunction)(0), // 14: cleave.v1.KernelFunction
+	(*Payload)(nil),        // 15: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_matrix_proto_depIdxs = []int32{
 	0,  // 0: cleave.worker.v1.MatrixSpec.source:type_name -> cleave.worker.v1.MatrixSource
-	11, // 1: cleave.worker.v1.MatrixSpec.function:type_name -> cleave.v1.KernelFunction
-	12, // 2: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
-	12, // 3: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
-	12, // 4: cleave.worker.v1.SetOperands.weights:type_name -> cleave.worker.v1.Payload
-	12, // 5: cleave.worker.v1.SetOperands.sparse_starts:type_name -> cleave.worker.v1.Payload
-	12, // 6: cleave.worker.v1.SetOperands.sparse_columns:type_name -> cleave.worker.v1.Payload
-	12, // 7: cleave.worker.v1.SetOperands.sparse_values:type_name -> cleave.worker.v1.Payload
-	12, // 8: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
-	12, // 9: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
+	14, // 1: cleave.worker.v1.MatrixSpec.function:type_name -> cleave.v1.KernelFunction
+	15, // 2: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
+	15, // 3: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
+	15, // 4: cleave.worker.v1.SetOperands.weights:type_name -> cleave.worker.v1.Payload
+	15, // 5: cleave.worker.v1.SetOperands.sparse_starts:type_name -> cleave.worker.v1.Payload
+	15, // 6: cleave.worker.v1.SetOperands.sparse_columns:type_name -> cleave.worker.v1.Payload
+	15, // 7: cleave.worker.v1.SetOperands.sparse_values:type_name -> cleave.worker.v1.Payload
+	15, // 8: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
+	15, // 9: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
 	7,  // 10: cleave.worker.v1.MatrixAssign.stats:type_name -> cleave.worker.v1.ClusterStats
 	7,  // 11: cleave.worker.v1.MatrixFarthest.stats:type_name -> cleave.worker.v1.ClusterStats
-	12, // 12: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	7,  // 12: cleave.worker.v1.Gains.stats:type_name -> cleave.worker.v1.ClusterStats
+	12, // 13: cleave.worker.v1.Blocks.blocks:type_name -> cleave.worker.v1.Block
+	15, // 14: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_matrix_proto_init() }
@@ -864,7 +1039,7 @@ func file_cleave_worker_v1_matrix_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_matrix_proto_rawDesc), len(file_cleave_worker_v1_matrix_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

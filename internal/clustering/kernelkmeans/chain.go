@@ -1,0 +1,189 @@
+package kernelkmeans
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// chain is a sequence of moves of single points, each the best of those that have not moved, even where J rises. It is
+// within a few candidates, of which it has the row sums and all entries of M between them, so that it asks nobody.
+type chain struct {
+	*Family
+	points []int32 // the candidates, ascending
+	at     labeling
+	block  []float64 // for each candidate S_ic over the k clusters, then M_ij of the candidates
+	shares kernel.Shares
+	moves  []kernel.Move
+	// Of each candidate: by how much the association falls when it leaves its cluster, infinite if it cannot; and by how
+	// much it rises at most when it joins another, and which. It is -Inf if there is none, or once it has moved.
+	leaving, joining []float64
+	to               []int32
+}
+
+// findChain follows a chain, and returns the moves up to its best point and J there.
+func (m *method) findChain() (moves []kernel.Move, value float64, err error) {
+	value = m.value(m.labeling)
+	gains, err := m.x.Gains(m.stats())
+	if err != nil {
+		return nil, 0, err
+	}
+	points := candidates(gains, m.labels, m.p.Candidates())
+	if len(points) == 0 {
+		return nil, value, nil
+	}
+	block, err := m.x.Block(points)
+	if err != nil {
+		return nil, 0, err
+	}
+	c, best := m.newChain(points, block, m.labeling.clone()), 0
+	for len(c.moves) < m.p.chainLength() && c.step() {
+		if now := m.value(c.at); now < value {
+			best, value = len(c.moves), now
+		}
+	}
+	return c.moves[:best], value, nil
+}
+
+// candidates are the points whose single moves gain most, at most so many, ascending. Of equal ones the first are taken.
+// Points that are alone in their clusters are the last: they can move once others have joined them.
+func candidates(gains []float64, labels []int32, most int) []int32 {
+	var points []int32
+	keepBest := func() {
+		slices.SortFunc(points, func(i, j int32) int { return cmp.Or(cmp.Compare(gains[j], gains[i]), cmp.Compare(i, j)) })
+		points = points[:most]
+	}
+	limit := math.Inf(-1) // a point that does not gain more is not among the best, as there are enough before it
+	for i, c := range labels {
+		if c < 0 || gains[i] <= limit && len(points) >= most {
+			continue
+		}
+		if points = append(points, int32(i)); len(points) == 2*most {
+			keepBest()
+			limit = gains[points[most-1]]
+		}
+	}
+	if len(points) > most {
+		keepBest()
+	}
+	slices.Sort(points)
+	return points
+}
+
+// newChain begins a chain at a labeling, with the block of the candidates, which is changed.
+func (f *Family) newChain(points []int32, block []float64, at labeling) *chain {
+	k := f.p.spec.K
+	c := &chain{
+		Family: f, points: points, at: at, block: block, shares: kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
+		leaving: make([]float64, len(points)), joining: make([]float64, len(points)), to: make([]int32, len(points)),
+	}
+	for cluster := range int32(k) {
+		c.setShare(cluster)
+	}
+	for r := range points {
+		c.setLeaving(r)
+		c.findJoining(r)
+	}
+	return c
+}
+
+func (c *chain) setShare(cluster int32) {
+	if c.at.counts[cluster] > 0 {
+		weight := c.weightGrid.Value(c.at.weightUnits[cluster])
+		c.shares.Weight[cluster], c.shares.Share[cluster] = weight, c.p.Matrix.Grid.Value(c.at.selfUnits[cluster])/weight
+	}
+}
+
+// row is what the gains of a candidate depend on: its sums, M_ii and a_i.
+func (c *chain) row(r int) (sums []float64, diagonal, a float64) {
+	sums, entries := c.values(r)
+	return sums, entries[r], c.weights[c.points[r]]
+}
+
+// values are the candidate's S_ic, and its M_ij.
+func (c *chain) values(r int) (sums, entries []float64) {
+	k, width := c.p.spec.K, c.p.spec.K+len(c.points)
+	row := c.block[r*width : (r+1)*width]
+	return row[:k], row[k:]
+}
+
+func (c *chain) setLeaving(r int) {
+	from := c.at.labels[c.points[r]]
+	sums, diagonal, a := c.row(r)
+	c.leaving[r] = math.Inf(1)
+	if c.at.counts[from] > 1 {
+		c.leaving[r] = c.shares.Leaving(from, sums[from], diagonal, a)
+	}
+}
+
+// findJoining compares all clusters.
+func (c *chain) findJoining(r int) {
+	c.joining[r], c.to[r] = math.Inf(-1), -1
+	for d := range int32(c.p.spec.K) {
+		c.compareJoining(r, d)
+	}
+}
+
+// compareJoining compares the best cluster for a candidate with another one. Of equally good ones the lowest is taken;
+// empty clusters stay empty.
+func (c *chain) compareJoining(r int, d int32) {
+	if d == c.at.labels[c.points[r]] || c.at.counts[d] == 0 {
+		return
+	}
+	sums, diagonal, a := c.row(r)
+	if v := c.shares.Joining(d, sums[d], diagonal, a); v > c.joining[r] || v == c.joining[r] && d < c.to[r] {
+		c.joining[r], c.to[r] = v, d
+	}
+}
+
+// step makes the best move, of equally good ones that of the lowest point. It returns false if there is none.
+func (c *chain) step() bool {
+	best, row := math.Inf(-1), -1
+	for r, joining := range c.joining {
+		if gain := joining - c.leaving[r]; gain > best {
+			best, row = gain, r
+		}
+	}
+	if row < 0 {
+		return false
+	}
+	c.move(row)
+	return true
+}
+
+// move moves a candidate, exactly: Q_c loses 2 S_ic - M_ii, Q_d gains 2 S_id + M_ii, and all sums are multiples of the
+// grid. Only what depends on the two clusters is computed anew.
+func (c *chain) move(row int) {
+	point, to, grid := c.points[row], c.to[row], c.p.Matrix.Grid
+	from := c.at.labels[point]
+	sums, entries := c.values(row)
+	diagonal := grid.Units(entries[row])
+	c.at.selfUnits[from] = c.at.selfUnits[from].AddInt64(diagonal - 2*grid.Units(sums[from]))
+	c.at.selfUnits[to] = c.at.selfUnits[to].AddInt64(diagonal + 2*grid.Units(sums[to]))
+	c.count(&c.at, point, from, -1)
+	c.count(&c.at, point, to, 1)
+	c.at.labels[point] = to
+	c.moves = append(c.moves, kernel.Move{Point: point, From: from, To: to})
+	c.setShare(from)
+	c.setShare(to)
+	for r, entry := range entries {
+		sums, _ := c.values(r)
+		sums[from] -= entry
+		sums[to] += entry
+		if math.IsInf(c.joining[r], -1) {
+			continue // it has moved
+		}
+		if own := c.at.labels[c.points[r]]; own == from || own == to {
+			c.setLeaving(r)
+		}
+		if c.to[r] == from || c.to[r] == to {
+			c.findJoining(r)
+		} else {
+			c.compareJoining(r, from)
+			c.compareJoining(r, to)
+		}
+	}
+	c.leaving[row], c.joining[row] = math.Inf(1), math.Inf(-1)
+}

@@ -1,0 +1,128 @@
+package kernelkmeans
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// Local search. A step that moves all points at once gets stuck where every point is in its nearest cluster, though
+// moving one would lower J: its own weight draws a mean towards it. So once such steps have ended, chains of single moves
+// follow (chain.go), which also get over small rises. Every chain that lowers J is kept up to its lowest point and is an
+// iteration; after it steps of all points follow, as long as they lower J too.
+
+// LocalSearchByShape is the option where nobody says how long chains are.
+const LocalSearchByShape = -1
+
+// The default: chains of this length, as long as n k is not above a limit. A chain reads all sums S_ic. Beside a dense matrix
+// that is little, since steps read more. On graphs steps are cheap, and chains many, so that they would take most of the
+// time.
+const (
+	defaultChain   = 20
+	maxDenseSearch = 1 << 24
+	maxGraphSearch = 1 << 17
+)
+
+// chainLength is how many moves a chain has at most; 0: there is no local search.
+func (p *Problem) chainLength() int {
+	if p.options.LocalSearch != LocalSearchByShape {
+		return p.options.LocalSearch
+	}
+	limit := maxDenseSearch
+	if p.Matrix.Function == kernel.Adjacency {
+		limit = maxGraphSearch
+	}
+	if p.n*p.spec.K > limit {
+		return 0
+	}
+	return defaultChain
+}
+
+// candidatesPerMove is how many points a chain chooses from, for each move that it may have.
+const candidatesPerMove = 4
+
+// Candidates is how many points a chain chooses its moves from; 0: there is no local search.
+func (p *Problem) Candidates() int {
+	return min(p.n, candidatesPerMove*p.chainLength(), kernel.MaxBlock)
+}
+
+// patience is after how many steps of all points without a better labeling local search goes on from the best one.
+const patience = 10
+
+// Step is one iteration: a step of all points until these end, then local search.
+func (m *method) Step(ctx context.Context) (clustering.Report, error) {
+	if m.ended != 0 {
+		return m.search(ctx)
+	}
+	report, err := m.stepOfAll(ctx)
+	if err != nil || m.p.chainLength() == 0 || report.Stop == clustering.StopTolerance {
+		return report, err
+	}
+	if report.Stop != 0 {
+		m.ended, report.Stop = report.Stop, 0
+	} else if m.best != nil && m.iteration-m.bestAt >= patience {
+		m.ended = clustering.StopConverged
+	}
+	return report, nil
+}
+
+// search is one iteration of local search, from the best labeling so far. It stops for the reason that steps of all points
+// had, or once it has found something because it has converged.
+func (m *method) search(ctx context.Context) (clustering.Report, error) {
+	before := m.labeling.clone()
+	if m.best != nil {
+		if back := difference(m.labels, m.best.labels); len(back) > 0 {
+			if err := m.apply(ctx, back); err != nil {
+				return clustering.Report{}, m.restoreAfter(err, before)
+			}
+			before = m.labeling.clone()
+		}
+	}
+	if m.chained {
+		if err := m.batch(ctx); err != nil {
+			return clustering.Report{}, m.restoreAfter(err, before)
+		}
+		moves := difference(before.labels, m.labels)
+		if m.falls(before, m.value(m.labeling)) {
+			return m.accept(before, len(moves)), nil
+		}
+		m.chained = false
+		if len(moves) > 0 {
+			if err := m.apply(ctx, reversed(moves)); err != nil {
+				return clustering.Report{}, m.restoreAfter(err, before)
+			}
+		}
+	}
+	moves, value, err := m.findChain()
+	if err != nil {
+		return clustering.Report{}, err
+	}
+	if !m.falls(before, value) {
+		return clustering.Report{Stop: m.ended}, nil
+	}
+	slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
+	if err := m.apply(ctx, moves); err != nil {
+		return clustering.Report{}, err
+	}
+	m.chained, m.ended = true, clustering.StopConverged
+	return m.accept(before, len(moves)), nil
+}
+
+// falls tells whether J falls from that of a labeling to a value by more than rounding.
+func (m *method) falls(from labeling, to float64) bool {
+	return m.value(from)-to > m.riseTolerance()
+}
+
+// accept counts an iteration and reports it. It is the last if J has not fallen by the tolerance.
+func (m *method) accept(before labeling, moved int) clustering.Report {
+	m.iteration++
+	m.keepBest()
+	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: moved}}
+	if from := m.value(before); m.p.spec.Tolerance > 0 && from-m.value(m.labeling) <= m.p.spec.Tolerance*math.Abs(from) {
+		report.Stop = clustering.StopTolerance
+	}
+	return report
+}
