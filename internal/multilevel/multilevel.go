@@ -17,6 +17,9 @@ const (
 	heaviestShare = 1.5
 	// A level has at most leastShrinking of the vertices of the one before; otherwise that was the last one.
 	leastShrinking = 0.95
+	// maxDescents is how many descents there are, where they read no more than descentWork entries of the graph.
+	maxDescents = 4
+	descentWork = 1 << 18
 	// Merged vertices are made of two. Where a graph has more than manyEntries, of up to manyMerged: then there are fewer levels, each
 	// of which takes about as much memory as the graph.
 	manyEntries = 1 << 24
@@ -38,9 +41,28 @@ type Options struct {
 // Level is a level that is about to be refined; the last one is 0.
 type Level struct{ Level, Levels, Vertices int }
 
-// Cluster finds labels 0..k-1 of the vertices. They do not depend on the number of threads.
+// Cluster finds labels 0..k-1 of the vertices: of several descents, from other merged vertices each, the best. They do not depend on the
+// number of threads.
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) ([]int32, error) {
 	r := newRefiner(o.K, max(1, o.Threads))
+	var best *labeling
+	for descent := range max(1, min(maxDescents, descentWork/max(1, g.Entries()))) {
+		if descent > 0 {
+			o.Level = nil
+		}
+		found, err := r.descend(ctx, g, o, rng)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || found.value() > best.value() {
+			best = found
+		}
+	}
+	return best.labels, nil
+}
+
+// descend goes from the graph to a coarse one and back.
+func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (*labeling, error) {
 	levels, maps, labels, err := r.coarsen(ctx, g, o, rng)
 	if err != nil {
 		return nil, err
@@ -75,7 +97,7 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) ([]int32,
 	if err := r.improve(ctx, free); err != nil {
 		return nil, err
 	}
-	return free.labels, nil
+	return free, nil
 }
 
 // expand gives vertices the labels of what they were merged into.
