@@ -59,9 +59,10 @@ var packages = []packageRule{
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset partition spectral"},
 	{"clustering/span", pure, "clustering clustering/centroid clustering/embedding constraint dataset inference kernel metric parallel spectral"},
 	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding clustering/piece constraint dataset fault kernel partition spectral text"},
+	{"clustering/landmark", pure, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel metric partition spectral vector"},
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans clustering/piece clustering/span constraint dataset fault kernel partition spectral text"},
 	{"clustering/auto", pure, "catalog clustering clustering/centroid clustering/embedding clustering/kernelkmeans clustering/piece clustering/span constraint dataset fault metric neighbor parallel partition planning spectral text"},
-	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans dataset fault neighbor"},
+	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans clustering/landmark dataset fault neighbor"},
 	{"evaluate", pure, "constraint dataset fault"},
 	{"table", pure, "clustering clustering/cut constraint fault text"},
 	{"synth", pure, "constraint dataset fault"},
@@ -74,7 +75,7 @@ var packages = []packageRule{
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric partition planning spectral table vector"},
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
-	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric neighbor partition planning store table text wire"},
+	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans clustering/landmark constraint dataset evaluate fault fleet kernel metric neighbor partition planning store table text wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},

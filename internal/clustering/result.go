@@ -34,7 +34,8 @@ type Result struct {
 	Inference           *Inference   // nil: nothing was inferred
 	Eigen               *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
 	Embedding           *Embedding
-	Choice              *Choice // nil: the algorithm was given
+	Choice              *Choice         // nil: the algorithm was given
+	Landmarks           *LandmarkReport // nil: there were no landmarks
 }
 
 // Model is what new points are assigned by. Centroids are in the coordinates of the data, or of its rows as
@@ -46,6 +47,32 @@ type Model struct {
 	Centroids  []float64 // k x d
 	Metric     *metric.Metric
 	Units      *dataset.Units // nil: columns are compared as they are
+	Landmarks  *Landmarks     // nil: centroids are in the coordinates of the data
+}
+
+// Columns is how many columns points have that the model assigns.
+func (m *Model) Columns() int {
+	if m.Landmarks != nil {
+		return m.Landmarks.Points.D
+	}
+	return m.D
+}
+
+// Landmarks make features of points; centroids are means of these.
+type Landmarks struct {
+	Matrix     kernel.MatrixSpec // the kernel: its function, parameters and grid
+	Centered   bool              // points are compared by their differences from the mean of the landmarks, all in the units
+	Points     *dataset.Points   // the landmarks, in the coordinates of the data
+	Projection []float64         // see kernel.FeatureSpec: a row of Model.D values for each landmark
+}
+
+// LandmarkReport says how well landmarks stand for all points.
+type LandmarkReport struct {
+	Count int
+	Rank  int // features
+	// Lost is the share of the kernel that features leave out: the trace of the difference of the kernel matrix and the
+	// one that features have, relative to the trace of the kernel matrix.
+	Lost float64
 }
 
 // Inference is about the last time that constrained points were assigned together.

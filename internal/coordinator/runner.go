@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/metric"
@@ -45,6 +46,9 @@ func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner,
 			return nil, err
 		}
 		return &spectralRunner{problem: problem, spec: spec, options: options, bytes: bytes}, nil
+	}
+	if landmark.Is(spec) {
+		return newLandmarkRunner(data, spec, bytes)
 	}
 	problem, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {

@@ -133,7 +133,9 @@ type Result struct {
 	Plan    *Plan          `protobuf:"bytes,22,opt,name=plan,proto3" json:"plan,omitempty"`
 	Timings *Timings       `protobuf:"bytes,23,opt,name=timings,proto3" json:"timings,omitempty"`
 	// How the way to this answer was chosen; absent unless the algorithm was auto.
-	Choice        *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
+	Choice *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
+	// Absent unless landmarks stood for the matrix.
+	Landmarks     *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -350,6 +352,77 @@ func (x *Result) GetChoice() *Choice {
 	return nil
 }
 
+func (x *Result) GetLandmarks() *LandmarkReport {
+	if x != nil {
+		return x.Landmarks
+	}
+	return nil
+}
+
+// LandmarkReport says how well landmarks stand for the kernel matrix K of all points. Features of the points, made of their
+// kernel values with the landmarks, have the inner products K~ instead.
+type LandmarkReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Count uint32                 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// Features of a point.
+	Rank uint32 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
+	// The share of the kernel that features leave out: trace(K - K~) / trace(K), over all points.
+	Lost          float64 `protobuf:"fixed64,3,opt,name=lost,proto3" json:"lost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LandmarkReport) Reset() {
+	*x = LandmarkReport{}
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LandmarkReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LandmarkReport) ProtoMessage() {}
+
+func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LandmarkReport.ProtoReflect.Descriptor instead.
+func (*LandmarkReport) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *LandmarkReport) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *LandmarkReport) GetRank() uint32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *LandmarkReport) GetLost() float64 {
+	if x != nil {
+		return x.Lost
+	}
+	return 0
+}
+
 // Choice is how one of several ways was chosen.
 type Choice struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -364,7 +437,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -376,7 +449,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -389,7 +462,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Choice) GetChosen() *Way {
@@ -432,7 +505,7 @@ type TriedWay struct {
 
 func (x *TriedWay) Reset() {
 	*x = TriedWay{}
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -444,7 +517,7 @@ func (x *TriedWay) String() string {
 func (*TriedWay) ProtoMessage() {}
 
 func (x *TriedWay) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -457,7 +530,7 @@ func (x *TriedWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedWay.ProtoReflect.Descriptor instead.
 func (*TriedWay) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *TriedWay) GetWay() *Way {
@@ -521,7 +594,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -533,7 +606,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -546,7 +619,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -597,7 +670,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -609,7 +682,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -622,7 +695,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -689,7 +762,7 @@ type KernelReport struct {
 
 func (x *KernelReport) Reset() {
 	*x = KernelReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +774,7 @@ func (x *KernelReport) String() string {
 func (*KernelReport) ProtoMessage() {}
 
 func (x *KernelReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +787,7 @@ func (x *KernelReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelReport.ProtoReflect.Descriptor instead.
 func (*KernelReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *KernelReport) GetFunction() KernelFunction {
@@ -770,7 +843,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -782,7 +855,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -795,7 +868,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -861,7 +934,7 @@ type SpectralReport struct {
 
 func (x *SpectralReport) Reset() {
 	*x = SpectralReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +946,7 @@ func (x *SpectralReport) String() string {
 func (*SpectralReport) ProtoMessage() {}
 
 func (x *SpectralReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +959,7 @@ func (x *SpectralReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
 func (*SpectralReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SpectralReport) GetBeta() float64 {
@@ -986,7 +1059,7 @@ type CutCandidate struct {
 
 func (x *CutCandidate) Reset() {
 	*x = CutCandidate{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1071,7 @@ func (x *CutCandidate) String() string {
 func (*CutCandidate) ProtoMessage() {}
 
 func (x *CutCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1084,7 @@ func (x *CutCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
 func (*CutCandidate) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CutCandidate) GetRule() CutRule {
@@ -1068,14 +1141,16 @@ type ModelHead struct {
 	// values of the model then end with the centers of all columns and the scales of all columns. The metric is one
 	// of columns in these units. Centroids are not: they are in the coordinates of the data, or, where the distortion
 	// is not the squared Euclidean one, rows as it prepares them.
-	Scaled        bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
+	Scaled bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
+	// Centroids are means of features that landmarks make of points; absent: they are means of points.
+	Landmarks     *LandmarkHead `protobuf:"bytes,6,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1162,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1175,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -1138,6 +1213,95 @@ func (x *ModelHead) GetScaled() bool {
 	return false
 }
 
+func (x *ModelHead) GetLandmarks() *LandmarkHead {
+	if x != nil {
+		return x.Landmarks
+	}
+	return nil
+}
+
+// LandmarkHead says how landmarks make features of points: the kernel values of a point with all landmarks, times a matrix
+// that has a row of values for each landmark. The landmarks, row by row, and the matrix, row by row, follow the centroids
+// among the values of the model. ModelHead.columns are features.
+type LandmarkHead struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Count uint32                 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// Of the data.
+	Columns uint32        `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	Kernel  *KernelReport `protobuf:"bytes,3,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	// Points are compared by their differences from the mean of the landmarks.
+	Centered bool `protobuf:"varint,4,opt,name=centered,proto3" json:"centered,omitempty"`
+	// Kernel values are multiples of 2 to this power.
+	GridExponent  int32 `protobuf:"varint,5,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LandmarkHead) Reset() {
+	*x = LandmarkHead{}
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LandmarkHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LandmarkHead) ProtoMessage() {}
+
+func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LandmarkHead.ProtoReflect.Descriptor instead.
+func (*LandmarkHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *LandmarkHead) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *LandmarkHead) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
+func (x *LandmarkHead) GetKernel() *KernelReport {
+	if x != nil {
+		return x.Kernel
+	}
+	return nil
+}
+
+func (x *LandmarkHead) GetCentered() bool {
+	if x != nil {
+		return x.Centered
+	}
+	return false
+}
+
+func (x *LandmarkHead) GetGridExponent() int32 {
+	if x != nil {
+		return x.GridExponent
+	}
+	return 0
+}
+
 // EmbeddingHead is the shape of an embedding.
 type EmbeddingHead struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1149,7 +1313,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1325,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1338,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -1206,7 +1370,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1382,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1395,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -1273,7 +1437,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xec\b\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xa5\t\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1306,9 +1470,14 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x06shifts\x18\x15 \x03(\v2\x16.cleave.v1.ShiftChangeR\x06shifts\x12#\n" +
 	"\x04plan\x18\x16 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12,\n" +
 	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimings\x12)\n" +
-	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choiceB\x12\n" +
+	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choice\x127\n" +
+	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarksB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
-	"\x06_scale\"s\n" +
+	"\x06_scale\"N\n" +
+	"\x0eLandmarkReport\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\rR\x05count\x12\x12\n" +
+	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x12\n" +
+	"\x04lost\x18\x03 \x01(\x01R\x04lost\"s\n" +
 	"\x06Choice\x12&\n" +
 	"\x06chosen\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x06chosen\x12)\n" +
 	"\x05tried\x18\x02 \x03(\v2\x13.cleave.v1.TriedWayR\x05tried\x12\x16\n" +
@@ -1380,7 +1549,7 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\bviolated\x18\x06 \x01(\x01H\x02R\bviolated\x88\x01\x01B\b\n" +
 	"\x06_thetaB\x06\n" +
 	"\x04_rhoB\v\n" +
-	"\t_violated\"\xad\x01\n" +
+	"\t_violated\"\xe4\x01\n" +
 	"\tModelHead\x125\n" +
 	"\n" +
 	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
@@ -1388,7 +1557,14 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x01k\x18\x02 \x01(\rR\x01k\x12\x18\n" +
 	"\acolumns\x18\x03 \x01(\rR\acolumns\x12)\n" +
 	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x12\x16\n" +
-	"\x06scaled\x18\x05 \x01(\bR\x06scaled\"=\n" +
+	"\x06scaled\x18\x05 \x01(\bR\x06scaled\x125\n" +
+	"\tlandmarks\x18\x06 \x01(\v2\x17.cleave.v1.LandmarkHeadR\tlandmarks\"\xb0\x01\n" +
+	"\fLandmarkHead\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\rR\x05count\x12\x18\n" +
+	"\acolumns\x18\x02 \x01(\rR\acolumns\x12/\n" +
+	"\x06kernel\x18\x03 \x01(\v2\x17.cleave.v1.KernelReportR\x06kernel\x12\x1a\n" +
+	"\bcentered\x18\x04 \x01(\bR\bcentered\x12#\n" +
+	"\rgrid_exponent\x18\x05 \x01(\x05R\fgridExponent\"=\n" +
 	"\rEmbeddingHead\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\rR\acolumns\"\x8a\x02\n" +
@@ -1421,72 +1597,77 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_cleave_v1_result_proto_goTypes = []any{
 	(CutRule)(0),                // 0: cleave.v1.CutRule
 	(*Result)(nil),              // 1: cleave.v1.Result
-	(*Choice)(nil),              // 2: cleave.v1.Choice
-	(*TriedWay)(nil),            // 3: cleave.v1.TriedWay
-	(*ConstraintReport)(nil),    // 4: cleave.v1.ConstraintReport
-	(*Evaluation)(nil),          // 5: cleave.v1.Evaluation
-	(*KernelReport)(nil),        // 6: cleave.v1.KernelReport
-	(*InferenceReport)(nil),     // 7: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 8: cleave.v1.SpectralReport
-	(*CutCandidate)(nil),        // 9: cleave.v1.CutCandidate
-	(*ModelHead)(nil),           // 10: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),       // 11: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 12: cleave.v1.Timings
-	(JobState)(0),               // 13: cleave.v1.JobState
-	(StopReason)(0),             // 14: cleave.v1.StopReason
-	(Scale)(0),                  // 15: cleave.v1.Scale
-	(*Notice)(nil),              // 16: cleave.v1.Notice
-	(*Iteration)(nil),           // 17: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 18: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 19: cleave.v1.Plan
-	(*Way)(nil),                 // 20: cleave.v1.Way
-	(KernelFunction)(0),         // 21: cleave.v1.KernelFunction
-	(Inference)(0),              // 22: cleave.v1.Inference
-	(Distortion)(0),             // 23: cleave.v1.Distortion
-	(Metric)(0),                 // 24: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 25: google.protobuf.Duration
+	(*LandmarkReport)(nil),      // 2: cleave.v1.LandmarkReport
+	(*Choice)(nil),              // 3: cleave.v1.Choice
+	(*TriedWay)(nil),            // 4: cleave.v1.TriedWay
+	(*ConstraintReport)(nil),    // 5: cleave.v1.ConstraintReport
+	(*Evaluation)(nil),          // 6: cleave.v1.Evaluation
+	(*KernelReport)(nil),        // 7: cleave.v1.KernelReport
+	(*InferenceReport)(nil),     // 8: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 9: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 10: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 11: cleave.v1.ModelHead
+	(*LandmarkHead)(nil),        // 12: cleave.v1.LandmarkHead
+	(*EmbeddingHead)(nil),       // 13: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 14: cleave.v1.Timings
+	(JobState)(0),               // 15: cleave.v1.JobState
+	(StopReason)(0),             // 16: cleave.v1.StopReason
+	(Scale)(0),                  // 17: cleave.v1.Scale
+	(*Notice)(nil),              // 18: cleave.v1.Notice
+	(*Iteration)(nil),           // 19: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 20: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 21: cleave.v1.Plan
+	(*Way)(nil),                 // 22: cleave.v1.Way
+	(KernelFunction)(0),         // 23: cleave.v1.KernelFunction
+	(Inference)(0),              // 24: cleave.v1.Inference
+	(Distortion)(0),             // 25: cleave.v1.Distortion
+	(Metric)(0),                 // 26: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 27: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	13, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	14, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	4,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	5,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
-	6,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	15, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
-	7,  // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	8,  // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	10, // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	11, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	16, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	17, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	18, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	19, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	12, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	2,  // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	20, // 16: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	3,  // 17: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	20, // 18: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	21, // 19: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	22, // 20: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	0,  // 21: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	9,  // 22: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	0,  // 23: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	23, // 24: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	24, // 25: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	25, // 26: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	25, // 27: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	25, // 28: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	25, // 29: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	25, // 30: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	15, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	16, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	5,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	6,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
+	7,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
+	17, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	8,  // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	9,  // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	11, // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	13, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	18, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	19, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	20, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	21, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	14, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	3,  // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	2,  // 16: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
+	22, // 17: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	4,  // 18: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	22, // 19: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	23, // 20: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	24, // 21: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	0,  // 22: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	10, // 23: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	0,  // 24: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	25, // 25: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	26, // 26: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	12, // 27: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	7,  // 28: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	27, // 29: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	27, // 30: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	27, // 31: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	27, // 32: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	27, // 33: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -1499,17 +1680,17 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_plan_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[5].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[7].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[8].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

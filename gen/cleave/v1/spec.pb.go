@@ -1617,7 +1617,10 @@ type KernelKmeans struct {
 	OnEmpty          EmptyPolicy            `protobuf:"varint,5,opt,name=on_empty,json=onEmpty,proto3,enum=cleave.v1.EmptyPolicy" json:"on_empty,omitempty"`
 	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,6,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
 	// Positive point weights for OBJECTIVE_KERNEL_KMEANS; absent, or for a point that is not listed, 1.
-	Weights       *TableInput `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"`
+	Weights *TableInput `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"`
+	// Kernel k-means on dense points by this many of them instead of the matrix of all; 0 takes the matrix. The answer is
+	// approximate: Result.landmarks says how well.
+	Landmarks     uint32 `protobuf:"varint,9,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1699,6 +1702,13 @@ func (x *KernelKmeans) GetWeights() *TableInput {
 		return x.Weights
 	}
 	return nil
+}
+
+func (x *KernelKmeans) GetLandmarks() uint32 {
+	if x != nil {
+		return x.Landmarks
+	}
+	return 0
 }
 
 // Kernel is the kernel function on points; it must be unset for graphs and kernel matrices.
@@ -2735,7 +2745,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x05folds\x18\x02 \x01(\rH\x01R\x05folds\x88\x01\x01B\f\n" +
 	"\n" +
 	"_neighborsB\b\n" +
-	"\x06_folds\"\xf3\x02\n" +
+	"\x06_folds\"\x91\x03\n" +
 	"\fKernelKmeans\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12&\n" +
@@ -2743,7 +2753,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\aon_rise\x18\x04 \x01(\x0e2\x15.cleave.v1.RisePolicyR\x06onRise\x121\n" +
 	"\bon_empty\x18\x05 \x01(\x0e2\x16.cleave.v1.EmptyPolicyR\aonEmpty\x12H\n" +
 	"\x11affinity_diagonal\x18\x06 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12/\n" +
-	"\aweights\x18\a \x01(\v2\x15.cleave.v1.TableInputR\aweights\"\xd0\x01\n" +
+	"\aweights\x18\a \x01(\v2\x15.cleave.v1.TableInputR\aweights\x12\x1c\n" +
+	"\tlandmarks\x18\t \x01(\rR\tlandmarks\"\xd0\x01\n" +
 	"\x06Kernel\x125\n" +
 	"\bfunction\x18\x01 \x01(\x0e2\x19.cleave.v1.KernelFunctionR\bfunction\x12\x15\n" +
 	"\x03rho\x18\x02 \x01(\x01H\x00R\x03rho\x88\x01\x01\x12\x19\n" +

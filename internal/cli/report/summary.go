@@ -34,6 +34,9 @@ func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 	if k := r.GetKernel(); k != nil && k.Rho != nil {
 		line("rho", "%s", Brief(k.GetRho()))
 	}
+	if l := r.GetLandmarks(); l != nil {
+		line("landmarks", "%d, %s; they leave out %.2g%% of the kernel: the objective is approximate", l.GetCount(), text.Plural(int(l.GetRank()), "feature"), 100*l.GetLost())
+	}
 	if r.GetSigma() != 0 {
 		line("sigma", "%s", Brief(r.GetSigma()))
 	}

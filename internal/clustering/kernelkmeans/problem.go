@@ -185,7 +185,7 @@ func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
 		}
 	}
 	if dense, isDense := points.(*dataset.Points); isDense && (named.ShiftInvariant || m.Function == kernel.Linear && p.Objective == ObjectiveKernelKmeans) {
-		m.Mean = columnMeans(dense)
+		m.Mean = kernel.ColumnMeans(dense)
 	}
 	return nil
 }
