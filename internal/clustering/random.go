@@ -15,7 +15,8 @@ const (
 	StreamBeliefs                         // eigenvalues of the beliefs
 	StreamFolds                           // which constraints are held out together
 	StreamLandmarks                       // which points are landmarks
-	StreamSample                          // which rows several starts are made on
+	StreamSample                          // which rows starts are made on
+	StreamExchange                        // which points centroids are exchanged for
 )
 
 // Those of constrained-spectral where it chooses by its constraints.

@@ -13,12 +13,11 @@ import (
 
 // How many features there are: as many eigenvectors of the landmarks' matrix as have a share of its trace, at most maxRank,
 // because k-means takes time in proportion. Those whose eigenvalues are nearly 0 are rounding: entries are float32.
-var (
-	WantedShare = 0.999
-	MaxRank     = 128
+const (
+	wantedShare     = 0.999
+	maxRank         = 128
+	leastEigenvalue = 1e-6 // of the largest
 )
-
-const leastEigenvalue = 1e-6 // of the largest
 
 // draw chooses the landmarks among the points: without replacement, each as likely as any other.
 func (p *Problem) draw(points *dataset.Points, spec clustering.Spec) ([]int32, error) {
@@ -76,7 +75,7 @@ func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kern
 func rank(eigenvalues []float64, trace float64, k int) int {
 	share, count := 0.0, 0
 	for _, v := range eigenvalues {
-		if !(v > leastEigenvalue*eigenvalues[0]) || v <= 0 || count >= max(k, MaxRank) || share >= WantedShare*trace {
+		if !(v > leastEigenvalue*eigenvalues[0]) || v <= 0 || count >= max(k, maxRank) || share >= wantedShare*trace {
 			break
 		}
 		share += v

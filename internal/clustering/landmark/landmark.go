@@ -27,11 +27,7 @@ type Problem struct {
 	landmarks *dataset.Points   // in the coordinates of the data
 	trace     float64           // the sum of k(x, x) over all points
 	spec      clustering.Spec
-
-	// What several starts are made on, where there are too many points to make them on all: some of the points, in their
-	// units, and where the landmarks are among them.
-	sample *dataset.Points
-	places []int32
+	sample    *sample // that the start is found on; nil: the start is given
 }
 
 // Is tells whether a spec asks for landmarks.
@@ -81,8 +77,8 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.FromSample = samples(points.N, spec); p.FromSample {
-		p.drawSample(scaled.(*dataset.Points))
+	if p.FromSample = samples(spec); p.FromSample {
+		p.sample = p.drawSample(scaled.(*dataset.Points))
 	}
 	p.Warnings = slices.Concat(kernels.Warnings, p.notices(spec), p.Warnings)
 	return p, nil

@@ -9,23 +9,33 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// sampleRows is how many rows several starts are made on, beside the landmarks. Of more rows each takes no part in finding
-// a start, but only in the run from the best one.
+// Where a run begins is found on some of the rows: the best of several starts, improved by exchanging centroids. That takes
+// the time of a few iterations over millions of rows, and ends better than as many runs over all of them.
+
+// sampleRows is how many rows there are in the sample, beside the landmarks, at most.
 const sampleRows = 20000
 
-// samples tells whether there are too many rows for several starts on all of them.
-func samples(rows int, spec clustering.Spec) bool {
+// samples tells whether the start is left to chance.
+func samples(spec clustering.Spec) bool {
 	switch spec.Start {
 	case clustering.StartDefault, clustering.StartKmeansPlusPlus, clustering.StartRandom:
-		return rows > 2*sampleRows && len(spec.Seeds) == 0 && spec.Runs() > 1
+		return len(spec.Seeds) == 0
 	}
 	return false
 }
 
-// drawSample keeps some of the points, which are in their units, with all landmarks among them.
-func (p *Problem) drawSample(points *dataset.Points) {
+// sample is some of the points, in their units, with all landmarks among them.
+type sample struct {
+	points    *dataset.Points
+	landmarks []int32 // which of them
+}
+
+func (p *Problem) drawSample(points *dataset.Points) *sample {
 	landmarks := p.Vectors.Features.Landmarks
 	rows := slices.Clone(landmarks)
 	for _, i := range kernelkmeans.Sample(points.N, sampleRows, p.spec.Random(clustering.StreamSample)) {
@@ -33,33 +43,40 @@ func (p *Problem) drawSample(points *dataset.Points) {
 	}
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
-	p.sample = &dataset.Points{N: len(rows), D: points.D, Values: make([]float64, 0, len(rows)*points.D)}
-	p.places = make([]int32, len(landmarks))
+	s := &sample{
+		points:    &dataset.Points{N: len(rows), D: points.D, Values: make([]float64, 0, len(rows)*points.D)},
+		landmarks: make([]int32, len(landmarks)),
+	}
 	for at, i := range rows {
-		p.sample.Values = append(p.sample.Values, points.Row(int(i))...)
+		s.points.Values = append(s.points.Values, points.Row(int(i))...)
 		if place, is := slices.BinarySearch(landmarks, i); is {
-			p.places[place] = int32(at)
+			s.landmarks[place] = int32(at)
 		}
 	}
+	return s
 }
 
-// begin is the problem that begins where the best of all starts on the sample ended, if there is a sample. They run in
-// this process.
+// rows is the spec of the sample's rows, which have the bits that they have among all rows.
+func (p *Problem) sampleSpec() *vector.RowSpec {
+	rows, features := *p.Vectors, *p.Vectors.Features
+	features.Landmarks, features.Matrix.Rows = p.sample.landmarks, p.sample.points.N
+	rows.Features, rows.Rows = &features, p.sample.points.N
+	return &rows
+}
+
+// begin is the problem that begins where the best start on the sample ends, unless the start is given.
 func (p *Problem) begin(ctx context.Context) (*centroid.Problem, error) {
 	if p.sample == nil {
 		return p.Problem, nil
 	}
-	rows, features := *p.Vectors, *p.Vectors.Features
-	features.Landmarks, features.Matrix.Rows = p.places, p.sample.N
-	rows.Features, rows.Rows = &features, p.sample.N
 	spec := onFeatures(p.spec)
-	spec.Constraints, spec.InitialLabels, spec.MaxIterations = nil, nil, max(spec.MaxIterations, 1)
+	spec.Constraints, spec.MaxIterations = nil, max(spec.MaxIterations, 1)
 	spec.Algorithm = &centroid.Options{Algorithm: centroid.Kmeans}
-	some, err := centroid.NewProblem(p.sample, &rows, nil, spec)
+	some, err := centroid.NewProblem(p.sample.points, p.sampleSpec(), nil, spec)
 	if err != nil {
 		return nil, err
 	}
-	x, err := centroid.NewLocal(ctx, some, p.sample, runtime.GOMAXPROCS(0))
+	x, err := centroid.NewLocal(ctx, some, p.sample.points, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
@@ -67,5 +84,49 @@ func (p *Problem) begin(ctx context.Context) (*centroid.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows, err := p.sampleFeatures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rng := p.spec.Random(clustering.StreamExchange)
+	for range maxExchanges {
+		improved, exchanged := exchange(rows, p.Columns(), found.Model.Centroids, rng)
+		if !exchanged || ctx.Err() != nil {
+			break
+		}
+		better, err := centroid.Run(ctx, some.BeginAt(improved), x, clustering.NopObserver{})
+		if err != nil {
+			return nil, err
+		}
+		if !(better.Objective < found.Objective) {
+			break
+		}
+		found = better
+	}
 	return p.BeginAt(found.Model.Centroids), ctx.Err()
+}
+
+// sampleFeatures are the features of the sample, row by row.
+func (p *Problem) sampleFeatures(ctx context.Context) ([]float64, error) {
+	features, err := kernel.NewFeatures(p.sampleSpec().Features, p.sample.points)
+	if err != nil {
+		return nil, err
+	}
+	n, rank := p.sample.points.N, p.Columns()
+	rows, some := make([]float64, n*rank), make([]float64, rank*kernel.FeatureRows)
+	for from := 0; from < n; from += kernel.FeatureRows {
+		to := min(from+kernel.FeatureRows, n)
+		if err := features.Compute(some, partition.Range{From: from, To: to}); err != nil {
+			return nil, err
+		}
+		for r := range to - from {
+			for c := range rank {
+				rows[(from+r)*rank+c] = some[c*kernel.FeatureRows+r]
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }

@@ -1,0 +1,104 @@
+package landmark
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+)
+
+// Exchanges of a centroid and a point (Lattanzi and Sohler 2019). k-means ends where two centroids share a cluster while one
+// has two of them, and no assignment of points to the nearest gets it out of there. A point that is drawn with a
+// probability proportional to its distance from its centroid is likely one of the two; it takes the place of the centroid
+// that is missed least, if that lowers the sum of distances.
+
+const (
+	triesPerCluster = 5  // points that are drawn, for each cluster
+	maxExchanges    = 10 // rounds of exchanges, with k-means between them
+)
+
+// exchanger knows the distances of rows to the two nearest centroids.
+type exchanger struct {
+	rows, centroids []float64
+	width, k        int
+	nearest, next   []int32   // of each row
+	first, second   []float64 // squared distances to the nearest centroid and to the next
+}
+
+// exchange tries some points and returns the centroids after it, and whether any is another.
+func exchange(rows []float64, width int, centroids []float64, rng *rand.Rand) (improved []float64, exchanged bool) {
+	n := len(rows) / width
+	x := &exchanger{
+		rows: rows, centroids: slices.Clone(centroids), width: width, k: len(centroids) / width,
+		nearest: make([]int32, n), next: make([]int32, n), first: make([]float64, n), second: make([]float64, n),
+	}
+	for i := range n {
+		x.measure(i)
+	}
+	if x.k < 2 {
+		return centroids, false
+	}
+	distances, losses := make([]float64, n), make([]float64, x.k)
+	for range triesPerCluster * x.k {
+		point := clustering.Draw(rng.Float64(), x.first)
+		if point < 0 {
+			break // every row is a centroid
+		}
+		for i := range n {
+			distances[i] = kernelkmeans.SquaredDistance(x.row(i), x.row(point))
+		}
+		if c, better := x.leastMissed(distances, losses); better {
+			copy(x.centroids[c*width:], x.row(point))
+			x.update(int32(c), distances)
+			exchanged = true
+		}
+	}
+	return x.centroids, exchanged
+}
+
+func (x *exchanger) row(i int) []float64 { return x.rows[i*x.width : (i+1)*x.width] }
+
+// measure finds the two nearest centroids of a row.
+func (x *exchanger) measure(i int) {
+	x.first[i], x.second[i] = math.Inf(1), math.Inf(1)
+	for c := range x.k {
+		d := kernelkmeans.SquaredDistance(x.row(i), x.centroids[c*x.width:(c+1)*x.width])
+		switch {
+		case d < x.first[i]:
+			x.next[i], x.second[i] = x.nearest[i], x.first[i]
+			x.nearest[i], x.first[i] = int32(c), d
+		case d < x.second[i]:
+			x.next[i], x.second[i] = int32(c), d
+		}
+	}
+}
+
+// leastMissed is the centroid whose place a point with these distances to all rows takes best, and whether the sum of
+// distances is then lower: it is the sum of min(first, distance), and for the rows of the centroid of
+// min(second, distance) instead.
+func (x *exchanger) leastMissed(distances, losses []float64) (c int, better bool) {
+	clear(losses)
+	gain := 0.0
+	for i, d := range distances {
+		with := min(x.first[i], d)
+		gain += x.first[i] - with
+		losses[x.nearest[i]] += min(x.second[i], d) - with
+	}
+	for at, loss := range losses {
+		if loss < losses[c] {
+			c = at
+		}
+	}
+	return c, losses[c] < gain
+}
+
+// update changes distances after the centroid c was exchanged for a point with these distances.
+func (x *exchanger) update(c int32, distances []float64) {
+	for i, d := range distances {
+		if x.nearest[i] == c || x.next[i] == c || d < x.second[i] {
+			x.measure(i)
+		}
+	}
+}
