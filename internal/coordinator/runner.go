@@ -54,7 +54,11 @@ func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner,
 	if err != nil {
 		return nil, err
 	}
-	return &kernelRunner{problem: problem, spec: spec, bytes: bytes}, nil
+	r := &kernelRunner{problem: problem, spec: spec, bytes: bytes}
+	if says := planning.LandmarkProposal(r.need()); says != "" {
+		problem.Warnings = append(problem.Warnings, clustering.Notice{Code: "LARGE_MATRIX", Message: says})
+	}
+	return r, nil
 }
 
 // kernelRunner runs a job of the kernel family.
@@ -77,6 +81,7 @@ func (r *kernelRunner) need() planning.Workload {
 		SparseEntries: 2 * int64(r.problem.Constraints.Len()),
 		Restarts:      r.problem.Runs(),
 		Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
+		Landmarkable:  r.problem.Landmarkable(),
 	}
 	if r.problem.StartsSpectral() {
 		n.Eigen = &planning.Eigensolver{Pairs: r.spec.K, OnlyForStart: true, Columns: r.spec.K, Restarts: embedding.DefaultRestarts}

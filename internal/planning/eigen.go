@@ -51,11 +51,11 @@ const coordinatorEntryBytes = 2 * 16
 // doubled. Unlike workers, the coordinator has no memory limit.
 const gcFactor = 2
 
-// CoordinatorBytes is the coordinator's memory for a job's eigenvectors at its peak, beside the data set; 0 if the job
-// has none.
+// CoordinatorBytes is the coordinator's memory for a job's eigenvectors, or for its landmarks, at its peak, beside the data
+// set; 0 if the job has none.
 func (p Workload) CoordinatorBytes() int64 {
 	if p.Eigen == nil {
-		return 0
+		return p.landmarkBytes()
 	}
 	n := int64(p.Rows())
 	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized))

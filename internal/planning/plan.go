@@ -26,7 +26,7 @@ type Plan struct {
 	Passes           float64 // over the whole matrix, or over all vectors
 	Seconds          float64 // approximately
 	Products         int64   // of the matrix with a vector, for eigenvectors; an assumption
-	CoordinatorBytes int64   // for eigenvectors
+	CoordinatorBytes int64   // for eigenvectors, or for landmarks
 	Why              string
 }
 
@@ -79,6 +79,9 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	plan.Seconds = p.seconds(plan)
 	plan.Products, plan.CoordinatorBytes = p.AssumedProducts(), p.CoordinatorBytes()
 	plan.Why = p.explain(plan, workers) + p.explainEigen()
+	if says, worth := p.proposal(plan, workers); worth {
+		plan.Why += "; " + says
+	}
 	return plan, nil
 }
 

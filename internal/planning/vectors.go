@@ -13,17 +13,10 @@ import (
 // Vectors describes the points of a job of the vector family.
 type Vectors struct {
 	Rows, Columns int
-	Width         int     // values of a row, and of a cluster's sums: the columns, and one more with a background
-	FullMetric    bool    // models have a matrix over all pairs of columns
-	Entries       []int64 // of each tile of sparse points; nil for dense points
-	Features      *Features
-}
-
-// Features describes rows that are made of the points' kernel values with landmarks.
-type Features struct {
-	Function  kernel.Function
-	Columns   int // of the points
-	Landmarks int
+	Width         int       // values of a row, and of a cluster's sums: the columns, and one more with a background
+	FullMetric    bool      // models have a matrix over all pairs of columns
+	Entries       []int64   // of each tile of sparse points; nil for dense points
+	Features      *Features // that rows are; nil: they are the points themselves
 }
 
 // TileEntries returns how many entries each tile of sparse points has; nil for other data.
@@ -158,17 +151,4 @@ func (p Workload) vectorWork(rows float64) float64 {
 		run += iterations * rows * float64(v.scatter()) * (1 + float64(p.K)) * visitValue
 	}
 	return float64(max(1, p.Restarts))*run + v.featureWork(rows)
-}
-
-// featureValue is the time to add a kernel value to a feature.
-const featureValue = 0.08
-
-// featureWork is the time of one thread for the features of some rows, in nanoseconds.
-func (v *Vectors) featureWork(rows float64) float64 {
-	f := v.Features
-	if f == nil {
-		return 0
-	}
-	of := Workload{Matrix: kernel.MatrixSpec{Function: f.Function, Columns: f.Columns}}
-	return rows * float64(f.Landmarks) * (of.entryNanoseconds() + featureValue*float64(v.Columns))
 }

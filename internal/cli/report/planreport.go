@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -21,7 +20,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	what, columns := "matrix", j.Rows
-	if family := wire.Algorithm(j.Spec).Family; family == catalog.CentroidFamily || family == catalog.AutoFamily && j.Columns > 0 {
+	if family := wire.Algorithm(j.Spec).Family; family == catalog.CentroidFamily || family == catalog.AutoFamily && j.Columns > 0 || p.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS {
 		what, columns = "points", j.Columns
 	}
 	line(what, "%d x %d in %s of %s", j.Rows, columns, text.Plural(int(p.GetTiles()), "tile"), text.Plural(int(p.GetTileRows()), "row"))
@@ -29,10 +28,12 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	line("memory", "%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetCoordinatorBytes() > 0 {
 		line("coordinator", "%s for eigenvectors, beside the data", text.Bytes(p.GetCoordinatorBytes()))
+	}
+	if p.GetProducts() > 0 {
 		line("products", "about %d of the matrix with a vector, assumed", p.GetProducts())
 	}
 	line("passes", "about %.3g over the %s", p.GetPasses(), what)
-	line("time", "about %s", roughly(p.GetPredictedTime().AsDuration()))
+	line("time", "about %s", text.Roughly(p.GetPredictedTime().AsDuration().Seconds()))
 	line("because", "%s", p.GetExplanation())
 	if err := table.Flush(); err != nil {
 		return err
@@ -46,19 +47,4 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%d\n", s.GetName(), s.GetThreads(), memory, text.Bytes(s.GetBytes()), s.GetStoredTiles(), s.GetComputedTiles())
 	}
 	return table.Flush()
-}
-
-// roughly writes a predicted time, the longer the coarser.
-func roughly(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return "a second or less"
-	case d < 10*time.Second:
-		return d.Round(time.Second).String()
-	case d < 10*time.Minute:
-		return d.Round(10 * time.Second).String()
-	case d < 10*time.Hour:
-		return fmt.Sprintf("%.0f minutes", d.Minutes())
-	}
-	return fmt.Sprintf("%.0f hours", d.Hours())
 }

@@ -207,6 +207,11 @@ func (p *Problem) checkCut() error {
 	return nil
 }
 
+// Landmarkable tells whether landmarks could take the place of the matrix: see package landmark.
+func (p *Problem) Landmarkable() bool {
+	return p.Objective == ObjectiveKernelKmeans && p.Matrix.Function <= kernel.Cosine && p.Matrix.Entries == 0 && p.weights == nil && p.spec.Choose
+}
+
 func (p *Problem) isGraphObjective() bool { return p.Objective != ObjectiveKernelKmeans }
 
 func (p *Problem) isCut() bool {
