@@ -73,6 +73,9 @@ type LandmarkReport struct {
 	// Lost is the share of the kernel that features leave out: the trace of the difference of the kernel matrix and the
 	// one that features have, relative to the trace of the kernel matrix.
 	Lost float64
+	// Of the same job by the kernel matrix, where there are few points: how much its labels have in common with these,
+	// and its objective. nil: it was not run; without constraints alone there is an objective to compare.
+	ExactNMI, ExactObjective *float64
 }
 
 // Inference is about the last time that constrained points were assigned together.

@@ -18,6 +18,7 @@ type Features struct {
 const (
 	featureValue = 0.08 // a kernel value times a value of the projection
 	eigenValue   = 2.5  // a value of the landmarks' matrix, for each landmark, on the coordinator
+	exactEntry   = 30   // an entry of the matrix of all points, in the run that landmarks are compared with
 )
 
 // featureWork is the time of one thread for the features of some rows, in nanoseconds.
@@ -34,24 +35,33 @@ func (v *Vectors) featureWork(rows float64) float64 {
 const (
 	sampleRows   = 20000
 	sampleStarts = 2 * 10
+	exactRows    = 5000 // up to which the run by the matrix is made, to compare with
 )
 
-// landmarkWork is the coordinator's time for landmarks in nanoseconds: eigenvectors of their matrix, and starts on a sample.
+// landmarkWork is the coordinator's time for landmarks in nanoseconds: eigenvectors of their matrix, starts on a sample,
+// and of few points the run by the matrix.
 func (p Workload) landmarkWork() float64 {
 	if p.Vectors == nil || p.Vectors.Features == nil {
 		return 0
 	}
 	m, rows := float64(p.Vectors.Features.Landmarks), float64(min(sampleRows, p.Rows()))
-	return m*m*m*eigenValue + sampleStarts*iterations*rows*float64(p.Vectors.Columns)*float64(p.K)*scoreValue
+	exact := 0.0
+	if n := float64(p.Rows()); n <= exactRows {
+		exact = n * n * exactEntry
+	}
+	return exact + m*m*m*eigenValue + sampleStarts*iterations*rows*float64(p.Vectors.Columns)*float64(p.K)*scoreValue
 }
 
 // landmarkBytes is the coordinator's memory for landmarks: their matrix, its copy and its eigenvectors, and the sample with
-// its features, of which k-means has another copy.
+// its features, of which k-means has another copy; of few points their matrix, and as much for sums.
 func (p Workload) landmarkBytes() int64 {
 	if p.Vectors == nil || p.Vectors.Features == nil {
 		return 0
 	}
 	m, rows := int64(p.Vectors.Features.Landmarks), int64(min(sampleRows, p.Rows()))
+	if n := int64(p.Rows()); n <= exactRows {
+		return gcFactor * 8 * (max(4*m*m, n*n) + n*int64(2*p.Vectors.Columns))
+	}
 	return gcFactor * 8 * (4*m*m + (rows+m)*int64(2*p.Vectors.Columns+2*p.Vectors.Features.Columns))
 }
 

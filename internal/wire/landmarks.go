@@ -16,7 +16,7 @@ func landmarkReport(r *clustering.LandmarkReport) *cleavev1.LandmarkReport {
 	if r == nil {
 		return nil
 	}
-	return &cleavev1.LandmarkReport{Count: uint32(r.Count), Rank: uint32(r.Rank), Lost: r.Lost}
+	return &cleavev1.LandmarkReport{Count: uint32(r.Count), Rank: uint32(r.Rank), Lost: r.Lost, ExactNmi: r.ExactNMI, ExactObjective: r.ExactObjective}
 }
 
 // landmarkHead says how the landmarks of a model make features; nil where there are none.

@@ -367,9 +367,13 @@ type LandmarkReport struct {
 	// Features of a point.
 	Rank uint32 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
 	// The share of the kernel that features leave out: trace(K - K~) / trace(K), over all points.
-	Lost          float64 `protobuf:"fixed64,3,opt,name=lost,proto3" json:"lost,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Lost float64 `protobuf:"fixed64,3,opt,name=lost,proto3" json:"lost,omitempty"`
+	// Up to 5,000 points the same job runs by the matrix too: the normalized mutual information of its labels with these.
+	ExactNmi *float64 `protobuf:"fixed64,4,opt,name=exact_nmi,json=exactNmi,proto3,oneof" json:"exact_nmi,omitempty"`
+	// Its objective, to be compared with that of the result; absent also with constraints, which enter otherwise.
+	ExactObjective *float64 `protobuf:"fixed64,5,opt,name=exact_objective,json=exactObjective,proto3,oneof" json:"exact_objective,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *LandmarkReport) Reset() {
@@ -419,6 +423,20 @@ func (x *LandmarkReport) GetRank() uint32 {
 func (x *LandmarkReport) GetLost() float64 {
 	if x != nil {
 		return x.Lost
+	}
+	return 0
+}
+
+func (x *LandmarkReport) GetExactNmi() float64 {
+	if x != nil && x.ExactNmi != nil {
+		return *x.ExactNmi
+	}
+	return 0
+}
+
+func (x *LandmarkReport) GetExactObjective() float64 {
+	if x != nil && x.ExactObjective != nil {
+		return *x.ExactObjective
 	}
 	return 0
 }
@@ -1473,11 +1491,16 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choice\x127\n" +
 	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarksB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
-	"\x06_scale\"N\n" +
+	"\x06_scale\"\xc0\x01\n" +
 	"\x0eLandmarkReport\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\rR\x05count\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x12\n" +
-	"\x04lost\x18\x03 \x01(\x01R\x04lost\"s\n" +
+	"\x04lost\x18\x03 \x01(\x01R\x04lost\x12 \n" +
+	"\texact_nmi\x18\x04 \x01(\x01H\x00R\bexactNmi\x88\x01\x01\x12,\n" +
+	"\x0fexact_objective\x18\x05 \x01(\x01H\x01R\x0eexactObjective\x88\x01\x01B\f\n" +
+	"\n" +
+	"_exact_nmiB\x12\n" +
+	"\x10_exact_objective\"s\n" +
 	"\x06Choice\x12&\n" +
 	"\x06chosen\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x06chosen\x12)\n" +
 	"\x05tried\x18\x02 \x03(\v2\x13.cleave.v1.TriedWayR\x05tried\x12\x16\n" +
@@ -1680,6 +1703,7 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_plan_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[1].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[7].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[8].OneofWrappers = []any{}

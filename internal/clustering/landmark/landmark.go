@@ -25,6 +25,7 @@ type Problem struct {
 	*centroid.Problem
 	Matrix    kernel.MatrixSpec // the kernel; its rows are all points
 	landmarks *dataset.Points   // in the coordinates of the data
+	points    *dataset.Points   // all of them; nil: they are too many for their matrix
 	trace     float64           // the sum of k(x, x) over all points
 	spec      clustering.Spec
 	sample    *sample // that the start is found on; nil: the start is given
@@ -53,6 +54,9 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		return nil, err
 	}
 	p := &Problem{Matrix: kernels.Matrix, spec: spec}
+	if points.N <= exactRows {
+		p.points = points
+	}
 	chosen, err := p.draw(points, spec)
 	if err != nil {
 		return nil, err

@@ -81,6 +81,9 @@ func TestFewLandmarksFindTheSame(t *testing.T) {
 	if j := solve(t, points, again).Objective; got.Objective < j*(1-1e-6) || got.Objective > 1.1*j {
 		t.Errorf("the objective is %v, in the kernel %v", got.Objective, j)
 	}
+	if got.Landmarks.ExactNMI == nil || *got.Landmarks.ExactNMI != agreement(t, got.Labels, exact.Labels) || *got.Landmarks.ExactObjective != exact.Objective {
+		t.Errorf("%+v; the exact objective is %v", got.Landmarks, exact.Objective)
+	}
 	if last := got.History[len(got.History)-1].Objective; last != got.Objective {
 		t.Errorf("the history ends at %v, the objective is %v", last, got.Objective)
 	}

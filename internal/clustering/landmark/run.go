@@ -13,6 +13,7 @@ import (
 
 // Run runs a problem.
 func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Observer) (*clustering.Result, error) {
+	o.Phase(clustering.PhaseInitialize)
 	rest, err := p.rest(ctx, x)
 	if err != nil {
 		return nil, err
@@ -31,6 +32,9 @@ func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Obse
 	result.Objective += rest
 	result.ObjectiveName, result.Matrix = kernelkmeans.ObjectiveKernelKmeans.String(), &p.Matrix
 	result.Landmarks = &clustering.LandmarkReport{Count: p.landmarks.N, Rank: p.Columns(), Lost: max(0, rest/p.trace)}
+	if err := p.compare(ctx, result.Labels, result.Landmarks); err != nil && ctx.Err() == nil {
+		return nil, err
+	}
 	result.Model.Landmarks = &clustering.Landmarks{
 		Matrix: p.Matrix, Centered: p.Matrix.Mean != nil, Points: p.landmarks, Projection: p.Vectors.Features.Projection,
 	}

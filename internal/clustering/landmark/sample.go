@@ -89,19 +89,14 @@ func (p *Problem) begin(ctx context.Context) (*centroid.Problem, error) {
 		return nil, err
 	}
 	rng := p.spec.Random(clustering.StreamExchange)
-	for range maxExchanges {
-		improved, exchanged := exchange(rows, p.Columns(), found.Model.Centroids, rng)
-		if !exchanged || ctx.Err() != nil {
-			break
-		}
-		better, err := centroid.Run(ctx, some.BeginAt(improved), x, clustering.NopObserver{})
+	for round, failures := 0, 0; round < maxRounds && failures < maxFailures && ctx.Err() == nil; round++ {
+		other, err := centroid.Run(ctx, some.BeginAt(exchange(rows, p.Columns(), found.Model.Centroids, rng)), x, clustering.NopObserver{})
 		if err != nil {
 			return nil, err
 		}
-		if !(better.Objective < found.Objective) {
-			break
+		if failures++; other.Objective < found.Objective {
+			found, failures = other, 0
 		}
-		found = better
 	}
 	return p.BeginAt(found.Model.Centroids), ctx.Err()
 }
