@@ -86,17 +86,22 @@ func NewFeatures(spec *FeatureSpec, data dataset.Dataset) (*Features, error) {
 		return nil, err
 	}
 	f := &Features{spec: spec, source: source}
-	limit := source.routines.productVectors
-	count := (spec.Rank + limit - 1) / limit
-	for at := range count {
-		first, end := at*spec.Rank/count, (at+1)*spec.Rank/count
-		b := bundle{first: first, count: end - first, width: end - first}
-		for j := range spec.Landmarks {
-			b.values = append(b.values, spec.Projection[j*spec.Rank+first:j*spec.Rank+end]...)
-		}
-		f.bundles = append(f.bundles, b)
-	}
+	f.makeBundles()
 	return f, nil
+}
+
+// makeBundles lays out the columns of P in bundles of as many as the routines take at a time.
+func (f *Features) makeBundles() {
+	limit, rank := f.source.routines.productVectors, f.spec.Rank
+	f.bundles = make([]bundle, (rank+limit-1)/limit)
+	for at := range f.bundles {
+		first, end := at*rank/len(f.bundles), (at+1)*rank/len(f.bundles)
+		b := bundle{first: first, count: end - first, width: end - first}
+		for j := range f.spec.Landmarks {
+			b.values = append(b.values, f.spec.Projection[j*rank+first:j*rank+end]...)
+		}
+		f.bundles[at] = b
+	}
 }
 
 // FeatureRows is how many rows are best computed at a time: what they take stays in the second-level cache.

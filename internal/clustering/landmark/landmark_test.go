@@ -179,6 +179,19 @@ func TestStarts(t *testing.T) {
 	}
 }
 
+// A kernel that is not positive semidefinite has features too: those of its positive part.
+func TestIndefiniteKernels(t *testing.T) {
+	points, truth := gaussians(t, 400, 3, 3, 0.5)
+	for _, coef0 := range []float64{-0.5, 0.5} {
+		s, gamma := spec(3, 60), 0.05
+		s.Algorithm = &kernelkmeans.Options{Function: kernel.Sigmoid, Gamma: &gamma, Coef0: &coef0, Landmarks: 60, KeepBest: true, OnRise: kernelkmeans.RiseIgnore}
+		got := solve(t, points, s)
+		if l := got.Landmarks.Lost; !(l >= 0 && l <= 1) || math.IsNaN(got.Objective) || agreement(t, got.Labels, truth) < 0.3 {
+			t.Errorf("coef0 %v: %+v, objective %v, NMI %v", coef0, got.Landmarks, got.Objective, agreement(t, got.Labels, truth))
+		}
+	}
+}
+
 func TestWhatLandmarksRefuse(t *testing.T) {
 	points, _ := gaussians(t, 100, 2, 3, 1)
 	_, err := local.Solve(t.Context(), points, spec(30, 20), 1, clustering.NopObserver{})

@@ -31,7 +31,7 @@ func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Obse
 	}
 	result.Objective += rest
 	result.ObjectiveName, result.Matrix = kernelkmeans.ObjectiveKernelKmeans.String(), &p.Matrix
-	result.Landmarks = &clustering.LandmarkReport{Count: p.landmarks.N, Rank: p.Columns(), Lost: max(0, rest/p.trace)}
+	result.Landmarks = &clustering.LandmarkReport{Count: p.landmarks.N, Rank: p.Columns(), Lost: p.lost(rest)}
 	if err := p.compare(ctx, result.Labels, result.Landmarks); err != nil && ctx.Err() == nil {
 		return nil, err
 	}
@@ -39,6 +39,15 @@ func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Obse
 		Matrix: p.Matrix, Centered: p.Matrix.Mean != nil, Points: p.landmarks, Projection: p.Vectors.Features.Projection,
 	}
 	return result, nil
+}
+
+// lost is the share of the kernel that features leave out. Kernels that are not positive semidefinite may have a trace
+// that says nothing.
+func (p *Problem) lost(rest float64) float64 {
+	if !(p.trace > 0) {
+		return 1
+	}
+	return min(max(0, rest/p.trace), 1)
 }
 
 // rest is what features leave out of the points' squared lengths, the sum of k(x, x) - |phi(x)|^2. A center in the span
