@@ -21,8 +21,7 @@ type Problem struct {
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
 	Units       *dataset.Units // that rows are in; nil: those of the data
-	// FromSample tells that there are too many rows for several starts on all of them: starts on some of the rows find where
-	// a single run begins. See BeginAt.
+	// FromSample tells that starts on some of the rows find where the run over all of them begins: see BeginAt.
 	FromSample bool
 	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
 	MaxLanes int

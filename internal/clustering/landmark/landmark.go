@@ -88,15 +88,18 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	return p, nil
 }
 
-// onFeatures is the spec of the vector family: PC-KMeans where there are constraints, which starts at seeds where there
-// are any.
+// onFeatures is the spec of the vector family: PC-KMeans where there are constraints. It starts at seeds where there are any;
+// a start that is drawn is one of the sample, and runs with constraints begin at what is found there.
 func onFeatures(spec clustering.Spec) clustering.Spec {
 	algorithm := centroid.Kmeans
 	switch {
 	case len(spec.Constraints) > 0:
 		algorithm = centroid.PCKmeans
-		if len(spec.Seeds) > 0 {
+		switch {
+		case len(spec.Seeds) > 0:
 			spec.Start = clustering.StartSeeds
+		case samples(spec):
+			spec.Start = clustering.StartDefault
 		}
 	case len(spec.Seeds) > 0:
 		algorithm = centroid.SeededKmeans

@@ -56,7 +56,7 @@ func (p *Problem) drawSample(points *dataset.Points) *sample {
 	return s
 }
 
-// rows is the spec of the sample's rows, which have the bits that they have among all rows.
+// sampleSpec is the spec of the sample's rows, which have the bits that they have among all rows.
 func (p *Problem) sampleSpec() *vector.RowSpec {
 	rows, features := *p.Vectors, *p.Vectors.Features
 	features.Landmarks, features.Matrix.Rows = p.sample.landmarks, p.sample.points.N
@@ -69,10 +69,9 @@ func (p *Problem) begin(ctx context.Context) (*centroid.Problem, error) {
 	if p.sample == nil {
 		return p.Problem, nil
 	}
-	spec := onFeatures(p.spec)
+	spec := p.spec
 	spec.Constraints, spec.MaxIterations = nil, max(spec.MaxIterations, 1)
-	spec.Algorithm = &centroid.Options{Algorithm: centroid.Kmeans}
-	some, err := centroid.NewProblem(p.sample.points, p.sampleSpec(), nil, spec)
+	some, err := centroid.NewProblem(p.sample.points, p.sampleSpec(), nil, onFeatures(spec))
 	if err != nil {
 		return nil, err
 	}
