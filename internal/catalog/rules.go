@@ -146,8 +146,36 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 	if scale, distortion := r.Values["scale"], r.Values["distortion"]; (scale == "auto" || scale == "zscore") && (distortion == "kl" || distortion == "i-divergence") {
 		return r.refuse(a, notApplicable, "scale", "{scale} %s does not go with {distortion} %s: standardized columns have values below 0, which have no divergence", scale, distortion)
 	}
+	if refusal := r.checkLandmarks(a, objective); refusal != nil {
+		return refusal
+	}
 	if a.Takes("beliefs") {
 		return r.checkBeliefs(a)
+	}
+	return nil
+}
+
+// checkLandmarks refuses what k-means on the features of landmarks does not have.
+func (r Request) checkLandmarks(a Algorithm, objective string) *Refusal {
+	if !r.given("landmarks") || r.Is("landmarks", "0") {
+		return nil
+	}
+	if r.Data != "" && r.Data != Points {
+		return r.refuse(a, notApplicable, "landmarks", "{landmarks} does not apply to %s, only to dense points", withArticles([]string{r.Data})[0])
+	}
+	if objective != "kernel-kmeans" {
+		return r.refuse(a, notApplicable, "landmarks", "{landmarks} goes with {objective} kernel-kmeans only: a %s needs the whole matrix", objective)
+	}
+	for _, option := range []string{"weights", "sigma", "on-rise", "empty", "farthest", "affinity-diagonal", "paper"} {
+		if r.given(option) && !r.Is(option, "false") {
+			return r.refuse(a, notApplicable, option, "{%s} does not go with {landmarks}: it is about the matrix of all points, which is not there", option)
+		}
+	}
+	if storage := r.Values["storage"]; storage != "" && storage != "auto" {
+		return r.refuse(a, notApplicable, "storage", "{storage} %s does not go with {landmarks}: there is no matrix to be held", storage)
+	}
+	if start := r.Values["init"]; start == "farthest-first" || start == "spectral" {
+		return r.refuse(a, notApplicable, "init", "{init} %s does not go with {landmarks}, which start by kmeans++, random, seeds or labels", start)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ var Algorithms = []Algorithm{
 		About: "kernel k-means; ratio association, ratio cut and normalized cut on graphs",
 		Data:  onAll,
 		Options: slices.Concat([]string{"objective"}, affinityOptions,
-			[]string{"sigma", "on-rise", "local-search", "empty", "weights", "farthest", "seeds", "paper"}),
+			[]string{"sigma", "on-rise", "local-search", "empty", "weights", "landmarks", "farthest", "seeds", "paper"}),
 		Starts: []string{"seeds", "farthest-first", "kmeans++", "random", "labels", "spectral", "multilevel"},
 	},
 	{
@@ -149,6 +149,10 @@ var Kernels = []Kernel{
 // MaxRestarts bounds the runs of one job.
 const MaxRestarts = 10_000
 
+// MaxLandmarks bounds the landmarks, whose kernel values with each other take 8 bytes for each two, and eigenvectors time in
+// proportion to their third power.
+const MaxLandmarks = 5000
+
 // Options are all options, in the order of help.
 var Options = []Option{
 	{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Group: RunGroup, Help: "number of clusters",
@@ -179,6 +183,8 @@ var Options = []Option{
 	{Name: "empty", Field: "on_empty", Type: Choice, Values: []string{"farthest", "keep"}, Default: "farthest", Group: KernelGroup,
 		Help: "an empty cluster gets the farthest point, or is kept empty"},
 	{Name: "weights", Field: "weights", Type: File, Group: KernelGroup, Help: "point weights in this `FILE` (index,weight)"},
+	{Name: "landmarks", Field: "landmarks", Type: Whole, Max: MaxLandmarks, Default: "0", Group: KernelGroup,
+		Help: "kernel k-means on dense points by `N` of them instead of the matrix of all: approximate, for millions of points; 0 takes the matrix"},
 	{Name: "storage", Field: "spec.storage", Type: Choice, Values: []string{"auto", "float32", "float16", "none"}, Default: "auto", Group: KernelGroup,
 		Help: "how workers hold the matrix: what fits, all of it, all of it rounded to half precision (half the memory, other bits), or none of it (computed when needed)"},
 

@@ -187,7 +187,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 
 // nearestCentroid assigns points by a model, in this process.
 func nearestCentroid(m *clustering.Model) *predictor {
-	return &predictor{clusters: m.K, columns: m.D, assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+	return &predictor{clusters: m.K, columns: m.Columns(), assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
 		return centroid.Predict(ctx, m, points, runtime.GOMAXPROCS(0))
 	}}
 }

@@ -9,11 +9,14 @@ import (
 // Streams of randomness: each purpose has a generator of its own, so that what one draws does not change what another
 // gets. Restarts have the streams 0, 1, 2...
 const (
-	StreamRho     uint64 = 1<<63 + iota // the sample for the kernel width
-	StreamLanczos                       // the least eigenvalue, for the shift
-	StreamEigen                         // eigenvectors
-	StreamBeliefs                       // eigenvalues of the beliefs
-	StreamFolds                         // which constraints are held out together
+	StreamRho       uint64 = 1<<63 + iota // the sample for the kernel width
+	StreamLanczos                         // the least eigenvalue, for the shift
+	StreamEigen                           // eigenvectors
+	StreamBeliefs                         // eigenvalues of the beliefs
+	StreamFolds                           // which constraints are held out together
+	StreamLandmarks                       // which points are landmarks
+	StreamSample                          // which rows starts are made on
+	StreamExchange                        // which points centroids are exchanged for
 )
 
 // Those of constrained-spectral where it chooses by its constraints.

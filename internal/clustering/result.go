@@ -35,8 +35,9 @@ type Result struct {
 	Inference           *Inference   // nil: nothing was inferred
 	Eigen               *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
 	Embedding           *Embedding
-	Choice              *Choice        // nil: the algorithm was given
-	NeighborGraph       *NeighborGraph // nil: the data were clustered as they are
+	Choice              *Choice         // nil: the algorithm was given
+	NeighborGraph       *NeighborGraph  // nil: the data were clustered as they are
+	Landmarks           *LandmarkReport // nil: there were no landmarks
 }
 
 // NeighborGraph is the graph of nearest neighbors that was clustered in place of the data.
@@ -58,6 +59,35 @@ type Model struct {
 	Centroids  []float64 // k x d
 	Metric     *metric.Metric
 	Units      *dataset.Units // nil: columns are compared as they are
+	Landmarks  *Landmarks     // nil: centroids are in the coordinates of the data
+}
+
+// Columns is how many columns points have that the model assigns.
+func (m *Model) Columns() int {
+	if m.Landmarks != nil {
+		return m.Landmarks.Points.D
+	}
+	return m.D
+}
+
+// Landmarks make features of points; centroids are means of these.
+type Landmarks struct {
+	Matrix     kernel.MatrixSpec // the kernel: its function, parameters and grid
+	Centered   bool              // points are compared by their differences from the mean of the landmarks, all in the units
+	Points     *dataset.Points   // the landmarks, in the coordinates of the data
+	Projection []float64         // see kernel.FeatureSpec: a row of Model.D values for each landmark
+}
+
+// LandmarkReport says how well landmarks stand for all points.
+type LandmarkReport struct {
+	Count int
+	Rank  int // features
+	// Lost is the share of the kernel that features leave out: the trace of the difference of the kernel matrix and the
+	// one that features have, relative to the trace of the kernel matrix.
+	Lost float64
+	// Of the same job by the kernel matrix, where there are few points: how much its labels have in common with these,
+	// and its objective. nil: it was not run; without constraints alone there is an objective to compare.
+	ExactNMI, ExactObjective *float64
 }
 
 // Inference is about the last time that constrained points were assigned together.

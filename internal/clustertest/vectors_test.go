@@ -85,6 +85,14 @@ var vectorJobs = sync.OnceValue(func() map[string]*workload {
 	add("hmrf of the I-divergence", known.sparse, &cleavev1.JobSpec{Supervision: linked,
 		Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{
 			Distortion: cleavev1.Distortion_DISTORTION_I_DIVERGENCE, Penalty: cleavev1.Penalty_PENALTY_POTTS}}})
+	byLandmarks := func(o *cleavev1.KernelKmeans) *cleavev1.JobSpec_KernelKmeans {
+		o.Landmarks = 90
+		return &cleavev1.JobSpec_KernelKmeans{KernelKmeans: o}
+	}
+	add("landmarks", known.points, &cleavev1.JobSpec{Restarts: 1, Scale: cleavev1.Scale_SCALE_ZSCORE, Algorithm: byLandmarks(&cleavev1.KernelKmeans{})})
+	add("landmarks with constraints", known.points, &cleavev1.JobSpec{Supervision: linked, Algorithm: byLandmarks(&cleavev1.KernelKmeans{})})
+	add("landmarks of polynomials with seeds", known.points, &cleavev1.JobSpec{Supervision: seeded, Algorithm: byLandmarks(&cleavev1.KernelKmeans{
+		Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL}})})
 	return jobs
 })
 
@@ -101,7 +109,7 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			if result.GetPlan().GetWorkers() != uint32(workers) || result.GetModel() == nil {
 				t.Errorf("%s: the result is %v", what, result.GetPlan())
 			}
-			if workers == 1 && result.GetIterations() < 2 {
+			if workers == 1 && result.GetIterations() < 2 && result.GetLandmarks() == nil { // whose starts are good ones
 				t.Errorf("%s: only %d iterations show little", what, result.GetIterations())
 			}
 		}
@@ -128,8 +136,17 @@ var longMetrics = sync.OnceValue(func() *workload {
 	})
 })
 
+// longLandmarks runs from many starts, of which seeds give one cluster only.
+var longLandmarks = sync.OnceValue(func() *workload {
+	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
+		K: 12, Seed: 3, Restarts: restarts(30),
+		Supervision: &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Seeds([]clustering.Seed{{Index: 7}}))},
+		Algorithm:   &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 200}},
+	})
+})
+
 func TestVectorsSurviveTheLossOfWorkers(t *testing.T) {
-	for name, load := range map[string]func() *workload{"vectors": longVectors, "metrics": longMetrics} {
+	for name, load := range map[string]func() *workload{"vectors": longVectors, "metrics": longMetrics, "landmarks": longLandmarks} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, workers := StartCluster(t, 3)

@@ -62,6 +62,9 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 		"vector": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
 		"scaled kernel": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
+		"landmarks": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 20}}},
+		"scaled landmarks": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
+			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 20}}},
 		"scaled vector": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
 			Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/metric"
@@ -56,11 +57,18 @@ func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, 
 		}
 		return &spectralRunner{problem: problem, spec: spec, options: options, bytes: bytes}, nil
 	}
+	if landmark.Is(spec) {
+		return newLandmarkRunner(data, spec, bytes)
+	}
 	problem, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
 		return nil, err
 	}
-	return &kernelRunner{problem: problem, spec: spec, bytes: bytes}, nil
+	r := &kernelRunner{problem: problem, spec: spec, bytes: bytes}
+	if says := planning.LandmarkProposal(r.need()); says != "" {
+		problem.Warnings = append(problem.Warnings, clustering.Notice{Code: "LARGE_MATRIX", Message: says})
+	}
+	return r, nil
 }
 
 // kernelRunner runs a job of the kernel family.
@@ -84,6 +92,7 @@ func (r *kernelRunner) need() planning.Workload {
 		SparseEntries: 2 * int64(r.problem.Constraints.Len()),
 		Restarts:      r.problem.Runs(),
 		Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
+		Landmarkable:  r.problem.Landmarkable(),
 	}
 	if r.problem.StartsSpectral() {
 		n.Eigen = &planning.Eigensolver{Pairs: r.spec.K, OnlyForStart: true, Columns: r.spec.K, Restarts: embedding.DefaultRestarts}

@@ -21,7 +21,8 @@ type VectorExecutor struct {
 	*job
 	spec        *vector.RowSpec
 	mean, grids *payload
-	sums        []float64 // of the clusters of all lanes
+	features    struct{ mean, landmarks, projection *payload } // where rows are features
+	sums        []float64                                      // of the clusters of all lanes
 }
 
 var _ centroid.Executor = (*VectorExecutor)(nil)
@@ -41,6 +42,7 @@ func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecut
 		e.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
 	}
 	e.grids = e.keepPayload(func() []byte { return wire.PackInt32s(e.spec.Grids) })
+	e.packFeatures()
 	if err := e.start(ctx); err != nil {
 		return nil, err
 	}
@@ -51,7 +53,23 @@ func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecut
 func (e *VectorExecutor) describeVectors(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric = e.need.Vectors.FullMetric
+	if f := e.spec.Features; f != nil {
+		v.KernelFeatures = wire.FeaturesToProto(f, e.features.mean.message(), e.features.landmarks.message(), e.features.projection.message())
+	}
 	p.What, p.Lanes = &workerv1.Prepare_Vectors{Vectors: v}, uint32(e.lanes)
+}
+
+// packFeatures makes payloads of what workers make rows with.
+func (e *VectorExecutor) packFeatures() {
+	f := e.spec.Features
+	if f == nil {
+		return
+	}
+	if f.Matrix.Mean != nil {
+		e.features.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(f.Matrix.Mean) })
+	}
+	e.features.landmarks = e.keepPayload(func() []byte { return wire.PackInt32s(f.Landmarks) })
+	e.features.projection = e.keepPayload(func() []byte { return wire.PackFloat64s(f.Projection) })
 }
 
 // Shape implements centroid.Executor.

@@ -23,8 +23,7 @@ type denseTile struct {
 
 // newTile makes a dense tile without storage.
 func (s *Source) newTile(number int) *denseTile {
-	rows := partition.Tile(s.spec.Rows, number)
-	return &denseTile{source: s, rows: rows, n: s.spec.Rows, height: rows.Len(), stride: padded(rows.Len())}
+	return s.rowsTile(partition.Tile(s.spec.Rows, number))
 }
 
 func (t *denseTile) allocate() {

@@ -156,6 +156,7 @@ const columnsPerPanel = 128
 type panel struct {
 	sums    []float64 // vector after vector
 	height  int       // values of one vector's sums
+	rows    int       // how many of them are summed
 	values  []float32 // column after column
 	pitch   int       // values from one column to the next
 	from    int       // the first column
@@ -180,24 +181,10 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 	w := t.source.borrowWindow()
 	defer t.source.returnWindow(w)
 	p := &w.panel
-	p.sums, p.height, p.pitch = resized(p.sums, len(dst)*t.stride), t.stride, t.stride
+	p.sums, p.height, p.rows, p.pitch = resized(p.sums, len(dst)*t.stride), t.stride, t.stride, t.stride
 	clear(p.sums)
-	size := columnsPerPanel
-	if t.entries == nil {
-		size = columnsPerFill
-	}
-	for p.from = 0; p.from < t.n; p.from += size {
-		to := min(p.from+size, t.n)
-		p.columns = to - p.from
-		v, err := t.locate(t.source.allColumns()[p.from:to], w)
-		if err != nil {
-			return err
-		}
-		p.values, p.ahead = v.values[v.begin(0):], nil
-		if t.entries != nil {
-			p.ahead = t.entries[to*t.stride:]
-		}
-		t.source.routines.addPanel(p, x.bundles)
+	if err := t.addProducts(p, t.source.allColumns(), x.bundles, w); err != nil {
+		return err
 	}
 	for v := range dst {
 		copy(dst[v], p.sums[v*t.stride:])
@@ -212,9 +199,32 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 	return nil
 }
 
+// addProducts adds the products of the given columns with bundles, which have a value for each of these columns. Columns of
+// a stored tile are consecutive ones.
+func (t *denseTile) addProducts(p *panel, columns []int32, bundles []bundle, w *window) error {
+	size := columnsPerPanel
+	if t.entries == nil {
+		size = columnsPerFill
+	}
+	for p.from = 0; p.from < len(columns); p.from += size {
+		to := min(p.from+size, len(columns))
+		p.columns = to - p.from
+		v, err := t.locate(columns[p.from:to], w)
+		if err != nil {
+			return err
+		}
+		p.values, p.ahead = v.values[v.begin(0):], nil
+		if t.entries != nil {
+			p.ahead = t.entries[to*t.stride:]
+		}
+		t.source.routines.addPanel(p, bundles)
+	}
+	return nil
+}
+
 // addPanel adds the products of all rows of a panel with all bundles.
 func (r *routines) addPanel(p *panel, bundles []bundle) {
-	for row := 0; row < p.height; row += r.productRows {
+	for row := 0; row < p.rows; row += r.productRows {
 		r.addProducts(p, row, &bundles[0])
 		for at := range bundles[1:] {
 			r.addWideProducts(p, row, &bundles[1+at])

@@ -109,7 +109,7 @@ func TestPanelsAgreeBitForBit(t *testing.T) {
 			if err := s.makeBundles(context.Background(), x); err != nil {
 				t.Fatal(err)
 			}
-			p := &panel{sums: make([]float64, len(x)*height), height: height, values: values, pitch: height, from: from, columns: columns, ahead: ahead}
+			p := &panel{sums: make([]float64, len(x)*height), height: height, rows: height, values: values, pitch: height, from: from, columns: columns, ahead: ahead}
 			for i := range p.sums {
 				p.sums[i] = float64(i % 7)
 			}

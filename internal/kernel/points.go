@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // pointSet is the points as kernels see them: centered, in float32, with their squared lengths. The product
@@ -42,3 +43,12 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 }
 
 func (p *pointSet) row(i int) []float32 { return p.values[i*p.d : (i+1)*p.d : (i+1)*p.d] }
+
+// ColumnMeans is the mean of each feature, summed tile by tile.
+func ColumnMeans(points *dataset.Points) []float64 {
+	means := make([]float64, points.D)
+	for f := range means {
+		means[f] = partition.SumByTile(points.N, func(i int) float64 { return points.Values[i*points.D+f] }) / float64(points.N)
+	}
+	return means
+}

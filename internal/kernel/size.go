@@ -85,3 +85,15 @@ func (s *MatrixSpec) ThreadBytes(k, lanes int) int64 {
 	}
 	return clusters + points + (8+4)*columnsPerFill*height + 16*height
 }
+
+// FeatureBytes is what the features of points take beside the rows that they become: the points in float32 with their
+// squared lengths and numbers, and the projection, as it is given and in bundles.
+func FeatureBytes(n, columns, landmarks, rank int) int64 {
+	return int64(n)*(4*int64(columns)+12) + 16*int64(landmarks)*int64(rank)
+}
+
+// FeatureThreadBytes is what each thread takes to compute features, some rows at a time: these points and those of some
+// landmarks in float64, their products, the entries made of them, and the features.
+func FeatureThreadBytes(columns, rank int) int64 {
+	return 8*int64(columns)*(FeatureRows+columnsPerFill) + (8+4)*columnsPerFill*FeatureRows + 16*FeatureRows + 8*int64(rank)*FeatureRows
+}

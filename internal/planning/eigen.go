@@ -52,12 +52,12 @@ const coordinatorEntryBytes = 2 * 16
 // doubled. Unlike workers, the coordinator has no memory limit.
 const gcFactor = 2
 
-// CoordinatorBytes is the coordinator's memory for a job's eigenvectors, or for the levels of its graph, at its peak, beside
-// the data set; 0 if the job has neither.
+// CoordinatorBytes is the coordinator's memory for a job's eigenvectors, the levels of its graph or its landmarks, at its peak,
+// beside the data set; 0 if the job has none of these.
 func (p Workload) CoordinatorBytes() int64 {
 	levels := p.Levels.coordinatorBytes()
 	if p.Eigen == nil {
-		return levels
+		return max(levels, p.landmarkBytes())
 	}
 	n := int64(p.Rows())
 	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized)) * int64(max(1, p.Eigen.Searches))

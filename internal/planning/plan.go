@@ -27,7 +27,7 @@ type Plan struct {
 	Passes           float64 // over the whole matrix, or over all vectors
 	Seconds          float64 // approximately
 	Products         int64   // of the matrix with a vector, for eigenvectors; an assumption
-	CoordinatorBytes int64   // for eigenvectors and the graph of neighbors
+	CoordinatorBytes int64   // for eigenvectors, landmarks, and graphs of neighbors or of merged vertices
 	Why              string
 }
 
@@ -80,6 +80,9 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	plan.Seconds = p.seconds(plan)
 	plan.Products, plan.CoordinatorBytes = p.AssumedProducts(), p.CoordinatorBytes()
 	plan.Why = p.explain(plan, workers) + p.explainEigen()
+	if says, worth := p.proposal(plan, workers); worth {
+		plan.Why += "; " + says
+	}
 	if p.Search != nil {
 		return plan.after(*p.Search, workers)
 	}

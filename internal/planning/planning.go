@@ -42,6 +42,8 @@ type Workload struct {
 	Restarts int  // 0 means 1
 	Degrees  bool // whether the objective needs the row sums
 	Shift    bool // whether the diagonal shift is found from the least eigenvalue
+
+	Landmarkable bool // whether landmarks could take the place of the matrix
 }
 
 // Rows is n.

@@ -65,6 +65,9 @@ func (p Workload) remedies(workers []Worker) []remedy {
 			remedies = append(remedies, remedy{"storage auto (or none)", "storage", Auto})
 		}
 	}
+	if p.Landmarkable && p.K <= ProposedLandmarks/10 && p.byLandmarks().fits(workers) {
+		remedies = append(remedies, remedy{fmt.Sprintf("landmarks %d, for an approximate answer", ProposedLandmarks), "landmarks", ProposedLandmarks})
+	}
 	if rows := p.maxRows(workers); rows > 0 {
 		remedies = append(remedies, remedy{"about " + text.Plural(rows, "row"), "largest_rows", rows})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/vector"
@@ -12,9 +13,10 @@ import (
 // Vectors describes the points of a job of the vector family.
 type Vectors struct {
 	Rows, Columns int
-	Width         int     // values of a row, and of a cluster's sums: the columns, and one more with a background
-	FullMetric    bool    // models have a matrix over all pairs of columns
-	Entries       []int64 // of each tile of sparse points; nil for dense points
+	Width         int       // values of a row, and of a cluster's sums: the columns, and one more with a background
+	FullMetric    bool      // models have a matrix over all pairs of columns
+	Entries       []int64   // of each tile of sparse points; nil for dense points
+	Features      *Features // that rows are; nil: they are the points themselves
 }
 
 // TileEntries returns how many entries each tile of sparse points has; nil for other data.
@@ -73,6 +75,8 @@ const (
 	modelClusterBytes = 64
 	modelColumnBytes  = 64
 	changeBytes       = 24
+	// A value of the projection, packed while the buffer that takes it in grows.
+	projectionBytes = 16
 )
 
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
@@ -93,6 +97,10 @@ func (p Workload) vectorFixedBytes(threads int) int64 {
 	}
 	fixed := p.DatasetBytes + p.lanes()*lane + modelColumnBytes*width +
 		int64(max(1, threads))*vector.ThreadBytes(p.K, v.Width, v.isSparse())
+	if f := v.Features; f != nil {
+		fixed += kernel.FeatureBytes(v.Rows, f.Columns, f.Landmarks, v.Columns) + projectionBytes*int64(f.Landmarks)*width +
+			int64(max(1, threads))*kernel.FeatureThreadBytes(f.Columns, v.Columns)
+	}
 	tiles := int64(partition.TileCount(v.Rows))
 	answer := max(8*k*min(p.lanes()*n, int64(p.MaxPointsPerRequest())), 8*p.lanes()*v.scatter()*min(tiles, int64(p.MaxTilesPerRequest())))
 	return fixed + 2*answer // the second time packed
@@ -101,6 +109,9 @@ func (p Workload) vectorFixedBytes(threads int) int64 {
 // explainVectors says in words why the plan of vectors is as it is.
 func (p Workload) explainVectors(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
+	if f := p.Vectors.Features; f != nil {
+		what = fmt.Sprintf("of each point %d features are stored as float64, which its kernel values with %s make", p.Vectors.Columns, text.Plural(f.Landmarks, "landmark"))
+	}
 	if p.Vectors.isSparse() {
 		what = "points stay sparse: their entries are stored as float64"
 	}
@@ -139,5 +150,5 @@ func (p Workload) vectorWork(rows float64) float64 {
 	if v.FullMetric {
 		run += iterations * rows * float64(v.scatter()) * (1 + float64(p.K)) * visitValue
 	}
-	return float64(max(1, p.Restarts)) * run
+	return float64(max(1, p.Restarts))*run + v.featureWork(rows)
 }

@@ -14,6 +14,12 @@ func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors []
 	return leading(n, values, func([]float64) int { return n })
 }
 
+// LeadingEigenpairs computes all eigenvalues of such a matrix, largest first, and the vectors of the first of them: count,
+// given all eigenvalues, returns how many.
+func LeadingEigenpairs(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
+	return leading(n, values, count)
+}
+
 // DenseEigenvalues computes only the eigenvalues, in a fraction of the time.
 func DenseEigenvalues(n int, values []float64) []float64 {
 	a, exponent := mirrored(n, values)

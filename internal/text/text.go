@@ -3,6 +3,7 @@ package text
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -40,4 +41,21 @@ func Bytes[N int64 | uint64](bytes N) string {
 		return fmt.Sprintf("%.0f %s", value, units[0])
 	}
 	return fmt.Sprintf("%.3g %s", value, units[0])
+}
+
+// Roughly writes a predicted time, the longer the coarser.
+func Roughly(seconds float64) string {
+	switch tens := 10 * int64(math.Round(seconds/10)); {
+	case seconds < 1:
+		return "a second or less"
+	case seconds < 10:
+		return fmt.Sprintf("%.0fs", seconds)
+	case tens < 60:
+		return fmt.Sprintf("%ds", tens)
+	case seconds < 600:
+		return fmt.Sprintf("%dm%ds", tens/60, tens%60)
+	case seconds < 36000:
+		return fmt.Sprintf("%.0f minutes", seconds/60)
+	}
+	return fmt.Sprintf("%.0f hours", seconds/3600)
 }

@@ -5,18 +5,23 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 // Source is what tiles are made of: a worker's copy of the data, and how rows are prepared.
 type Source struct {
 	spec     *RowSpec
 	data     dataset.Dataset
-	rounders []float64 // per feature, then for the background; see rounder
+	features *kernel.Features // nil: rows are those of the data
+	rounders []float64        // per feature, then for the background; see rounder
 	routines routines
 }
 
 // NewSource makes the source of the data that the spec was made from.
 func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
+	if spec.Features != nil {
+		return newFeatureSource(spec, data)
+	}
 	rows, columns := 0, 0
 	switch data := data.(type) {
 	case *dataset.Points:
@@ -36,14 +41,18 @@ func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 		return nil, fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
 			rows, columns, len(spec.Grids), len(spec.Mean), spec.Rows, spec.Columns)
 	}
+	return sourceOf(spec, data), nil
+}
+
+func sourceOf(spec *RowSpec, data dataset.Dataset) *Source {
 	s := &Source{spec: spec, data: data, rounders: make([]float64, spec.Width()), routines: detectRoutines()}
 	for f, grid := range spec.Grids {
 		s.rounders[f] = rounder(grid)
 	}
 	if spec.HasBackground() {
-		s.rounders[columns] = rounder(spec.BackgroundGrid)
+		s.rounders[spec.Columns] = rounder(spec.BackgroundGrid)
 	}
-	return s, nil
+	return s
 }
 
 // rounder is the constant c with which (v + c) - c rounds v to a multiple of g = 2^grid. Near 1.5 * 2^52 g the
@@ -69,6 +78,9 @@ func (s *Source) Row(dst []float64, i int) error {
 		return fmt.Errorf("vector: row %d of %d in %d values", i, s.spec.Rows, len(dst))
 	}
 	dst = dst[:s.spec.Columns]
+	if s.features != nil {
+		return s.featureRow(dst, i)
+	}
 	prepared, err := newPreparer(s.spec, s.data).prepare(i)
 	if err != nil {
 		return err
@@ -92,5 +104,5 @@ func (s *Source) Spec() *RowSpec { return s.spec }
 // sparse tells whether the points are sparse.
 func (s *Source) sparse() bool {
 	_, sparse := s.data.(*dataset.SparsePoints)
-	return sparse
+	return sparse && s.features == nil
 }

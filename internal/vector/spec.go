@@ -49,6 +49,9 @@ type RowSpec struct {
 	Mean           []float64 // per feature, subtracted from dense rows; nil if nothing is
 	Grids          []int32   // per feature: its values are multiples of 2^grid
 	BackgroundGrid int32     // the same for the background
+
+	// Features, where there are any, are what the rows are made of: columns of kernel values instead of those of the data.
+	Features *kernel.FeatureSpec
 }
 
 // HasBackground tells whether rows have a background.
@@ -96,6 +99,16 @@ func NewRowSpec(data dataset.Dataset, preparation Preparation) (*RowSpec, error)
 		spec.Mean = meanOf(points)
 	}
 	return spec, spec.chooseGrids(data)
+}
+
+// NewFeatureSpec makes the spec of rows that are features of points, given a bound of the kernel values that they are made
+// of. The data are not read: grids come from what features can be at most.
+func NewFeatureSpec(features *kernel.FeatureSpec, entry float64) *RowSpec {
+	spec := &RowSpec{Preparation: Plain, Rows: features.Matrix.Rows, Columns: features.Rank, Features: features}
+	for _, bound := range features.Bounds(entry) {
+		spec.Grids = append(spec.Grids, max(minGrid, int32(kernel.GridFor(float64(spec.Rows)*bound))))
+	}
+	return spec
 }
 
 // meanOf computes the mean of each feature: each tile is summed in row order, then the tiles in tile order.

@@ -34,6 +34,9 @@ type tile struct {
 
 func (s *Source) buildTile(number int) (*tile, error) {
 	t := &tile{rows: partition.Tile(s.spec.Rows, number), width: s.spec.Width()}
+	if s.features != nil {
+		return t, s.fillFeatures(t)
+	}
 	if points, sparse := s.data.(*dataset.SparsePoints); sparse {
 		from, to := points.RowStart[t.rows.From], points.RowStart[t.rows.To]
 		t.starts = make([]int64, t.rows.Len()+1)

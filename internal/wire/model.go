@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"slices"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -16,14 +17,20 @@ import (
 func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 	return &cleavev1.ModelHead{
 		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: metrics.write(m.Metric.Form()),
-		Scaled: m.Units != nil,
+		Scaled: m.Units != nil, Landmarks: landmarkHead(m.Landmarks),
 	}
 }
 
-// WriteModel writes the values of a model as they travel: centroids row by row, then the metric, then the units.
+// WriteModel writes the values of a model as they travel: centroids row by row, then the landmarks and their projection, the
+// metric, and the units.
 func WriteModel(w io.Writer, m *clustering.Model) error {
 	if err := writeValues(w, m.Centroids); err != nil {
 		return err
+	}
+	if m.Landmarks != nil {
+		if err := writeValues(w, slices.Concat(m.Landmarks.Points.Values, m.Landmarks.Projection)); err != nil {
+			return err
+		}
 	}
 	if err := writeValues(w, m.Metric.Values()); err != nil || m.Units == nil {
 		return err
@@ -81,6 +88,9 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	default:
 		return 0, fmt.Errorf("wire: a model with the unknown metric %d", head.GetMetric())
 	}
+	if l := head.GetLandmarks(); l != nil {
+		return landmarkValues(head, l)
+	}
 	if head.GetScaled() {
 		rows += 2
 	}
@@ -104,9 +114,15 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, err
 	}
 	m.Centroids = values[:centroids:centroids]
 	var err error
+	if head.GetLandmarks() != nil {
+		if m.Landmarks, err = landmarksOf(head, values[centroids:]); err != nil {
+			return nil, err
+		}
+	}
 	if head.GetScaled() {
-		units := len(values) - 2*m.D
-		if m.Units, err = dataset.NewUnits(values[units:units+m.D], values[units+m.D:]); err != nil {
+		columns := m.Columns()
+		units := len(values) - 2*columns
+		if m.Units, err = dataset.NewUnits(values[units:units+columns], values[units+columns:]); err != nil {
 			return nil, fmt.Errorf("wire: %w", err)
 		}
 		values = values[:units]

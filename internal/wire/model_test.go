@@ -13,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
@@ -41,12 +42,31 @@ func anyModel(t *rapid.T) *clustering.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rapid.Bool().Draw(t, "scaled") {
+	if rapid.Bool().Draw(t, "landmarks") {
+		m.Distortion, m.Metric, m.Landmarks = metric.SquaredEuclidean, metric.NewIdentity(d), anyLandmarks(t, d)
+	}
+	if columns := m.Columns(); rapid.Bool().Draw(t, "scaled") {
 		m.Units = &dataset.Units{
-			Center: rapid.SliceOfN(value, d, d).Draw(t, "centers"), Scale: rapid.SliceOfN(rapid.Float64Range(0.1, 9), d, d).Draw(t, "scales"),
+			Center: rapid.SliceOfN(value, columns, columns).Draw(t, "centers"), Scale: rapid.SliceOfN(rapid.Float64Range(0.1, 9), columns, columns).Draw(t, "scales"),
 		}
 	}
 	return m
+}
+
+// anyLandmarks make so many features of points.
+func anyLandmarks(t *rapid.T, rank int) *clustering.Landmarks {
+	count, columns := rank+rapid.IntRange(0, 3).Draw(t, "more"), rapid.IntRange(1, 5).Draw(t, "columns")
+	value := rapid.Float64Range(-5, 5)
+	l := &clustering.Landmarks{
+		Centered: rapid.Bool().Draw(t, "centered"),
+		Points:   &dataset.Points{N: count, D: columns, Values: rapid.SliceOfN(value, count*columns, count*columns).Draw(t, "landmarks")},
+		Matrix:   kernel.MatrixSpec{Function: kernel.Gaussian, Rho: rapid.Float64Range(0.1, 3).Draw(t, "rho"), Grid: -30, Columns: columns},
+	}
+	if rapid.Bool().Draw(t, "polynomial") {
+		l.Matrix = kernel.MatrixSpec{Function: kernel.Polynomial, Gamma: 2, Coef0: -1, Degree: 3, Grid: 12, Columns: columns}
+	}
+	l.Projection = rapid.SliceOfN(value, count*rank, count*rank).Draw(t, "projection")
+	return l
 }
 
 // sent are the parts of a model, each through its encoding.
@@ -123,6 +143,10 @@ func TestModelsThatAreWrong(t *testing.T) {
 	}
 	const euclidean, identity = cleavev1.Distortion_DISTORTION_EUCLIDEAN, cleavev1.Metric_METRIC_IDENTITY
 	good := &cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: identity}
+	landmarks := func(count, columns uint32, function cleavev1.KernelFunction) *cleavev1.ModelHead {
+		return &cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: identity,
+			Landmarks: &cleavev1.LandmarkHead{Count: count, Columns: columns, Kernel: &cleavev1.KernelReport{Function: function}}}
+	}
 	type parts = []*cleavev1.GetModelResponse
 	for name, p := range map[string]parts{
 		"nothing":              {},
@@ -140,6 +164,11 @@ func TestModelsThatAreWrong(t *testing.T) {
 		"no distortion":        {head(&cleavev1.ModelHead{K: 1, Columns: 2, Metric: identity}), numbers(1, 2)},
 		"a weight of 0":        {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1, Metric: cleavev1.Metric_METRIC_DIAGONAL}), numbers(1, 0)},
 		"a promise":            {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1 << 30, Columns: 1 << 30, Metric: identity}), numbers(1, 0)},
+		"few landmark values":  {head(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2, 3, 4, 5)},
+		"more features":        {head(landmarks(1, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2, 3, 4, 5)},
+		"no kernel":            {head(landmarks(2, 1, 0)), numbers(1, 2, 3, 4, 5, 6, 7, 8)},
+		"many landmarks":       {head(landmarks(1<<31, 1<<31, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2)},
+		"a NaN in the matrix":  {head(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2, 3, 4, 5, 6, 7, math.NaN())},
 		"a full metric of all": {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30, Metric: cleavev1.Metric_METRIC_FULL})},
 	} {
 		if _, err := ReceiveModel(stream(p)); err == nil {

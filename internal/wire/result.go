@@ -56,6 +56,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Inference = inferenceProto(r.Inference)
 	p.Spectral = spectralProto(r.Eigen)
 	p.Choice = choiceProto(r.Choice)
+	p.Landmarks = landmarkReport(r.Landmarks)
 	return p
 }
 

@@ -5,6 +5,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
 	vectors "github.com/cleave-project/cleave/internal/vector"
 )
@@ -44,6 +45,22 @@ func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) 
 		Grids:          grids,
 		BackgroundGrid: p.GetBackgroundGrid(),
 	}, nil
+}
+
+// FeaturesToProto converts what rows are made with. The caller packs its arrays: the mean of the points, nil when there is
+// none, the landmarks and the projection.
+func FeaturesToProto(f *kernel.FeatureSpec, mean, landmarks, projection *workerv1.Payload) *workerv1.KernelFeatures {
+	return &workerv1.KernelFeatures{Matrix: MatrixSpecToProto(f.Matrix, mean, nil), Landmarks: landmarks, Projection: projection}
+}
+
+// FeaturesFromProto reads what rows of so many columns are made with. The caller has fetched its arrays.
+func FeaturesFromProto(p *workerv1.KernelFeatures, columns int, mean []float64, landmarks []int32, projection []float64) (*kernel.FeatureSpec, error) {
+	matrix, err := MatrixSpecFromProto(p.GetMatrix(), mean, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &kernel.FeatureSpec{Matrix: matrix, Landmarks: landmarks, Rank: columns, Projection: projection}
+	return f, f.Check()
 }
 
 // QueriesToProto converts queries. The caller packs their arrays: those of QueryValues and QueryIntegers.

@@ -102,11 +102,17 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 	if err != nil {
 		return err
 	}
+	if spec.Features, err = j.featuresOf(v, spec); err != nil {
+		return err
+	}
 	if j.need.K > spec.Rows || p.GetLanes() > vector.MaxLanes {
 		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes", j.need.K, spec.Rows, p.GetLanes())
 	}
 	j.need.Lanes = int(p.GetLanes())
 	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(), FullMetric: v.GetFullMetric()}
+	if f := spec.Features; f != nil {
+		j.need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns, Landmarks: len(f.Landmarks)}
+	}
 	lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)
 	if err != nil {
 		return err
@@ -124,6 +130,27 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 		}
 		return &vectors{Shard: vector.NewShard(source, threads)}, nil
 	})
+}
+
+// featuresOf is what rows are made with, nil if they are those of the data set.
+func (j *job) featuresOf(v *workerv1.VectorSpec, spec *vector.RowSpec) (*kernel.FeatureSpec, error) {
+	f := v.GetKernelFeatures()
+	if f == nil {
+		return nil, nil
+	}
+	mean, err := j.optionalFloats(f.GetMatrix().GetMean())
+	if err != nil {
+		return nil, err
+	}
+	landmarks, err := unpackPayload(j, f.GetLandmarks(), wire.UnpackInt32s)
+	if err != nil {
+		return nil, err
+	}
+	projection, err := unpackPayload(j, f.GetProjection(), wire.UnpackFloat64s)
+	if err != nil {
+		return nil, err
+	}
+	return wire.FeaturesFromProto(f, spec.Columns, mean, landmarks, projection)
 }
 
 // unitsOf are the units that the data set is put into, nil for none.

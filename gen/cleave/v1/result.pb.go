@@ -135,7 +135,9 @@ type Result struct {
 	Plan    *Plan          `protobuf:"bytes,22,opt,name=plan,proto3" json:"plan,omitempty"`
 	Timings *Timings       `protobuf:"bytes,23,opt,name=timings,proto3" json:"timings,omitempty"`
 	// How the way to this answer was chosen; absent unless the algorithm was auto.
-	Choice        *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
+	Choice *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
+	// Absent unless landmarks stood for the matrix.
+	Landmarks     *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -359,6 +361,95 @@ func (x *Result) GetChoice() *Choice {
 	return nil
 }
 
+func (x *Result) GetLandmarks() *LandmarkReport {
+	if x != nil {
+		return x.Landmarks
+	}
+	return nil
+}
+
+// LandmarkReport says how well landmarks stand for the kernel matrix K of all points. Features of the points, made of their
+// kernel values with the landmarks, have the inner products K~ instead.
+type LandmarkReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Count uint32                 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// Features of a point.
+	Rank uint32 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
+	// The share of the kernel that features leave out: trace(K - K~) / trace(K), over all points.
+	Lost float64 `protobuf:"fixed64,3,opt,name=lost,proto3" json:"lost,omitempty"`
+	// Up to 5,000 points the same job runs by the matrix too: the normalized mutual information of its labels with these.
+	ExactNmi *float64 `protobuf:"fixed64,4,opt,name=exact_nmi,json=exactNmi,proto3,oneof" json:"exact_nmi,omitempty"`
+	// Its objective, to be compared with that of the result; absent also with constraints, which enter otherwise.
+	ExactObjective *float64 `protobuf:"fixed64,5,opt,name=exact_objective,json=exactObjective,proto3,oneof" json:"exact_objective,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *LandmarkReport) Reset() {
+	*x = LandmarkReport{}
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LandmarkReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LandmarkReport) ProtoMessage() {}
+
+func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LandmarkReport.ProtoReflect.Descriptor instead.
+func (*LandmarkReport) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *LandmarkReport) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *LandmarkReport) GetRank() uint32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *LandmarkReport) GetLost() float64 {
+	if x != nil {
+		return x.Lost
+	}
+	return 0
+}
+
+func (x *LandmarkReport) GetExactNmi() float64 {
+	if x != nil && x.ExactNmi != nil {
+		return *x.ExactNmi
+	}
+	return 0
+}
+
+func (x *LandmarkReport) GetExactObjective() float64 {
+	if x != nil && x.ExactObjective != nil {
+		return *x.ExactObjective
+	}
+	return 0
+}
+
 // Choice is how one of several ways was chosen.
 type Choice struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -373,7 +464,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -385,7 +476,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -398,7 +489,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Choice) GetChosen() *Way {
@@ -441,7 +532,7 @@ type TriedWay struct {
 
 func (x *TriedWay) Reset() {
 	*x = TriedWay{}
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +544,7 @@ func (x *TriedWay) String() string {
 func (*TriedWay) ProtoMessage() {}
 
 func (x *TriedWay) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +557,7 @@ func (x *TriedWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedWay.ProtoReflect.Descriptor instead.
 func (*TriedWay) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *TriedWay) GetWay() *Way {
@@ -530,7 +621,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -542,7 +633,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -555,7 +646,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -606,7 +697,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -618,7 +709,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -631,7 +722,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -698,7 +789,7 @@ type KernelReport struct {
 
 func (x *KernelReport) Reset() {
 	*x = KernelReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -710,7 +801,7 @@ func (x *KernelReport) String() string {
 func (*KernelReport) ProtoMessage() {}
 
 func (x *KernelReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -723,7 +814,7 @@ func (x *KernelReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelReport.ProtoReflect.Descriptor instead.
 func (*KernelReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *KernelReport) GetFunction() KernelFunction {
@@ -774,7 +865,7 @@ type NeighborGraphReport struct {
 
 func (x *NeighborGraphReport) Reset() {
 	*x = NeighborGraphReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +877,7 @@ func (x *NeighborGraphReport) String() string {
 func (*NeighborGraphReport) ProtoMessage() {}
 
 func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +890,7 @@ func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborGraphReport.ProtoReflect.Descriptor instead.
 func (*NeighborGraphReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *NeighborGraphReport) GetNeighbors() uint32 {
@@ -841,7 +932,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -853,7 +944,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -866,7 +957,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -932,7 +1023,7 @@ type SpectralReport struct {
 
 func (x *SpectralReport) Reset() {
 	*x = SpectralReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1035,7 @@ func (x *SpectralReport) String() string {
 func (*SpectralReport) ProtoMessage() {}
 
 func (x *SpectralReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1048,7 @@ func (x *SpectralReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
 func (*SpectralReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SpectralReport) GetBeta() float64 {
@@ -1057,7 +1148,7 @@ type CutCandidate struct {
 
 func (x *CutCandidate) Reset() {
 	*x = CutCandidate{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1069,7 +1160,7 @@ func (x *CutCandidate) String() string {
 func (*CutCandidate) ProtoMessage() {}
 
 func (x *CutCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1082,7 +1173,7 @@ func (x *CutCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
 func (*CutCandidate) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CutCandidate) GetRule() CutRule {
@@ -1139,14 +1230,16 @@ type ModelHead struct {
 	// values of the model then end with the centers of all columns and the scales of all columns. The metric is one
 	// of columns in these units. Centroids are not: they are in the coordinates of the data, or, where the distortion
 	// is not the squared Euclidean one, rows as it prepares them.
-	Scaled        bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
+	Scaled bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
+	// Centroids are means of features that landmarks make of points; absent: they are means of points.
+	Landmarks     *LandmarkHead `protobuf:"bytes,6,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1251,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1264,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -1209,6 +1302,95 @@ func (x *ModelHead) GetScaled() bool {
 	return false
 }
 
+func (x *ModelHead) GetLandmarks() *LandmarkHead {
+	if x != nil {
+		return x.Landmarks
+	}
+	return nil
+}
+
+// LandmarkHead says how landmarks make features of points: the kernel values of a point with all landmarks, times a matrix
+// that has a row of values for each landmark. The landmarks, row by row, and the matrix, row by row, follow the centroids
+// among the values of the model. ModelHead.columns are features.
+type LandmarkHead struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Count uint32                 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// Of the data.
+	Columns uint32        `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	Kernel  *KernelReport `protobuf:"bytes,3,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	// Points are compared by their differences from the mean of the landmarks.
+	Centered bool `protobuf:"varint,4,opt,name=centered,proto3" json:"centered,omitempty"`
+	// Kernel values are multiples of 2 to this power.
+	GridExponent  int32 `protobuf:"varint,5,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LandmarkHead) Reset() {
+	*x = LandmarkHead{}
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LandmarkHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LandmarkHead) ProtoMessage() {}
+
+func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LandmarkHead.ProtoReflect.Descriptor instead.
+func (*LandmarkHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *LandmarkHead) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *LandmarkHead) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
+func (x *LandmarkHead) GetKernel() *KernelReport {
+	if x != nil {
+		return x.Kernel
+	}
+	return nil
+}
+
+func (x *LandmarkHead) GetCentered() bool {
+	if x != nil {
+		return x.Centered
+	}
+	return false
+}
+
+func (x *LandmarkHead) GetGridExponent() int32 {
+	if x != nil {
+		return x.GridExponent
+	}
+	return 0
+}
+
 // EmbeddingHead is the shape of an embedding.
 type EmbeddingHead struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1220,7 +1402,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1232,7 +1414,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1245,7 +1427,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -1277,7 +1459,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1289,7 +1471,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1302,7 +1484,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -1344,7 +1526,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb3\t\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xec\t\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1378,9 +1560,19 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x06shifts\x18\x15 \x03(\v2\x16.cleave.v1.ShiftChangeR\x06shifts\x12#\n" +
 	"\x04plan\x18\x16 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12,\n" +
 	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimings\x12)\n" +
-	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choiceB\x12\n" +
+	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choice\x127\n" +
+	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarksB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
-	"\x06_scale\"s\n" +
+	"\x06_scale\"\xc0\x01\n" +
+	"\x0eLandmarkReport\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\rR\x05count\x12\x12\n" +
+	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x12\n" +
+	"\x04lost\x18\x03 \x01(\x01R\x04lost\x12 \n" +
+	"\texact_nmi\x18\x04 \x01(\x01H\x00R\bexactNmi\x88\x01\x01\x12,\n" +
+	"\x0fexact_objective\x18\x05 \x01(\x01H\x01R\x0eexactObjective\x88\x01\x01B\f\n" +
+	"\n" +
+	"_exact_nmiB\x12\n" +
+	"\x10_exact_objective\"s\n" +
 	"\x06Choice\x12&\n" +
 	"\x06chosen\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x06chosen\x12)\n" +
 	"\x05tried\x18\x02 \x03(\v2\x13.cleave.v1.TriedWayR\x05tried\x12\x16\n" +
@@ -1456,7 +1648,7 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\bviolated\x18\x06 \x01(\x01H\x02R\bviolated\x88\x01\x01B\b\n" +
 	"\x06_thetaB\x06\n" +
 	"\x04_rhoB\v\n" +
-	"\t_violated\"\xad\x01\n" +
+	"\t_violated\"\xe4\x01\n" +
 	"\tModelHead\x125\n" +
 	"\n" +
 	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
@@ -1464,7 +1656,14 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x01k\x18\x02 \x01(\rR\x01k\x12\x18\n" +
 	"\acolumns\x18\x03 \x01(\rR\acolumns\x12)\n" +
 	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x12\x16\n" +
-	"\x06scaled\x18\x05 \x01(\bR\x06scaled\"=\n" +
+	"\x06scaled\x18\x05 \x01(\bR\x06scaled\x125\n" +
+	"\tlandmarks\x18\x06 \x01(\v2\x17.cleave.v1.LandmarkHeadR\tlandmarks\"\xb0\x01\n" +
+	"\fLandmarkHead\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\rR\x05count\x12\x18\n" +
+	"\acolumns\x18\x02 \x01(\rR\acolumns\x12/\n" +
+	"\x06kernel\x18\x03 \x01(\v2\x17.cleave.v1.KernelReportR\x06kernel\x12\x1a\n" +
+	"\bcentered\x18\x04 \x01(\bR\bcentered\x12#\n" +
+	"\rgrid_exponent\x18\x05 \x01(\x05R\fgridExponent\"=\n" +
 	"\rEmbeddingHead\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\rR\acolumns\"\x8a\x02\n" +
@@ -1497,76 +1696,81 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_cleave_v1_result_proto_goTypes = []any{
 	(CutRule)(0),                // 0: cleave.v1.CutRule
 	(*Result)(nil),              // 1: cleave.v1.Result
-	(*Choice)(nil),              // 2: cleave.v1.Choice
-	(*TriedWay)(nil),            // 3: cleave.v1.TriedWay
-	(*ConstraintReport)(nil),    // 4: cleave.v1.ConstraintReport
-	(*Evaluation)(nil),          // 5: cleave.v1.Evaluation
-	(*KernelReport)(nil),        // 6: cleave.v1.KernelReport
-	(*NeighborGraphReport)(nil), // 7: cleave.v1.NeighborGraphReport
-	(*InferenceReport)(nil),     // 8: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 9: cleave.v1.SpectralReport
-	(*CutCandidate)(nil),        // 10: cleave.v1.CutCandidate
-	(*ModelHead)(nil),           // 11: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),       // 12: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 13: cleave.v1.Timings
-	(JobState)(0),               // 14: cleave.v1.JobState
-	(StopReason)(0),             // 15: cleave.v1.StopReason
-	(Scale)(0),                  // 16: cleave.v1.Scale
-	(*Notice)(nil),              // 17: cleave.v1.Notice
-	(*Iteration)(nil),           // 18: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 19: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 20: cleave.v1.Plan
-	(*Way)(nil),                 // 21: cleave.v1.Way
-	(KernelFunction)(0),         // 22: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 23: cleave.v1.NeighborWeights
-	(Inference)(0),              // 24: cleave.v1.Inference
-	(Distortion)(0),             // 25: cleave.v1.Distortion
-	(Metric)(0),                 // 26: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 27: google.protobuf.Duration
+	(*LandmarkReport)(nil),      // 2: cleave.v1.LandmarkReport
+	(*Choice)(nil),              // 3: cleave.v1.Choice
+	(*TriedWay)(nil),            // 4: cleave.v1.TriedWay
+	(*ConstraintReport)(nil),    // 5: cleave.v1.ConstraintReport
+	(*Evaluation)(nil),          // 6: cleave.v1.Evaluation
+	(*KernelReport)(nil),        // 7: cleave.v1.KernelReport
+	(*NeighborGraphReport)(nil), // 8: cleave.v1.NeighborGraphReport
+	(*InferenceReport)(nil),     // 9: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 10: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 11: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 12: cleave.v1.ModelHead
+	(*LandmarkHead)(nil),        // 13: cleave.v1.LandmarkHead
+	(*EmbeddingHead)(nil),       // 14: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 15: cleave.v1.Timings
+	(JobState)(0),               // 16: cleave.v1.JobState
+	(StopReason)(0),             // 17: cleave.v1.StopReason
+	(Scale)(0),                  // 18: cleave.v1.Scale
+	(*Notice)(nil),              // 19: cleave.v1.Notice
+	(*Iteration)(nil),           // 20: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 21: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 22: cleave.v1.Plan
+	(*Way)(nil),                 // 23: cleave.v1.Way
+	(KernelFunction)(0),         // 24: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 25: cleave.v1.NeighborWeights
+	(Inference)(0),              // 26: cleave.v1.Inference
+	(Distortion)(0),             // 27: cleave.v1.Distortion
+	(Metric)(0),                 // 28: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 29: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	14, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	15, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	4,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	5,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
-	6,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	16, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
-	7,  // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
-	8,  // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	9,  // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	11, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	12, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	17, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	18, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	19, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	20, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	13, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	2,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	21, // 17: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	3,  // 18: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	21, // 19: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	22, // 20: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	23, // 21: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	24, // 22: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	0,  // 23: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	10, // 24: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	0,  // 25: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	25, // 26: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	26, // 27: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	27, // 28: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	27, // 29: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	27, // 30: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	27, // 31: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	27, // 32: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	16, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	17, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	5,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	6,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
+	7,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
+	18, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	8,  // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
+	9,  // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	10, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	12, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	14, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	19, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	20, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	21, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	22, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	15, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	3,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	2,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
+	23, // 18: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	4,  // 19: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	23, // 20: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	24, // 21: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	25, // 22: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	26, // 23: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	0,  // 24: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	11, // 25: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	0,  // 26: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	27, // 27: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	28, // 28: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	13, // 29: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	7,  // 30: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	29, // 31: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	29, // 32: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	29, // 33: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	29, // 34: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	29, // 35: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -1579,17 +1783,18 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_plan_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[5].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[7].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[1].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[8].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[9].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1747,7 +1747,10 @@ type KernelKmeans struct {
 	// Once steps that move all points at once have converged: chains of up to so many moves of single points, each the
 	// best there is, even where the objective rises; a chain is kept up to its best point. 0: none. Absent: chosen by the
 	// size of the problem; none with paper_settings.
-	LocalSearch   *uint32 `protobuf:"varint,8,opt,name=local_search,json=localSearch,proto3,oneof" json:"local_search,omitempty"`
+	LocalSearch *uint32 `protobuf:"varint,8,opt,name=local_search,json=localSearch,proto3,oneof" json:"local_search,omitempty"`
+	// Kernel k-means on dense points by this many of them instead of the matrix of all; 0 takes the matrix. The answer is
+	// approximate: Result.landmarks says how well.
+	Landmarks     uint32 `protobuf:"varint,9,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1834,6 +1837,13 @@ func (x *KernelKmeans) GetWeights() *TableInput {
 func (x *KernelKmeans) GetLocalSearch() uint32 {
 	if x != nil && x.LocalSearch != nil {
 		return *x.LocalSearch
+	}
+	return 0
+}
+
+func (x *KernelKmeans) GetLandmarks() uint32 {
+	if x != nil {
+		return x.Landmarks
 	}
 	return 0
 }
@@ -2878,7 +2888,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x05folds\x18\x02 \x01(\rH\x01R\x05folds\x88\x01\x01B\f\n" +
 	"\n" +
 	"_neighborsB\b\n" +
-	"\x06_folds\"\xac\x03\n" +
+	"\x06_folds\"\xca\x03\n" +
 	"\fKernelKmeans\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12&\n" +
@@ -2887,7 +2897,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\bon_empty\x18\x05 \x01(\x0e2\x16.cleave.v1.EmptyPolicyR\aonEmpty\x12H\n" +
 	"\x11affinity_diagonal\x18\x06 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12/\n" +
 	"\aweights\x18\a \x01(\v2\x15.cleave.v1.TableInputR\aweights\x12&\n" +
-	"\flocal_search\x18\b \x01(\rH\x00R\vlocalSearch\x88\x01\x01B\x0f\n" +
+	"\flocal_search\x18\b \x01(\rH\x00R\vlocalSearch\x88\x01\x01\x12\x1c\n" +
+	"\tlandmarks\x18\t \x01(\rR\tlandmarksB\x0f\n" +
 	"\r_local_search\"\xd0\x01\n" +
 	"\x06Kernel\x125\n" +
 	"\bfunction\x18\x01 \x01(\x0e2\x19.cleave.v1.KernelFunctionR\bfunction\x12\x15\n" +

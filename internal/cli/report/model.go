@@ -18,26 +18,34 @@ import (
 
 // modelFiles are centroids.csv, with a row for each cluster, metric.csv: one row of weights for a diagonal
 // metric, the rows of the matrix for a full one, and units.csv: a row of what is subtracted from columns that are scaled,
-// and a row of what they are divided by. All have the columns of the data, and its header if there is one.
+// and a row of what they are divided by. All have the columns of the data, and its header if there is one. Where landmarks
+// make features of points, landmarks.csv has them, projection.csv the matrix that does, and centroids.csv means of features.
 func (r *Report) modelFiles(header []string, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
 	}
 	var files []File
-	add := func(name string, values []float64) {
+	add := func(name string, values []float64, columns int, header []string) {
 		if bytes := textBytes(values); bytes > maxTableBytes {
 			warn("%s was not written: it would take about %s; the coordinator's GetModel has it", name, text.Bytes(bytes))
 			return
 		}
-		rows := &dataset.Points{N: len(values) / r.Model.D, D: r.Model.D, Values: values}
+		rows := &dataset.Points{N: len(values) / columns, D: columns, Values: values}
 		files = append(files, File{name, func(w io.Writer) error { return format.WritePoints(w, header, rows) }})
 	}
-	add(centroidsFile, r.Model.Centroids)
+	columns := r.Model.Columns()
+	if l := r.Model.Landmarks; l != nil { // centroids are means of features, which have no names
+		add(centroidsFile, r.Model.Centroids, r.Model.D, nil)
+		add(landmarksFile, l.Points.Values, columns, header)
+		add(projectionFile, l.Projection, r.Model.D, nil)
+	} else {
+		add(centroidsFile, r.Model.Centroids, columns, header)
+	}
 	if r.Model.Metric.Form() != metric.Identity {
-		add(metricFile, r.Model.Metric.Values())
+		add(metricFile, r.Model.Metric.Values(), columns, header)
 	}
 	if r.Model.Units != nil {
-		add(unitsFile, slices.Concat(r.Model.Units.Center, r.Model.Units.Scale))
+		add(unitsFile, slices.Concat(r.Model.Units.Center, r.Model.Units.Scale), columns, header)
 	}
 	return files
 }
@@ -56,9 +64,9 @@ func textBytes(values []float64) uint64 {
 }
 
 // centroids are those of the model if they can be drawn among the points, else nil. All distortions but the
-// squared Euclidean one transform the points first, and their centroids are elsewhere.
+// squared Euclidean one transform the points first, as landmarks do, and their centroids are elsewhere.
 func (r *Report) centroids() *dataset.Points {
-	if r.Model == nil || r.Model.Distortion != metric.SquaredEuclidean {
+	if r.Model == nil || r.Model.Distortion != metric.SquaredEuclidean || r.Model.Landmarks != nil {
 		return nil
 	}
 	return &dataset.Points{N: r.Model.K, D: r.Model.D, Values: r.Model.Centroids}
@@ -81,10 +89,41 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 		return nil, nil, fault.Invalid("BAD_MODEL", "%s: the distortion of the model is missing or unknown", filepath.Join(folder, ResultFile))
 	}
 	m := &clustering.Model{K: centroids.N, D: centroids.D, Centroids: centroids.Values, Distortion: distortion}
+	if of := head.GetLandmarks(); of != nil {
+		if m.Landmarks, header, err = loadLandmarks(folder, of, m.D); err != nil {
+			return nil, nil, err
+		}
+	}
 	if m.Metric, err = loadMetric(filepath.Join(folder, metricFile), head.GetMetric(), m.D); err == nil && head.GetScaled() {
-		m.Units, err = loadUnits(filepath.Join(folder, unitsFile), m.D)
+		m.Units, err = loadUnits(filepath.Join(folder, unitsFile), m.Columns())
 	}
 	return m, header, err
+}
+
+// loadLandmarks reads the landmarks and their projection to features, and the names of the columns.
+func loadLandmarks(folder string, head *cleavev1.LandmarkHead, rank int) (*clustering.Landmarks, []string, error) {
+	path := filepath.Join(folder, landmarksFile)
+	points, header, err := format.LoadPoints(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if points.N != int(head.GetCount()) || points.D != int(head.GetColumns()) {
+		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; %s says %d of %d", path,
+			text.Plural(points.N, "landmark"), text.Plural(points.D, "column"), ResultFile, head.GetCount(), head.GetColumns())
+	}
+	projection, _, err := format.LoadPoints(filepath.Join(folder, projectionFile))
+	if err != nil {
+		return nil, nil, err
+	}
+	if projection.N != points.N || projection.D != rank {
+		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; there must be one of %d for each of %d landmarks", filepath.Join(folder, projectionFile),
+			text.Plural(projection.N, "row"), text.Plural(projection.D, "column"), rank, points.N)
+	}
+	landmarks, err := wire.NewLandmarks(head, points, projection.Values)
+	if err != nil {
+		return nil, nil, fault.Invalid("BAD_MODEL", "%s: %v", filepath.Join(folder, ResultFile), err)
+	}
+	return landmarks, header, nil
 }
 
 // loadUnits reads the units of the columns.

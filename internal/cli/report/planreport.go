@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -22,7 +21,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	what, columns := "matrix", j.Rows
-	if family := wire.Algorithm(j.Spec).Family; family == catalog.CentroidFamily || family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil {
+	if family := wire.Algorithm(j.Spec).Family; family == catalog.CentroidFamily || family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil || p.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS {
 		what, columns = "points", j.Columns
 	}
 	if p.GetTiles() == 0 {
@@ -38,7 +37,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		line("products", "about %d of the matrix with a vector, assumed", p.GetProducts())
 	}
 	line("passes", "about %.3g over the %s", p.GetPasses(), what)
-	line("time", "about %s", roughly(p.GetPredictedTime().AsDuration()))
+	line("time", "about %s", text.Roughly(p.GetPredictedTime().AsDuration().Seconds()))
 	line("because", "%s", p.GetExplanation())
 	if err := table.Flush(); err != nil {
 		return err
@@ -57,7 +56,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 // printCoordinatorPlan writes the plan of a job that workers have no part in.
 func printCoordinatorPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, beside the data\ntime         about %s\nbecause      %s\n",
-		j.Rows, text.Bytes(p.GetCoordinatorBytes()), roughly(p.GetPredictedTime().AsDuration()), p.GetExplanation())
+		j.Rows, text.Bytes(p.GetCoordinatorBytes()), text.Roughly(p.GetPredictedTime().AsDuration().Seconds()), p.GetExplanation())
 	return err
 }
 
@@ -73,19 +72,4 @@ func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 		what = append(what, "graphs of merged vertices")
 	}
 	return what
-}
-
-// roughly writes a predicted time, the longer the coarser.
-func roughly(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return "a second or less"
-	case d < 10*time.Second:
-		return d.Round(time.Second).String()
-	case d < 10*time.Minute:
-		return d.Round(10 * time.Second).String()
-	case d < 10*time.Hour:
-		return fmt.Sprintf("%.0f minutes", d.Minutes())
-	}
-	return fmt.Sprintf("%.0f hours", d.Hours())
 }

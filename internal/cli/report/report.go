@@ -22,15 +22,17 @@ import (
 // The files of an output folder. Each run writes labels.csv and result.json, and of the others those that
 // its algorithm and its data have.
 const (
-	LabelsFile    = "labels.csv"
-	centroidsFile = "centroids.csv"
-	metricFile    = "metric.csv"
-	unitsFile     = "units.csv"
-	embeddingFile = "embedding.csv"
-	clustersFile  = "clusters.svg"
-	objectiveFile = "objective.svg"
-	waysFile      = "ways.svg"
-	ResultFile    = "result.json"
+	LabelsFile     = "labels.csv"
+	centroidsFile  = "centroids.csv"
+	metricFile     = "metric.csv"
+	unitsFile      = "units.csv"
+	landmarksFile  = "landmarks.csv"
+	projectionFile = "projection.csv"
+	embeddingFile  = "embedding.csv"
+	clustersFile   = "clusters.svg"
+	objectiveFile  = "objective.svg"
+	waysFile       = "ways.svg"
+	ResultFile     = "result.json"
 )
 
 // maxTableBytes limits each table of a model or an embedding. For wide sparse data, text can be much larger

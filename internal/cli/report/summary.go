@@ -37,6 +37,9 @@ func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 	if k := r.GetKernel(); k != nil && k.Rho != nil {
 		line("rho", "%s", Brief(k.GetRho()))
 	}
+	if l := r.GetLandmarks(); l != nil {
+		line("landmarks", "%s", landmarkText(l))
+	}
 	if r.GetSigma() != 0 {
 		line("sigma", "%s", Brief(r.GetSigma()))
 	}
@@ -136,3 +139,15 @@ func firstOf[T any](values []T, limit int, text func(T) string) string {
 }
 
 func formatSize(size uint32) string { return strconv.FormatUint(uint64(size), 10) }
+
+// landmarkText says how well landmarks stand for the kernel matrix.
+func landmarkText(l *cleavev1.LandmarkReport) string {
+	says := fmt.Sprintf("%d, %s; they leave out %.2g%% of the kernel: the objective is approximate", l.GetCount(), text.Plural(int(l.GetRank()), "feature"), 100*l.GetLost())
+	if l.ExactNmi != nil {
+		says += fmt.Sprintf("; NMI %.4f with the answer by the matrix", l.GetExactNmi())
+	}
+	if l.ExactObjective != nil {
+		says += ", whose objective is " + Exact(l.GetExactObjective())
+	}
+	return says
+}

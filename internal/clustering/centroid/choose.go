@@ -31,6 +31,9 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	if err != nil {
 		return nil, err
 	}
+	if p.sampled != nil {
+		free = free.BeginAt(p.sampled)
+	}
 	answer, err := Run(ctx, free, x, clustering.NopObserver{})
 	if err != nil {
 		return nil, err
@@ -106,8 +109,25 @@ func (p *Problem) startOf(restart int) clustering.Start {
 	return clustering.StartKmeansPlusPlus
 }
 
+// BeginAt is the problem with a run that begins at centroids, which are in the coordinates of the rows as they are compared.
+// With constraints it is that of the unconstrained answer.
+func (p *Problem) BeginAt(centroids []float64) *Problem {
+	begun := *p
+	begun.FromSample, begun.sampled = true, centroids
+	if !begun.needsUnconstrained() {
+		begun.spec.Start, begun.options.InitialCentroids = clustering.StartCentroids, centroids
+	}
+	return &begun
+}
+
 // Restarts is how many runs there are. Unless the user says so, there is one where the start leaves nothing to chance.
 func (p *Problem) Restarts() int {
+	switch {
+	case p.FromSample && p.mixesStarts() && p.needsUnconstrained():
+		return min(2, p.spec.Runs()) // from the unconstrained answer, and from the paper's start
+	case p.FromSample:
+		return 1
+	}
 	certain := false
 	switch p.startKind() {
 	case clustering.StartLabels, clustering.StartCentroids:

@@ -16,6 +16,9 @@ import (
 // Rows are prepared and compared as in a run, so that the points of a run that converged get their labels
 // again, except those that constraints or seeds keep elsewhere.
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) ([]int32, error) {
+	if m.Landmarks != nil {
+		return predictByLandmarks(ctx, m, data, threads)
+	}
 	centroids, data, err := inUnits(m, data)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,8 @@ type Problem struct {
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
 	Units       *dataset.Units // that rows are in; nil: those of the data
+	// FromSample tells that starts on some of the rows find where the run over all of them begins: see BeginAt.
+	FromSample bool
 	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
 	MaxLanes int
 
@@ -35,6 +37,7 @@ type Problem struct {
 	ranges   []float64                // of the features; nil where no penalty needs them
 	draws    *draws                   // of all problems on the same rows
 	free     *unconstrained           // nil: it is not known
+	sampled  []float64                // centroids that were found on some of the rows; nil: there are none
 }
 
 // Rows is n.
@@ -51,17 +54,29 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows(), draws: newDraws()}
-	var err error
-	if data, p.Units, p.Warnings, err = clustering.InUnits(data, spec.Scale); err != nil {
+	data, units, notices, err := clustering.InUnits(data, spec.Scale)
+	if err != nil {
 		return nil, err
 	}
-	if p.Vectors, err = vector.NewRowSpec(data, preparations[p.options.Distortion]); err != nil {
+	rows, err := vector.NewRowSpec(data, preparations[spec.Algorithm.(*Options).withDefaults().Distortion])
+	if err != nil {
 		return nil, err
 	}
-	if p.source, err = vector.NewSource(p.Vectors, data); err != nil {
+	p, err := NewProblem(data, rows, units, spec)
+	if err != nil {
 		return nil, err
 	}
+	p.Warnings = slices.Concat(notices, p.Warnings)
+	return p, nil
+}
+
+// NewProblem is a problem on rows that are prepared already, or are features of the data. The data are in the units.
+func NewProblem(data dataset.Dataset, rows *vector.RowSpec, units *dataset.Units, spec clustering.Spec) (*Problem, error) {
+	source, err := vector.NewSource(rows, data)
+	if err != nil {
+		return nil, err
+	}
+	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: rows.Rows, Units: units, Vectors: rows, source: source, draws: newDraws()}
 	return p, p.resolve()
 }
 
@@ -250,7 +265,7 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 			moved[at] += p.Vectors.Mean[at%p.d]
 		}
 	}
-	if p.options.Distortion != metric.SquaredEuclidean {
+	if p.options.Distortion != metric.SquaredEuclidean || p.Vectors.Features != nil {
 		return moved
 	}
 	return p.Units.Undo(moved)

@@ -29,6 +29,7 @@ type Options struct {
 	KeepEmpty    bool // leave empty clusters empty instead of filling them
 	KeepDiagonal bool // graph objectives on points: keep the diagonal of the affinity
 	Weights      []float64
+	Landmarks    int // 0: none; else see package landmark
 
 	// MatrixOf is the algorithm that these options make a matrix for, to be named in errors; "": kernel k-means itself.
 	MatrixOf string
@@ -42,6 +43,7 @@ func NewOptions(r catalog.Request) *Options {
 		Rho:       r.NumberOr("rho", 0), Gamma: r.Number("gamma"), Coef0: r.Number("coef0"), Degree: int(r.WholeOr("degree", 0)),
 		Sigma: r.NumberOr("sigma", 0), SigmaAuto: r.Is("sigma", "auto"),
 		OnRise:      catalog.Named(r.Values["on-rise"], RiseIgnore),
+		Landmarks:   int(r.WholeOr("landmarks", 0)),
 		LocalSearch: int(r.WholeOr("local-search", 0)),
 		KeepEmpty:   r.Is("empty", "keep"), KeepDiagonal: r.Is("affinity-diagonal", "keep"),
 	}

@@ -7,17 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/partition"
 )
-
-// columnMeans is the mean of each feature, summed tile by tile.
-func columnMeans(points *dataset.Points) []float64 {
-	means := make([]float64, points.D)
-	for f := range means {
-		means[f] = partition.SumByTile(points.N, func(i int) float64 { return points.Values[i*points.D+f] }) / float64(points.N)
-	}
-	return means
-}
 
 // medianSample is how many points the automatic kernel width looks at.
 const medianSample = 1000
@@ -25,7 +15,7 @@ const medianSample = 1000
 // MedianDistance is the median Euclidean distance over pairs of all points, or of a sample of them. A fault
 // names the given field of the API.
 func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float64, error) {
-	sample := sampleIndices(points.Rows(), medianSample, rng)
+	sample := Sample(points.Rows(), medianSample, rng)
 	if len(sample) < 2 {
 		return 1, nil // one point: any width gives the same matrix
 	}
@@ -80,9 +70,9 @@ func medianOfThree(a, b, c float64) float64 {
 	return max(min(a, b), min(max(a, b), c))
 }
 
-// sampleIndices draws `size` of n indices without replacement (Floyd's algorithm), ascending; all
+// Sample draws `size` of n indices without replacement (Floyd's algorithm), ascending; all
 // of them when n is no larger.
-func sampleIndices(n, size int, rng *rand.Rand) []int {
+func Sample(n, size int, rng *rand.Rand) []int {
 	if n <= size {
 		all := make([]int, n)
 		for i := range all {

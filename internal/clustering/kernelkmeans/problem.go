@@ -188,7 +188,7 @@ func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
 		}
 	}
 	if dense, isDense := points.(*dataset.Points); isDense && (named.ShiftInvariant || m.Function == kernel.Linear && p.Objective == ObjectiveKernelKmeans) {
-		m.Mean = columnMeans(dense)
+		m.Mean = kernel.ColumnMeans(dense)
 	}
 	return nil
 }
@@ -208,6 +208,11 @@ func (p *Problem) checkCut() error {
 		}
 	}
 	return nil
+}
+
+// Landmarkable tells whether landmarks could take the place of the matrix: see package landmark.
+func (p *Problem) Landmarkable() bool {
+	return p.Objective == ObjectiveKernelKmeans && p.Matrix.Function <= kernel.Cosine && p.Matrix.Entries == 0 && p.weights == nil && p.spec.Choose
 }
 
 func (p *Problem) isGraphObjective() bool { return p.Objective != ObjectiveKernelKmeans }

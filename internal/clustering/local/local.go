@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
@@ -46,6 +47,9 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		}
 		return cut.Run(ctx, p, x, o)
 	}
+	if landmark.Is(spec) {
+		return solveByLandmarks(ctx, data, spec, threads, o)
+	}
 	p, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
 		return nil, err
@@ -55,4 +59,16 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		return nil, err
 	}
 	return kernelkmeans.Run(ctx, p, x, o)
+}
+
+func solveByLandmarks(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
+	p, err := landmark.Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	x, err := centroid.NewLocal(ctx, p.Problem, data, threads)
+	if err != nil {
+		return nil, err
+	}
+	return landmark.Run(ctx, p, x, o)
 }

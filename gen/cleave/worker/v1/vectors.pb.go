@@ -206,9 +206,11 @@ type VectorSpec struct {
 	// The same power for the background, the constant that PREPARATION_PROBABILITY adds to every value.
 	BackgroundGrid int32 `protobuf:"varint,6,opt,name=background_grid,json=backgroundGrid,proto3" json:"background_grid,omitempty"`
 	// True when models of the job may have a metric over all pairs of features.
-	FullMetric    bool `protobuf:"varint,7,opt,name=full_metric,json=fullMetric,proto3" json:"full_metric,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	FullMetric bool `protobuf:"varint,7,opt,name=full_metric,json=fullMetric,proto3" json:"full_metric,omitempty"`
+	// What rows are made of, where they are not those of the data set.
+	KernelFeatures *KernelFeatures `protobuf:"bytes,8,opt,name=kernel_features,json=kernelFeatures,proto3" json:"kernel_features,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *VectorSpec) Reset() {
@@ -290,6 +292,76 @@ func (x *VectorSpec) GetFullMetric() bool {
 	return false
 }
 
+func (x *VectorSpec) GetKernelFeatures() *KernelFeatures {
+	if x != nil {
+		return x.KernelFeatures
+	}
+	return nil
+}
+
+// KernelFeatures make rows of points: their kernel values with some of the points, the landmarks, times a matrix.
+type KernelFeatures struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Matrix *MatrixSpec            `protobuf:"bytes,1,opt,name=matrix,proto3" json:"matrix,omitempty"`
+	// int32 per landmark: which of the points, ascending.
+	Landmarks *Payload `protobuf:"bytes,2,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	// float64: for each landmark a value for each column of the rows.
+	Projection    *Payload `protobuf:"bytes,3,opt,name=projection,proto3" json:"projection,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KernelFeatures) Reset() {
+	*x = KernelFeatures{}
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KernelFeatures) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KernelFeatures) ProtoMessage() {}
+
+func (x *KernelFeatures) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KernelFeatures.ProtoReflect.Descriptor instead.
+func (*KernelFeatures) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *KernelFeatures) GetMatrix() *MatrixSpec {
+	if x != nil {
+		return x.Matrix
+	}
+	return nil
+}
+
+func (x *KernelFeatures) GetLandmarks() *Payload {
+	if x != nil {
+		return x.Landmarks
+	}
+	return nil
+}
+
+func (x *KernelFeatures) GetProjection() *Payload {
+	if x != nil {
+		return x.Projection
+	}
+	return nil
+}
+
 // VectorQueries is what several lanes ask of the rows, each in a model of its own: centroids and the distance from
 // them. They are answered in one reading of each tile.
 type VectorQueries struct {
@@ -306,7 +378,7 @@ type VectorQueries struct {
 
 func (x *VectorQueries) Reset() {
 	*x = VectorQueries{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[1]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -318,7 +390,7 @@ func (x *VectorQueries) String() string {
 func (*VectorQueries) ProtoMessage() {}
 
 func (x *VectorQueries) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[1]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -331,7 +403,7 @@ func (x *VectorQueries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorQueries.ProtoReflect.Descriptor instead.
 func (*VectorQueries) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{1}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *VectorQueries) GetQueries() []*VectorQuery {
@@ -376,7 +448,7 @@ type VectorQuery struct {
 
 func (x *VectorQuery) Reset() {
 	*x = VectorQuery{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[2]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -388,7 +460,7 @@ func (x *VectorQuery) String() string {
 func (*VectorQuery) ProtoMessage() {}
 
 func (x *VectorQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[2]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -401,7 +473,7 @@ func (x *VectorQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorQuery.ProtoReflect.Descriptor instead.
 func (*VectorQuery) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{2}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *VectorQuery) GetLane() uint32 {
@@ -472,7 +544,7 @@ type VectorAssign struct {
 
 func (x *VectorAssign) Reset() {
 	*x = VectorAssign{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -484,7 +556,7 @@ func (x *VectorAssign) String() string {
 func (*VectorAssign) ProtoMessage() {}
 
 func (x *VectorAssign) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -497,7 +569,7 @@ func (x *VectorAssign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorAssign.ProtoReflect.Descriptor instead.
 func (*VectorAssign) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{3}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *VectorAssign) GetStep() uint64 {
@@ -526,7 +598,7 @@ type VectorFarthest struct {
 
 func (x *VectorFarthest) Reset() {
 	*x = VectorFarthest{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -538,7 +610,7 @@ func (x *VectorFarthest) String() string {
 func (*VectorFarthest) ProtoMessage() {}
 
 func (x *VectorFarthest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -551,7 +623,7 @@ func (x *VectorFarthest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorFarthest.ProtoReflect.Descriptor instead.
 func (*VectorFarthest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{4}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *VectorFarthest) GetStep() uint64 {
@@ -579,7 +651,7 @@ type Distances struct {
 
 func (x *Distances) Reset() {
 	*x = Distances{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +663,7 @@ func (x *Distances) String() string {
 func (*Distances) ProtoMessage() {}
 
 func (x *Distances) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +676,7 @@ func (x *Distances) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Distances.ProtoReflect.Descriptor instead.
 func (*Distances) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{5}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Distances) GetQueries() *VectorQueries {
@@ -624,7 +696,7 @@ type Nearest struct {
 
 func (x *Nearest) Reset() {
 	*x = Nearest{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +708,7 @@ func (x *Nearest) String() string {
 func (*Nearest) ProtoMessage() {}
 
 func (x *Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +721,7 @@ func (x *Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearest.ProtoReflect.Descriptor instead.
 func (*Nearest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{6}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Nearest) GetQueries() *VectorQueries {
@@ -670,7 +742,7 @@ type Scatter struct {
 
 func (x *Scatter) Reset() {
 	*x = Scatter{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -682,7 +754,7 @@ func (x *Scatter) String() string {
 func (*Scatter) ProtoMessage() {}
 
 func (x *Scatter) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -695,7 +767,7 @@ func (x *Scatter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scatter.ProtoReflect.Descriptor instead.
 func (*Scatter) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{7}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Scatter) GetStep() uint64 {
@@ -716,7 +788,7 @@ var File_cleave_worker_v1_vectors_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/vectors.proto\x12\x10cleave.worker.v1\x1a\x1ecleave/worker/v1/payload.proto\"\xa5\x02\n" +
+	"\x1ecleave/worker/v1/vectors.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a\x1ecleave/worker/v1/payload.proto\"\xf0\x02\n" +
 	"\n" +
 	"VectorSpec\x12?\n" +
 	"\vpreparation\x18\x01 \x01(\x0e2\x1d.cleave.worker.v1.PreparationR\vpreparation\x12\x12\n" +
@@ -726,7 +798,14 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\x05grids\x18\x05 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05grids\x12'\n" +
 	"\x0fbackground_grid\x18\x06 \x01(\x05R\x0ebackgroundGrid\x12\x1f\n" +
 	"\vfull_metric\x18\a \x01(\bR\n" +
-	"fullMetric\"\xb2\x01\n" +
+	"fullMetric\x12I\n" +
+	"\x0fkernel_features\x18\b \x01(\v2 .cleave.worker.v1.KernelFeaturesR\x0ekernelFeatures\"\xba\x01\n" +
+	"\x0eKernelFeatures\x124\n" +
+	"\x06matrix\x18\x01 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecR\x06matrix\x127\n" +
+	"\tlandmarks\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\tlandmarks\x129\n" +
+	"\n" +
+	"projection\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\n" +
+	"projection\"\xb2\x01\n" +
 	"\rVectorQueries\x127\n" +
 	"\aqueries\x18\x01 \x03(\v2\x1d.cleave.worker.v1.VectorQueryR\aqueries\x121\n" +
 	"\x06values\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06values\x125\n" +
@@ -787,40 +866,46 @@ func file_cleave_worker_v1_vectors_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_vectors_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_worker_v1_vectors_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_cleave_worker_v1_vectors_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_cleave_worker_v1_vectors_proto_goTypes = []any{
 	(Preparation)(0),       // 0: cleave.worker.v1.Preparation
 	(Distortion)(0),        // 1: cleave.worker.v1.Distortion
 	(ScatterKind)(0),       // 2: cleave.worker.v1.ScatterKind
 	(*VectorSpec)(nil),     // 3: cleave.worker.v1.VectorSpec
-	(*VectorQueries)(nil),  // 4: cleave.worker.v1.VectorQueries
-	(*VectorQuery)(nil),    // 5: cleave.worker.v1.VectorQuery
-	(*VectorAssign)(nil),   // 6: cleave.worker.v1.VectorAssign
-	(*VectorFarthest)(nil), // 7: cleave.worker.v1.VectorFarthest
-	(*Distances)(nil),      // 8: cleave.worker.v1.Distances
-	(*Nearest)(nil),        // 9: cleave.worker.v1.Nearest
-	(*Scatter)(nil),        // 10: cleave.worker.v1.Scatter
-	(*Payload)(nil),        // 11: cleave.worker.v1.Payload
+	(*KernelFeatures)(nil), // 4: cleave.worker.v1.KernelFeatures
+	(*VectorQueries)(nil),  // 5: cleave.worker.v1.VectorQueries
+	(*VectorQuery)(nil),    // 6: cleave.worker.v1.VectorQuery
+	(*VectorAssign)(nil),   // 7: cleave.worker.v1.VectorAssign
+	(*VectorFarthest)(nil), // 8: cleave.worker.v1.VectorFarthest
+	(*Distances)(nil),      // 9: cleave.worker.v1.Distances
+	(*Nearest)(nil),        // 10: cleave.worker.v1.Nearest
+	(*Scatter)(nil),        // 11: cleave.worker.v1.Scatter
+	(*Payload)(nil),        // 12: cleave.worker.v1.Payload
+	(*MatrixSpec)(nil),     // 13: cleave.worker.v1.MatrixSpec
 }
 var file_cleave_worker_v1_vectors_proto_depIdxs = []int32{
 	0,  // 0: cleave.worker.v1.VectorSpec.preparation:type_name -> cleave.worker.v1.Preparation
-	11, // 1: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
-	11, // 2: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
-	5,  // 3: cleave.worker.v1.VectorQueries.queries:type_name -> cleave.worker.v1.VectorQuery
-	11, // 4: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
-	11, // 5: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
-	1,  // 6: cleave.worker.v1.VectorQuery.distortion:type_name -> cleave.worker.v1.Distortion
-	2,  // 7: cleave.worker.v1.VectorQuery.kind:type_name -> cleave.worker.v1.ScatterKind
-	4,  // 8: cleave.worker.v1.VectorAssign.queries:type_name -> cleave.worker.v1.VectorQueries
-	4,  // 9: cleave.worker.v1.VectorFarthest.queries:type_name -> cleave.worker.v1.VectorQueries
-	4,  // 10: cleave.worker.v1.Distances.queries:type_name -> cleave.worker.v1.VectorQueries
-	4,  // 11: cleave.worker.v1.Nearest.queries:type_name -> cleave.worker.v1.VectorQueries
-	4,  // 12: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	12, // 1: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
+	12, // 2: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
+	4,  // 3: cleave.worker.v1.VectorSpec.kernel_features:type_name -> cleave.worker.v1.KernelFeatures
+	13, // 4: cleave.worker.v1.KernelFeatures.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	12, // 5: cleave.worker.v1.KernelFeatures.landmarks:type_name -> cleave.worker.v1.Payload
+	12, // 6: cleave.worker.v1.KernelFeatures.projection:type_name -> cleave.worker.v1.Payload
+	6,  // 7: cleave.worker.v1.VectorQueries.queries:type_name -> cleave.worker.v1.VectorQuery
+	12, // 8: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
+	12, // 9: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
+	1,  // 10: cleave.worker.v1.VectorQuery.distortion:type_name -> cleave.worker.v1.Distortion
+	2,  // 11: cleave.worker.v1.VectorQuery.kind:type_name -> cleave.worker.v1.ScatterKind
+	5,  // 12: cleave.worker.v1.VectorAssign.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 13: cleave.worker.v1.VectorFarthest.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 14: cleave.worker.v1.Distances.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 15: cleave.worker.v1.Nearest.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 16: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_vectors_proto_init() }
@@ -828,6 +913,7 @@ func file_cleave_worker_v1_vectors_proto_init() {
 	if File_cleave_worker_v1_vectors_proto != nil {
 		return
 	}
+	file_cleave_worker_v1_matrix_proto_init()
 	file_cleave_worker_v1_payload_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -835,7 +921,7 @@ func file_cleave_worker_v1_vectors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_vectors_proto_rawDesc), len(file_cleave_worker_v1_vectors_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

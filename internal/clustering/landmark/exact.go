@@ -1,0 +1,50 @@
+package landmark
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/evaluate"
+)
+
+// exactRows is for how many points at most the run by the matrix is made too, to compare with: it then takes seconds.
+const exactRows = 5000
+
+// compare reports how near the labels are to those of the same job by the matrix of all points, which runs in this
+// process. The objective of a job with constraints is not reported: its penalties are others than those of features.
+func (p *Problem) compare(ctx context.Context, labels []int32, report *clustering.LandmarkReport) error {
+	if p.points == nil {
+		return nil
+	}
+	spec, options := p.spec, *p.spec.Algorithm.(*kernelkmeans.Options)
+	options.Landmarks = 0
+	spec.Algorithm = &options
+	exact, err := solve(ctx, p.points, spec)
+	if err != nil {
+		return err
+	}
+	scores, err := evaluate.Compare(labels, exact.Labels, nil)
+	if err != nil {
+		return err
+	}
+	report.ExactNMI = &scores.NMI
+	if len(spec.Constraints) == 0 {
+		report.ExactObjective = &exact.Objective
+	}
+	return nil
+}
+
+func solve(ctx context.Context, points *dataset.Points, spec clustering.Spec) (*clustering.Result, error) {
+	p, err := kernelkmeans.Prepare(points, spec)
+	if err != nil {
+		return nil, err
+	}
+	x, err := kernelkmeans.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	return kernelkmeans.Run(ctx, p, x, clustering.NopObserver{})
+}

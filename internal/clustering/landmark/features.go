@@ -1,0 +1,85 @@
+package landmark
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// How many features there are: as many eigenvectors of the landmarks' matrix as have a share of its trace, at most maxRank,
+// because k-means takes time in proportion. Those whose eigenvalues are nearly 0 are rounding: entries are float32.
+const (
+	wantedShare     = 0.999
+	maxRank         = 128
+	leastEigenvalue = 1e-6 // of the largest
+)
+
+// draw chooses the landmarks among the points: without replacement, each as likely as any other.
+func (p *Problem) draw(points *dataset.Points, spec clustering.Spec) ([]int32, error) {
+	options := spec.Algorithm.(*kernelkmeans.Options)
+	count := min(options.Landmarks, points.N)
+	if count < spec.K {
+		return nil, fault.Invalid("BAD_LANDMARKS", "%d landmarks cannot tell %d clusters apart; there must be at least as many, and better 10 times as many", options.Landmarks, spec.K).
+			OnField(clustering.Field(spec.Algorithm, "landmarks"))
+	}
+	chosen := kernelkmeans.Sample(points.N, count, spec.Random(clustering.StreamLandmarks))
+	p.landmarks = &dataset.Points{N: count, D: points.D, Values: make([]float64, 0, count*points.D)}
+	rows := make([]int32, count)
+	for at, i := range chosen {
+		rows[at] = int32(i)
+		p.landmarks.Values = append(p.landmarks.Values, points.Row(i)...)
+	}
+	return rows, nil
+}
+
+// features is the map of points, which are in their units, to features.
+func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kernel.FeatureSpec, error) {
+	m := len(chosen)
+	own := &dataset.Points{N: m, D: points.D}
+	for _, i := range chosen {
+		own.Values = append(own.Values, points.Row(int(i))...)
+	}
+	if p.Matrix.Mean != nil { // that of the landmarks is as good, and new points can be centered by the landmarks alone
+		p.Matrix.Mean = kernel.ColumnMeans(own)
+	}
+	small := p.Matrix
+	small.Rows = m
+	values, err := kernel.Square(small, own)
+	if err != nil {
+		return nil, err
+	}
+	trace := 0.0
+	for i := range m {
+		trace += values[i*m+i]
+	}
+	eigenvalues, vectors := spectral.LeadingEigenpairs(m, values, func(eigenvalues []float64) int { return rank(eigenvalues, trace, k) })
+	f := &kernel.FeatureSpec{Matrix: p.Matrix, Landmarks: chosen, Rank: len(vectors), Projection: make([]float64, m*len(vectors))}
+	for c, v := range vectors {
+		root := math.Sqrt(eigenvalues[c])
+		for j, u := range v {
+			f.Projection[j*f.Rank+c] = u / root
+		}
+	}
+	if f.Rank == 0 {
+		return nil, fault.Invalid("NO_FEATURES", "the kernel values of the landmarks with each other have no positive eigenvalue; choose another kernel")
+	}
+	return f, nil
+}
+
+// rank is how many eigenvectors are taken, given all eigenvalues, largest first.
+func rank(eigenvalues []float64, trace float64, k int) int {
+	share, count := 0.0, 0
+	for _, v := range eigenvalues {
+		if !(v > leastEigenvalue*eigenvalues[0]) || v <= 0 || count >= max(k, maxRank) || share >= wantedShare*trace {
+			break
+		}
+		share += v
+		count++
+	}
+	return count
+}

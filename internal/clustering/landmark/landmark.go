@@ -1,0 +1,119 @@
+// Package landmark is kernel k-means by landmarks, for points that are too many for a kernel matrix. With m of the points
+// as landmarks, the matrix is approximated by (Williams and Seeger 2001)
+//
+//	K ~ K_nm K_mm^-1 K_mn = Phi Phi',    phi(x) = L^-1/2 U'(k(x, l_1), ..., k(x, l_m)),    K_mm = U L U'.
+//
+// Kernel k-means on the approximation is k-means on the rows of Phi, which the vector family runs: its centers are those in
+// the span of the landmarks (Chitta et al. 2011).
+package landmark
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/vector"
+)
+
+// Problem is a spec made exact for its data: the landmarks, their features, and k-means on those.
+type Problem struct {
+	*centroid.Problem
+	Matrix    kernel.MatrixSpec // the kernel; its rows are all points
+	landmarks *dataset.Points   // in the coordinates of the data
+	points    *dataset.Points   // all of them; nil: they are too many for their matrix
+	trace     float64           // the sum of k(x, x) over all points
+	spec      clustering.Spec
+	sample    *sample // that the start is found on; nil: the start is given
+}
+
+// Is tells whether a spec asks for landmarks.
+func Is(spec clustering.Spec) bool {
+	options, is := spec.Algorithm.(*kernelkmeans.Options)
+	return is && options.Landmarks > 0
+}
+
+// Prepare checks a spec against the data and resolves it.
+func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
+	points, dense := data.(*dataset.Points)
+	if !dense {
+		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "landmarks are for dense points; this data set is another kind of data (%v)", data.Kind()).
+			OnField(clustering.Field(spec.Algorithm, "landmarks"))
+	}
+	if err := clustering.Validate(points.N, spec); err != nil {
+		return nil, err
+	}
+	free := spec
+	free.Constraints = nil // their notices are those of k-means on the features
+	kernels, err := kernelkmeans.Prepare(points, free)
+	if err != nil {
+		return nil, err
+	}
+	p := &Problem{Matrix: kernels.Matrix, spec: spec}
+	if points.N <= exactRows {
+		p.points = points
+	}
+	chosen, err := p.draw(points, spec)
+	if err != nil {
+		return nil, err
+	}
+	scaled, err := kernels.Units.Apply(points)
+	if err != nil {
+		return nil, err
+	}
+	features, err := p.features(scaled.(*dataset.Points), chosen, spec.K)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := kernel.FindBounds(p.Matrix, scaled)
+	if err != nil {
+		return nil, err
+	}
+	if p.trace, err = kernel.Trace(p.Matrix, scaled); err != nil {
+		return nil, err
+	}
+	rows := vector.NewFeatureSpec(features, bounds.Entry)
+	p.Problem, err = centroid.NewProblem(scaled, rows, kernels.Units, onFeatures(spec))
+	if err != nil {
+		return nil, err
+	}
+	if p.FromSample = samples(spec); p.FromSample {
+		p.sample = p.drawSample(scaled.(*dataset.Points))
+	}
+	p.Warnings = slices.Concat(kernels.Warnings, p.notices(spec), p.Warnings)
+	return p, nil
+}
+
+// onFeatures is the spec of the vector family: PC-KMeans where there are constraints. It starts at seeds where there are any;
+// a start that is drawn is one of the sample, and runs with constraints begin at what is found there.
+func onFeatures(spec clustering.Spec) clustering.Spec {
+	algorithm := centroid.Kmeans
+	switch {
+	case len(spec.Constraints) > 0:
+		algorithm = centroid.PCKmeans
+		switch {
+		case len(spec.Seeds) > 0:
+			spec.Start = clustering.StartSeeds
+		case samples(spec):
+			spec.Start = clustering.StartDefault
+		}
+	case len(spec.Seeds) > 0:
+		algorithm = centroid.SeededKmeans
+	}
+	spec.Algorithm, spec.Scale = &centroid.Options{Algorithm: algorithm}, clustering.ScaleNone
+	return spec
+}
+
+// notices say what was asked for and cannot be had.
+func (p *Problem) notices(spec clustering.Spec) []clustering.Notice {
+	asked := spec.Algorithm.(*kernelkmeans.Options).Landmarks
+	if asked <= p.landmarks.N {
+		return nil
+	}
+	return []clustering.Notice{{Code: "FEW_POINTS", Message: fmt.Sprintf(
+		"%d landmarks were asked for and there are %d points: all of them are landmarks", asked, p.landmarks.N)}}
+}

@@ -1,0 +1,88 @@
+package landmark
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/vector"
+)
+
+// Run runs a problem.
+func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Observer) (*clustering.Result, error) {
+	o.Phase(clustering.PhaseInitialize)
+	rest, err := p.rest(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := p.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := centroid.Run(ctx, begun, x, withRest{o, rest})
+	if err != nil {
+		return nil, err
+	}
+	for at := range result.History {
+		result.History[at] = entryWith(result.History[at], rest)
+	}
+	result.Objective += rest
+	result.ObjectiveName, result.Matrix = kernelkmeans.ObjectiveKernelKmeans.String(), &p.Matrix
+	result.Landmarks = &clustering.LandmarkReport{Count: p.landmarks.N, Rank: p.Columns(), Lost: p.lost(rest)}
+	if err := p.compare(ctx, result.Labels, result.Landmarks); err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	result.Model.Landmarks = &clustering.Landmarks{
+		Matrix: p.Matrix, Centered: p.Matrix.Mean != nil, Points: p.landmarks, Projection: p.Vectors.Features.Projection,
+	}
+	return result, nil
+}
+
+// lost is the share of the kernel that features leave out. Kernels that are not positive semidefinite may have a trace
+// that says nothing.
+func (p *Problem) lost(rest float64) float64 {
+	if !(p.trace > 0) {
+		return 1
+	}
+	return min(max(0, rest/p.trace), 1)
+}
+
+// rest is what features leave out of the points' squared lengths, the sum of k(x, x) - |phi(x)|^2. A center in the span
+// of the landmarks is as much farther from the points themselves than from their features, so that adding it to the
+// distortion of features gives the kernel k-means objective with such centers: at least that with centers that are free.
+func (p *Problem) rest(ctx context.Context, x centroid.Executor) (float64, error) {
+	origin := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 1, Centroids: make([]float64, p.Columns())}
+	squares, err := x.Nearest(ctx, []vector.Query{{Model: origin}})
+	if err != nil {
+		return 0, err
+	}
+	return p.trace - partition.SumByTile(p.Rows(), func(i int) float64 { return squares[0][i] }), nil
+}
+
+// withRest hears the objectives of kernel k-means instead of those of features.
+type withRest struct {
+	clustering.Observer
+	rest float64
+}
+
+// Iteration implements clustering.Observer.
+func (w withRest) Iteration(restart int, e clustering.HistoryEntry) {
+	w.Observer.Iteration(restart, entryWith(e, w.rest))
+}
+
+func entryWith(e clustering.HistoryEntry, rest float64) clustering.HistoryEntry {
+	e.Objective += rest
+	if e.AssignmentObjective != nil {
+		assigned := *e.AssignmentObjective + rest
+		e.AssignmentObjective = &assigned
+	}
+	if e.Parts != nil {
+		parts := *e.Parts
+		parts.Distortion += rest
+		e.Parts = &parts
+	}
+	return e
+}

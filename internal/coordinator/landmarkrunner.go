@@ -1,0 +1,40 @@
+package coordinator
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/landmark"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// landmarkRunner runs kernel k-means by landmarks: a job of the vector family whose rows workers make of the points.
+type landmarkRunner struct {
+	vectorRunner
+	problem *landmark.Problem
+}
+
+func newLandmarkRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*landmarkRunner, error) {
+	problem, err := landmark.Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &landmarkRunner{vectorRunner{problem: problem.Problem, spec: spec, bytes: bytes}, problem}, nil
+}
+
+func (r *landmarkRunner) objective() string { return kernelkmeans.ObjectiveKernelKmeans.String() }
+
+func (r *landmarkRunner) need() planning.Workload {
+	need, features := r.vectorRunner.need(), r.problem.Vectors.Features
+	need.Vectors.Features = &planning.Features{Function: features.Matrix.Function, Columns: features.Matrix.Columns, Landmarks: len(features.Landmarks)}
+	return need
+}
+
+func (r *landmarkRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
+	x, err := f.NewVectorExecutor(ctx, task)
+	return runOn(x, err, func() (*clustering.Result, error) { return landmark.Run(ctx, r.problem, x, o) })
+}

@@ -1,0 +1,173 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Features stand for points where the kernel matrix of all of them is too large: the kernel values of a point with a few
+// landmarks l_1, ..., l_m, which are points themselves, times a matrix,
+//
+//	phi(x) = P'(k(x, l_1), ..., k(x, l_m)).
+//
+// Kernel values are entries of the matrix to the last bit, and each feature is one chain of fused multiply-adds in the
+// order of the landmarks, like the products of the matrix with vectors. So features have the same bits on any machine.
+
+// FeatureSpec determines every feature to the last bit.
+type FeatureSpec struct {
+	Matrix     MatrixSpec // of all points; no entry is scaled or left out
+	Landmarks  []int32    // which of the points, ascending
+	Rank       int        // how many features
+	Projection []float64  // P: a row of Rank values for each landmark
+}
+
+// maxFeature bounds the values of P and of features.
+const maxFeature = 1e90
+
+// Check refuses specs that no points have.
+func (f *FeatureSpec) Check() error {
+	m := len(f.Landmarks)
+	switch {
+	case f.Matrix.Function < Linear || f.Matrix.Function > Cosine || f.Matrix.Scale != nil || f.Matrix.ZeroDiagonal || f.Matrix.HalfScale != 0:
+		return fmt.Errorf("kernel: features of the matrix %v, which is not a plain one of points", f.Matrix.Function)
+	case m < 1 || m > f.Matrix.Rows || f.Rank < 1 || f.Rank > m || len(f.Projection)/m != f.Rank || len(f.Projection)%m != 0:
+		return fmt.Errorf("kernel: %d values that make %d features of %d landmarks among %d points", len(f.Projection), f.Rank, m, f.Matrix.Rows)
+	}
+	last := int32(-1)
+	for _, l := range f.Landmarks {
+		if l <= last || int(l) >= f.Matrix.Rows {
+			return fmt.Errorf("kernel: landmark %d after %d among %d points", l, last, f.Matrix.Rows)
+		}
+		last = l
+	}
+	for _, v := range f.Projection {
+		if !(math.Abs(v) <= maxFeature) {
+			return fmt.Errorf("kernel: the value %v of a projection", v)
+		}
+	}
+	return nil
+}
+
+// Bounds are upper bounds of the magnitudes of features, given one of kernel values: |k| times the sum of a column of |P|,
+// and a little more for rounding.
+func (f *FeatureSpec) Bounds(entry float64) []float64 {
+	bounds := make([]float64, f.Rank)
+	for at, v := range f.Projection {
+		bounds[at%f.Rank] += math.Abs(v)
+	}
+	for c := range bounds {
+		bounds[c] *= entry * 1.001
+	}
+	return bounds
+}
+
+// Features computes the features of points. Threads may share it.
+type Features struct {
+	spec    *FeatureSpec
+	source  *Source
+	bundles []bundle // of the columns of P
+}
+
+// NewFeatures makes the features of the data that the spec was made for.
+func NewFeatures(spec *FeatureSpec, data dataset.Dataset) (*Features, error) {
+	if err := spec.Check(); err != nil {
+		return nil, err
+	}
+	points, dense := data.(*dataset.Points)
+	if !dense || points.N != spec.Matrix.Rows || points.D != spec.Matrix.Columns {
+		return nil, fmt.Errorf("kernel: the data are not %d dense points of %d columns", spec.Matrix.Rows, spec.Matrix.Columns)
+	}
+	source, err := NewSource(spec.Matrix, data, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &Features{spec: spec, source: source}
+	f.makeBundles()
+	return f, nil
+}
+
+// makeBundles lays out the columns of P in bundles of as many as the routines take at a time.
+func (f *Features) makeBundles() {
+	limit, rank := f.source.routines.productVectors, f.spec.Rank
+	f.bundles = make([]bundle, (rank+limit-1)/limit)
+	for at := range f.bundles {
+		first, end := at*rank/len(f.bundles), (at+1)*rank/len(f.bundles)
+		b := bundle{first: first, count: end - first, width: end - first}
+		for j := range f.spec.Landmarks {
+			b.values = append(b.values, f.spec.Projection[j*rank+first:j*rank+end]...)
+		}
+		f.bundles[at] = b
+	}
+}
+
+// FeatureRows is how many rows are best computed at a time: what they take stays in the second-level cache.
+const FeatureRows = 256
+
+// Compute computes the features of some rows, at most FeatureRows: feature c of row r is dst[c*FeatureRows+r].
+func (f *Features) Compute(dst []float64, rows partition.Range) error {
+	if rows.From < 0 || rows.To > f.source.Rows() || rows.Len() > FeatureRows || len(dst) < f.spec.Rank*FeatureRows {
+		return fmt.Errorf("kernel: features of rows %d to %d of %d in %d values", rows.From, rows.To, f.source.Rows(), len(dst))
+	}
+	w := f.source.borrowWindow()
+	defer f.source.returnWindow(w)
+	t := f.source.rowsTile(rows)
+	p := &w.panel
+	clear(dst[:f.spec.Rank*FeatureRows])
+	p.sums, p.height, p.rows, p.pitch = dst, FeatureRows, t.stride, t.stride
+	err := t.addProducts(p, f.spec.Landmarks, f.bundles, w)
+	p.sums, p.values, p.ahead = nil, nil, nil
+	if err != nil {
+		return err
+	}
+	for c := range f.spec.Rank {
+		for r, v := range dst[c*FeatureRows:][:rows.Len()] {
+			if !(math.Abs(v) <= maxFeature) {
+				return fault.Invalid("OUT_OF_RANGE", "row %d has the feature %g of its kernel values with the landmarks; scale the data or choose another kernel", rows.From+r, v)
+			}
+		}
+	}
+	return nil
+}
+
+// rowsTile is any consecutive rows, without storage.
+func (s *Source) rowsTile(rows partition.Range) *denseTile {
+	return &denseTile{source: s, rows: rows, n: s.spec.Rows, height: rows.Len(), stride: padded(rows.Len())}
+}
+
+// Square computes the whole matrix of a few points, row by row: the kernel values of landmarks with each other.
+func Square(spec MatrixSpec, points dataset.Dataset) ([]float64, error) {
+	s, err := NewSource(spec, points, nil)
+	if err != nil {
+		return nil, err
+	}
+	n := spec.Rows
+	values := make([]float64, 0, n*n)
+	w := s.borrowWindow()
+	for from := 0; from < n; from += FeatureRows { // the matrix is symmetric: rows are columns
+		rows := partition.Range{From: from, To: min(from+FeatureRows, n)}
+		t := s.rowsTile(partition.Range{From: 0, To: n})
+		v, err := t.locate(s.allColumns()[rows.From:rows.To], w)
+		if err != nil {
+			return nil, err
+		}
+		for at := range rows.Len() {
+			for _, entry := range v.values[v.begin(at):][:n] {
+				values = append(values, float64(entry))
+			}
+		}
+	}
+	return values, nil
+}
+
+// Trace is the sum of the diagonal of the matrix of points, taken tile by tile.
+func Trace(spec MatrixSpec, points dataset.Dataset) (float64, error) {
+	s, err := NewSource(spec, points, nil)
+	if err != nil {
+		return 0, err
+	}
+	return partition.SumByTile(spec.Rows, s.diagonalEntry), nil
+}

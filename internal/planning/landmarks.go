@@ -1,0 +1,115 @@
+package planning
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Features describes rows that are made of the points' kernel values with landmarks.
+type Features struct {
+	Function  kernel.Function
+	Columns   int // of the points
+	Landmarks int
+}
+
+// Rates of features, like those in time.go.
+const (
+	featureValue = 0.08 // a kernel value times a value of the projection
+	eigenValue   = 2.5  // a value of the landmarks' matrix, for each landmark, on the coordinator
+	exactEntry   = 30   // an entry of the matrix of all points, in the run that landmarks are compared with
+)
+
+// featureWork is the time of one thread for the features of some rows, in nanoseconds.
+func (v *Vectors) featureWork(rows float64) float64 {
+	if v.Features == nil {
+		return 0
+	}
+	of := Workload{Matrix: kernel.MatrixSpec{Function: v.Features.Function, Columns: v.Features.Columns}}
+	return rows * float64(v.Features.Landmarks) * (of.entryNanoseconds() + featureValue*float64(v.Columns))
+}
+
+// The sample that a start is found on has so many rows beside the landmarks, and the best of so many starts is improved
+// in about as much time again.
+const (
+	sampleRows   = 20000
+	sampleStarts = 2 * 10
+	exactRows    = 5000 // up to which the run by the matrix is made, to compare with
+)
+
+// landmarkWork is the coordinator's time for landmarks in nanoseconds: eigenvectors of their matrix, starts on a sample,
+// and of few points the run by the matrix.
+func (p Workload) landmarkWork() float64 {
+	if p.Vectors == nil || p.Vectors.Features == nil {
+		return 0
+	}
+	m, rows := float64(p.Vectors.Features.Landmarks), float64(min(sampleRows, p.Rows()))
+	exact := 0.0
+	if n := float64(p.Rows()); n <= exactRows {
+		exact = n * n * exactEntry
+	}
+	return exact + m*m*m*eigenValue + sampleStarts*iterations*rows*float64(p.Vectors.Columns)*float64(p.K)*scoreValue
+}
+
+// landmarkBytes is the coordinator's memory for landmarks: their matrix, its copy and its eigenvectors, and the sample with
+// its features, of which k-means has another copy; of few points their matrix, and as much for sums.
+func (p Workload) landmarkBytes() int64 {
+	if p.Vectors == nil || p.Vectors.Features == nil {
+		return 0
+	}
+	m, rows := int64(p.Vectors.Features.Landmarks), int64(min(sampleRows, p.Rows()))
+	if n := int64(p.Rows()); n <= exactRows {
+		return gcFactor * 8 * (max(4*m*m, n*n) + n*int64(2*p.Vectors.Columns))
+	}
+	return gcFactor * 8 * (4*m*m + (rows+m)*int64(2*p.Vectors.Columns+2*p.Vectors.Features.Columns))
+}
+
+// What plans propose instead of a matrix that takes longer than longRun seconds.
+const (
+	ProposedLandmarks = 1000
+	proposedRank      = 128
+	longRun           = 300
+)
+
+// byLandmarks is the job with landmarks in place of the matrix.
+func (p Workload) byLandmarks() Workload {
+	return Workload{
+		Vectors: &Vectors{
+			Rows: p.Matrix.Rows, Columns: proposedRank, Width: proposedRank,
+			Features: &Features{Function: p.Matrix.Function, Columns: p.Matrix.Columns, Landmarks: ProposedLandmarks},
+		},
+		DatasetBytes: p.DatasetBytes, Scaled: p.Scaled, K: p.K, Restarts: 1,
+	}
+}
+
+// proposal is landmarks instead of a matrix that takes long, in words, and whether they are worth proposing.
+func (p Workload) proposal(plan *Plan, workers []Worker) (says string, worth bool) {
+	if !p.Landmarkable || p.K > ProposedLandmarks/10 || plan.Seconds < longRun {
+		return "", false
+	}
+	other, err := Make(p.byLandmarks(), workers)
+	if err != nil || other.Seconds > plan.Seconds/2 {
+		return "", false
+	}
+	return fmt.Sprintf("landmarks %d would take about %s instead of %s, for an approximate answer", ProposedLandmarks, text.Roughly(other.Seconds), text.Roughly(plan.Seconds)), true
+}
+
+// LandmarkProposal is what to propose to whoever asks for a matrix that takes long on an ordinary computer, whichever
+// workers there are; "": nothing.
+func LandmarkProposal(p Workload) string {
+	const threads = 4
+	workers := []Worker{{Threads: threads, Free: Unlimited}}
+	if !p.Landmarkable {
+		return ""
+	}
+	plan, err := Make(p, workers)
+	if err != nil {
+		return ""
+	}
+	says, worth := p.proposal(plan, workers)
+	if !worth {
+		return ""
+	}
+	return fmt.Sprintf("the matrix of %d points is large; on %d cores %s", p.Rows(), threads, says)
+}
