@@ -45,6 +45,11 @@ func (r *neighborRunner) objective() string { return r.outline.objective() }
 func (r *neighborRunner) need() planning.Workload {
 	need, search := r.outline.need(), r.searchNeed()
 	need.Search = &search
+	if need.Levels != nil { // of the outline
+		levels := *need.Levels
+		levels.Entries = 2 * search.Neighbors.Edges()
+		need.Levels = &levels
+	}
 	return need
 }
 

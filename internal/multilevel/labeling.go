@@ -47,6 +47,17 @@ func (l *labeling) value() float64 {
 	return q - l.g.Penalties.cost(l.labels)
 }
 
+// association is Q.
+func (l *labeling) association() float64 {
+	q := 0.0
+	for c, mass := range l.mass {
+		if mass > 0 {
+			q += l.within[c] / mass
+		}
+	}
+	return q
+}
+
 // share is the part that a cluster has in the value; that of an empty one is 0.
 func (l *labeling) share(within, mass float64) float64 {
 	switch {

@@ -3,6 +3,7 @@ package multilevel
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 )
 
 const (
@@ -41,31 +42,39 @@ type Options struct {
 // Level is a level that is about to be refined; the last one is 0.
 type Level struct{ Level, Levels, Vertices int }
 
+// Found is labels, and the values Q of those that they were made of: of each level, the coarsest first, and of the labels
+// themselves.
+type Found struct {
+	Labels []int32
+	Values []float64
+}
+
 // Cluster finds labels 0..k-1 of the vertices: of several descents, from other merged vertices each, the best. They do not depend on the
 // number of threads.
-func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) ([]int32, error) {
+func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
 	r := newRefiner(o.K, max(1, o.Threads))
 	var best *labeling
+	var values []float64
 	for descent := range max(1, min(maxDescents, descentWork/max(1, g.Entries()))) {
 		if descent > 0 {
 			o.Level = nil
 		}
-		found, err := r.descend(ctx, g, o, rng)
+		found, trace, err := r.descend(ctx, g, o, rng)
 		if err != nil {
-			return nil, err
+			return Found{}, err
 		}
 		if best == nil || found.value() > best.value() {
-			best = found
+			best, values = found, trace
 		}
 	}
-	return best.labels, nil
+	return Found{best.labels, values}, nil
 }
 
 // descend goes from the graph to a coarse one and back.
-func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (*labeling, error) {
+func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (found *labeling, values []float64, err error) {
 	levels, maps, labels, err := r.coarsen(ctx, g, o, rng)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	report := func(level int) {
 		if o.Level != nil {
@@ -83,21 +92,24 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		best, err = r.cluster(ctx, levels[last], balance, rng)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	values = append(values, best.association())
 	for level := last - 1; level >= 0; level-- {
 		levels[level+1] = nil
 		report(level)
 		best = newLabeling(levels[level], o.K, expand(best.labels, maps[level]), balance)
+		best.occupy(r.links) // where there were fewer merged vertices than clusters
 		if err := r.improve(ctx, best); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		values = append(values, best.association())
 	}
 	free := newLabeling(g, o.K, best.labels, 0)
 	if err := r.improve(ctx, free); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return free, nil
+	return free, append(values, free.association()), nil
 }
 
 // expand gives vertices the labels of what they were merged into.
@@ -109,7 +121,7 @@ func expand(labels, into []int32) []int32 {
 	return fine
 }
 
-// Value is Q of labels.
+// Value is Q of labels, less the penalties.
 func Value(g *Graph, k int, labels []int32) float64 { return newLabeling(g, k, labels, 0).value() }
 
 // coarsen makes graphs of fewer and fewer vertices, the first of them the graph itself, the maps from each to the next, and of
@@ -117,7 +129,7 @@ func Value(g *Graph, k int, labels []int32) float64 { return newLabeling(g, k, l
 func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (levels []*Graph, maps [][]int32, labels []int32, err error) {
 	least := max(leastVertices, coarseVertices*o.K)
 	heaviest := heaviestShare * g.mass() / float64(least)
-	levels, labels = []*Graph{g}, o.Labels
+	levels, labels = []*Graph{g}, slices.Clone(o.Labels)
 	merge := func(into []int32, count int) error {
 		last := levels[len(levels)-1]
 		next, err := contract(ctx, last, into, count, r.pool, r.threads)

@@ -272,11 +272,11 @@ func TestChainsLeaveALocalOptimum(t *testing.T) {
 func TestBlocksAreFound(t *testing.T) {
 	for _, size := range []struct{ n, k int }{{60, 2}, {300, 5}, {3000, 10}, {5000, 50}} {
 		g, truth := blocks(t, size.n, size.k, 12, 3, 3)
-		labels, err := Cluster(context.Background(), g, Options{K: size.k, Threads: 2}, seeded(1))
+		found, err := Cluster(context.Background(), g, Options{K: size.k, Threads: 2}, seeded(1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		scores, err := evaluate.Compare(labels, truth, nil)
+		scores, err := evaluate.Compare(found.Labels, truth, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,14 +291,14 @@ func TestLabelsDoNotDependOnTheThreads(t *testing.T) {
 	var first []int32
 	for _, threads := range []int{1, 2, 3, 7} {
 		var levels []Level
-		labels, err := Cluster(context.Background(), g, Options{K: 8, Threads: threads, Level: func(l Level) { levels = append(levels, l) }}, seeded(2))
+		found, err := Cluster(context.Background(), g, Options{K: 8, Threads: threads, Level: func(l Level) { levels = append(levels, l) }}, seeded(2))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if first == nil {
-			first = labels
+			first = found.Labels
 		}
-		if !slices.Equal(labels, first) {
+		if !slices.Equal(found.Labels, first) {
 			t.Fatalf("other labels on %d threads", threads)
 		}
 		if len(levels) < 3 || levels[0].Level != len(levels)-1 || levels[len(levels)-1] != (Level{0, len(levels), 4000}) {
@@ -321,7 +321,7 @@ func TestDanglingVerticesAreNoClusters(t *testing.T) {
 		edges, truth = append(edges, dataset.Edge{Source: from, Target: 400 + chain, Weight: 1}), append(truth, truth[0])
 	}
 	g := normalizedCutOf(t, 420, edges)
-	labels, err := Cluster(context.Background(), g, Options{K: 2, Threads: 1}, seeded(1))
+	found, err := Cluster(context.Background(), g, Options{K: 2, Threads: 1}, seeded(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func TestDanglingVerticesAreNoClusters(t *testing.T) {
 	if Value(g, 2, cutOff) <= Value(g, 2, truth) {
 		t.Fatal("the path is not worth cutting off: the test shows nothing")
 	}
-	if scores, err := evaluate.Compare(labels, truth, nil); err != nil || scores.NMI < 0.9 {
+	if scores, err := evaluate.Compare(found.Labels, truth, nil); err != nil || scores.NMI < 0.9 {
 		t.Errorf("NMI %.3f, %v", scores.NMI, err)
 	}
 }
@@ -357,10 +357,11 @@ func TestPenaltiesDecideBetweenEqualCuts(t *testing.T) {
 		other := 1 + 2*partner
 		m := Matrix{Graph: data, Mass: degrees(data), Penalties: []Penalty{{clique(0) + 3, clique(other) + 3, 0.2}}}
 		g, _ := m.Build()
-		labels, err := Cluster(context.Background(), g, Options{K: 2, Threads: 1}, seeded(3))
+		found, err := Cluster(context.Background(), g, Options{K: 2, Threads: 1}, seeded(3))
 		if err != nil {
 			t.Fatal(err)
 		}
+		labels := found.Labels
 		if labels[clique(0)+1] != labels[clique(other)+1] || labels[clique(0)] == labels[clique(2)] {
 			t.Errorf("clique 0 is not with clique %d: %v", other, labels)
 		}
@@ -380,11 +381,11 @@ func TestGivenLabelsAreImprovedOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Value(g, 3, found) <= Value(g, 3, labels) {
+	if Value(g, 3, found.Labels) <= Value(g, 3, labels) {
 		t.Error("the labels did not become better")
 	}
 	for c := range int32(3) { // and keep their numbers
-		if same, all := countSame(found, truth, c); 2*same < all {
+		if same, all := countSame(found.Labels, truth, c); 2*same < all {
 			t.Errorf("cluster %d is another one now", c)
 		}
 	}
@@ -410,12 +411,16 @@ func TestVerticesThatBelongTogetherBeginTogether(t *testing.T) {
 			}
 			return 2 + i
 		})
-		labels, err := Cluster(context.Background(), g, Options{K: min(k, groups), Threads: 1, Together: numbers, Groups: groups}, seeded(1))
+		found, err := Cluster(context.Background(), g, Options{K: k, Threads: 1, Together: numbers, Groups: groups}, seeded(1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(labels) != 500 {
-			t.Fatalf("%d labels", len(labels))
+		used := map[int32]bool{}
+		for _, c := range found.Labels {
+			used[c] = true
+		}
+		if len(used) != k {
+			t.Fatalf("%d clusters instead of %d", len(used), k)
 		}
 	}
 }
@@ -428,12 +433,12 @@ func TestFewVertices(t *testing.T) {
 		}
 		g := normalizedCutOf(t, n, edges)
 		for k := 1; k <= n; k++ {
-			labels, err := Cluster(context.Background(), g, Options{K: k}, seeded(1))
+			found, err := Cluster(context.Background(), g, Options{K: k}, seeded(1))
 			if err != nil {
 				t.Fatal(err)
 			}
 			used := map[int32]bool{}
-			for _, c := range labels {
+			for _, c := range found.Labels {
 				used[c] = true
 			}
 			if len(used) != k {

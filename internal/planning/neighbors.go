@@ -81,21 +81,21 @@ func (p Workload) neighborFixedBytes(threads int) int64 {
 	return p.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) + each*neighbor.PointThreadBytes(n, int64(s.Columns), count)
 }
 
-// edges is the most that the graph of neighbors can have.
-func (s *Neighbors) edges() int64 {
+// Edges is the most that the graph of neighbors can have.
+func (s *Neighbors) Edges() int64 {
 	n := int64(s.Rows)
 	return min(n*int64(s.Count), n*(n-1)/2)
 }
 
 // graphBytes is the graph of neighbors in the coordinator: as it is clustered, and packed for workers.
 func (s *Neighbors) graphBytes() int64 {
-	return gcFactor * 2 * dataset.GraphBytes(int64(s.Rows), 2*s.edges())
+	return gcFactor * 2 * dataset.GraphBytes(int64(s.Rows), 2*s.Edges())
 }
 
 // coordinatorBytes is what the graph is made of: the neighbors as they arrive and put together, and the edges.
 func (s *Neighbors) coordinatorBytes() int64 {
 	const neighborBytes, edgeBytes = 2 * 4, 16
-	return gcFactor * (neighborBytes*int64(s.Rows)*int64(s.Count) + edgeBytes*s.edges())
+	return gcFactor * (neighborBytes*int64(s.Rows)*int64(s.Count) + edgeBytes*s.Edges())
 }
 
 // explainNeighbors says in words why the plan is as it is.

@@ -95,6 +95,10 @@ func (plan *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if plan.Tiles == 0 { // workers have a part in the search alone
+		plan.Tiles, plan.TileRows, plan.Stored, plan.Storage = first.Tiles, first.TileRows, first.Stored, first.Storage
+		plan.EntryBytes, plan.Shares = first.EntryBytes, first.Shares
+	}
 	for at, share := range plan.Shares {
 		if other := slices.IndexFunc(first.Shares, func(s Share) bool { return s.Worker == share.Worker }); other >= 0 {
 			plan.Shares[at].Bytes = max(share.Bytes, first.Shares[other].Bytes)
@@ -103,7 +107,7 @@ func (plan *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 	plan.Bytes = max(plan.Bytes, first.Bytes)
 	plan.CoordinatorBytes = max(plan.CoordinatorBytes, search.Neighbors.coordinatorBytes()) + search.Neighbors.graphBytes()
 	plan.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s or, where points lie in groups, less: %s; then, with a graph of at most %d edges: %s",
-		first.Seconds, first.Why, search.Neighbors.edges(), plan.Why)
+		first.Seconds, first.Why, search.Neighbors.Edges(), plan.Why)
 	plan.Seconds += first.Seconds
 	return plan, nil
 }

@@ -68,6 +68,9 @@ func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 	if p.GetProducts() > 0 {
 		what = append(what, "eigenvectors")
 	}
+	if j.Spec.GetKernelKmeans().GetLandmarks() > 0 {
+		what = append(what, "landmarks")
+	}
 	if len(what) == 0 {
 		what = append(what, "graphs of merged vertices")
 	}

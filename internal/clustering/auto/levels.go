@@ -35,24 +35,30 @@ func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error 
 		}
 		s.levels.total += s.levels.degrees[i]
 	}
-	labels, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelBegan(l)) })
+	alone, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelBegan(l)) })
 	if err != nil {
 		return err
 	}
 	if left > 0 {
 		r.noticeLeftOut(left)
 	}
-	s.alone = r.levelAnswer(s, labels)
+	s.alone = alone
 	return nil
 }
 
-// levelAnswer is labels with what is reported of them.
-func (r *run) levelAnswer(s *space, labels []int32) *answer {
+// levelAnswer is labels with what is reported of them. Their history is the cut on every level.
+func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found) *answer {
 	cut := normalizedCut(s.graph, labels, r.spec.K)
-	return &answer{labels: labels, result: &clustering.Result{
-		StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, PlainObjective: &cut,
-		History: []clustering.HistoryEntry{{Objective: cut}},
-	}}
+	result := &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, PlainObjective: &cut}
+	result.Iterations = len(found.Values) - 1
+	for at, value := range found.Values {
+		entry := clustering.HistoryEntry{Iteration: at, Objective: float64(r.spec.K) - value}
+		if at == result.Iterations {
+			entry.Objective = cut // with the vertices that had no part
+		}
+		result.History = append(result.History, entry)
+	}
+	return &answer{labels: labels, result: result}
 }
 
 // fitLevels answers tasks by cuts of the graph.
@@ -70,48 +76,33 @@ func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer,
 		if err != nil {
 			return err
 		}
-		labels, _, err := r.cutLevels(ctx, s, set, threads, nil)
-		if err == nil {
-			answers[at] = r.levelAnswer(s, labels)
-		}
+		answers[at], _, err = r.cutLevels(ctx, s, set, threads, nil)
 		return err
 	})
 	return answers, err
 }
 
-// cutLevels cuts the graph. A violated constraint costs what its points have in the value at most, the mean of their weights
-// over that of a cluster: then the constraint outweighs the edges of one of them, but not those of many. It tells how
-// many vertices had no part in that: those of small pieces. With constraints it improves on the labels without them, and also begins anew; the better of both is taken.
-func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, threads int, level func(multilevel.Level)) (labels []int32, left int, err error) {
-	components := set.Components()
-	keep, k := r.keep(s.graph, set), r.spec.K
-	matrix := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: s.levels.mass(keep)}
-	for _, pair := range set.Pairs() {
-		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*float64(k)/s.levels.total)
-		if pair.Kind == constraint.CannotLink {
-			weight = -weight
-			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})
-		}
-		matrix.Penalties = append(matrix.Penalties, multilevel.Penalty{A: pair.I, B: pair.J, Weight: weight})
-	}
-	g, rows := matrix.Build()
-	options := multilevel.Options{K: min(k, g.Rows()), Threads: threads, Level: level}
-	if components.Count() < r.n {
+// cutLevels cuts the graph, and tells how many vertices had no part in that: those of small pieces. With constraints it improves
+// on the labels without them, and also begins anew; the better of both is taken.
+func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, threads int, level func(multilevel.Level)) (a *answer, left int, err error) {
+	g, rows := r.levelMatrix(s, set).Build()
+	options := multilevel.Options{K: min(r.spec.K, g.Rows()), Threads: threads, Level: level}
+	if components := set.Components(); components.Count() < r.n {
 		options.Together, options.Groups = multilevel.Numbers(rows, r.n, components.Of)
 	}
-	var best []int32
+	var best multilevel.Found
 	bestValue := math.Inf(-1)
 	try := func() error {
 		found, err := multilevel.Cluster(ctx, g, options, r.spec.Random(clustering.StreamLevels))
 		if err != nil {
 			return err
 		}
-		if value := multilevel.Value(g, options.K, found); value > bestValue {
+		if value := multilevel.Value(g, options.K, found.Labels); value > bestValue {
 			best, bestValue = found, value
 		}
 		return nil
 	}
-	if s.alone != nil && options.K == k {
+	if s.alone != nil && options.K == r.spec.K {
 		options.Labels = multilevel.Pick(s.alone.labels, rows)
 		if err := try(); err != nil {
 			return nil, 0, err
@@ -122,15 +113,30 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 		return nil, 0, err
 	}
 	if rows == nil {
-		return best, 0, nil
+		return r.levelAnswer(s, best.Labels, best), 0, nil
 	}
-	labels = clustering.Unassigned(r.n)
+	labels := clustering.Unassigned(r.n)
 	for at, i := range rows {
-		labels[i] = best[at]
+		labels[i] = best.Labels[at]
 	}
-	loosest := loosestCluster(s.graph, labels, k)
-	piece.AttachTo(labels, k, s.graph, set, loosest)
-	return labels, r.n - len(rows), nil
+	piece.AttachTo(labels, r.spec.K, s.graph, set, loosestCluster(s.graph, labels, r.spec.K))
+	return r.levelAnswer(s, labels, best), r.n - len(rows), nil
+}
+
+// levelMatrix is the matrix of a normalized cut. A violated constraint costs what its points have in the value at most, the mean
+// of their weights over that of a cluster: it outweighs the edges of one of them, but not those of many.
+func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
+	keep := r.keep(s.graph, set)
+	matrix := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: s.levels.mass(keep)}
+	for _, pair := range set.Pairs() {
+		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*float64(r.spec.K)/s.levels.total)
+		if pair.Kind == constraint.CannotLink {
+			weight = -weight
+			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})
+		}
+		matrix.Penalties = append(matrix.Penalties, multilevel.Penalty{A: pair.I, B: pair.J, Weight: weight})
+	}
+	return matrix
 }
 
 // mass is the weights of a normalized cut: degrees, and where a vertex has none although it takes part, any.

@@ -43,10 +43,10 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 		return nil, err
 	}
 	if rows == nil {
-		return found, nil
+		return found.Labels, nil
 	}
 	for at, i := range rows {
-		labels[i] = found[at]
+		labels[i] = found.Labels[at]
 	}
 	piece.Attach(labels, m.p.spec.K, m.p.graph, m.constraints)
 	return labels, nil
