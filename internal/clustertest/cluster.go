@@ -81,8 +81,14 @@ type Worker struct {
 // usually more workers than cores.
 func StartWorker(t testing.TB, c *Coordinator, name string) *Worker {
 	t.Helper()
+	return StartWorkerWith(t, c, name, "1GiB")
+}
+
+// StartWorkerWith starts a worker with this much memory.
+func StartWorkerWith(t testing.TB, c *Coordinator, name, memory string) *Worker {
+	t.Helper()
 	return &Worker{Name: name, Process: start(t, "worker "+name, Build(t).Worker,
-		"--coordinator", c.Addr, "--name", name, "--threads", "1", "--memory", "1GiB")}
+		"--coordinator", c.Addr, "--name", name, "--threads", "1", "--memory", memory)}
 }
 
 // StartCluster starts a coordinator and some workers, and waits until all are attached.

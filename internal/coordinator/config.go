@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 )
 
 // Config says how a coordinator runs. Start from DefaultConfig; New checks it.
@@ -43,6 +44,9 @@ type Config struct {
 	// tiles are placed on others.
 	HeartbeatInterval time.Duration
 	LostAfter         time.Duration
+	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it,
+	// because some were lost or have yet to come back. Then it fails.
+	WorkerWait time.Duration
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
@@ -61,6 +65,7 @@ func DefaultConfig() Config {
 		CacheBytes:        512 << 20,
 		HeartbeatInterval: time.Second,
 		LostAfter:         3 * time.Second,
+		WorkerWait:        fleet.DefaultWorkerWait,
 		ShutdownTimeout:   5 * time.Second,
 	}
 }
@@ -92,6 +97,8 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.LostAfter <= cfg.HeartbeatInterval:
 		return cfg, badConfig("a worker is lost after %v, which must be more than the heartbeat interval of %v",
 			cfg.LostAfter, cfg.HeartbeatInterval)
+	case cfg.WorkerWait <= 0:
+		return cfg, badConfig("jobs wait %v for workers with memory for them; it must be positive", cfg.WorkerWait)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -32,7 +33,7 @@ type script func(ctx context.Context, o clustering.Observer) (*clustering.Result
 // scripted is an engine that needs no workers and runs a script.
 func scripted(run script) engine {
 	return engine{
-		await: func(context.Context, *fleet.Fleet, func(fleet.Status)) error { return nil },
+		await: func(context.Context, *fleet.Fleet, func(fleet.Status), []planning.Workload) error { return nil },
 		execute: func(ctx context.Context, _ runner, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 			task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
 			r, err := run(ctx, o)

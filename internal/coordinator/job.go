@@ -35,6 +35,7 @@ type job struct {
 	mayRun    chan struct{} // closed when it may run
 	done      chan struct{} // closed when its supervision has ended
 	problem   *prepared     // if it may run at once; only its supervisor uses it
+	resumed   bool          // an earlier coordinator accepted it, and may have run it
 
 	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
 	cancel context.CancelCauseFunc

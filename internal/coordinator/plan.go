@@ -65,6 +65,19 @@ func (p *prepared) parts() []planning.Workload {
 	return append([]planning.Workload{p.need}, p.runner.beside()...)
 }
 
+// leastParts are what the parts of the job need at least: with one restart at a time, and of a job on a graph of
+// neighbors the search alone, because the size of the graph is only known once it is there.
+func (p *prepared) leastParts() []planning.Workload {
+	if p.need.Search != nil {
+		return []planning.Workload{*p.need.Search}
+	}
+	parts := p.parts()
+	for at := range parts {
+		parts[at].Lanes = 1
+	}
+	return parts
+}
+
 // fitLanes reduces the number of restarts that run side by side as long as the memory of their sums would
 // be at the expense of stored tiles.
 func (p *prepared) fitLanes(f *fleet.Fleet) {

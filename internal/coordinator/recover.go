@@ -40,6 +40,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	record = proto.CloneOf(record)
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
 	j := c.newJob(record, log)
+	j.resumed = true
 	if record.GetJob().GetCancelRequested() {
 		j.cancel(errCanceled)
 	}

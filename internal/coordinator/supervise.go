@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -18,15 +19,20 @@ import (
 
 // engine has the steps of a run that need workers; tests replace them.
 type engine struct {
-	// await waits until a worker is ready.
-	await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error
+	// await waits until a worker is ready and, for a job that ran before, until there is room for its parts.
+	await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error
 	// execute runs a job on the workers.
 	execute func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
 }
 
 func realEngine() engine {
 	return engine{
-		await: awaitWorker,
+		await: func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error {
+			if err := awaitWorker(ctx, f, report); err != nil || len(parts) == 0 {
+				return err
+			}
+			return f.AwaitRoom(ctx, report, parts...)
+		},
 		execute: func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 			return r.execute(ctx, f, task, o)
 		},
@@ -102,21 +108,27 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		return runOutcome{err: err}
 	}
 	o.enter(cleavev1.Phase_PHASE_WAITING)
-	if err := c.engine.await(j.ctx, c.fleet, o.report); err != nil {
+	var room []planning.Workload
+	if j.resumed {
+		room = ready.leastParts()
+	}
+	if err := c.engine.await(j.ctx, c.fleet, o.report, room); err != nil {
 		return runOutcome{err: err}
 	}
 	if err := c.markRunning(j, ready.runner); err != nil {
 		return runOutcome{err: err}
 	}
 	ready.fitLanes(c.fleet)
-	if parts := ready.parts(); len(parts) > 1 {
+	if parts := ready.parts(); len(parts) > 1 && !j.resumed {
 		if _, err := c.fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) { // now, rather than after half of the work
 			return runOutcome{err: err}
 		}
 	}
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
 	var held *fleet.Usage
-	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report}
+	ran := &atomic.Bool{}
+	ran.Store(j.resumed)
+	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Ran: ran, Report: o.report}
 	out.result, held, out.err = c.engine.execute(j.ctx, ready.runner, c.fleet, task, o)
 	if held != nil {
 		if out.result != nil && out.result.NeighborGraph != nil { // until then its size was a bound

@@ -20,6 +20,7 @@ func (c *Coordinator) newFleet() *fleet.Fleet {
 		Logger:            c.cfg.Logger.Named("fleet"),
 		HeartbeatInterval: c.cfg.HeartbeatInterval,
 		LostAfter:         c.cfg.LostAfter,
+		WorkerWait:        c.cfg.WorkerWait,
 		Datasets:          c.datasets,
 	})
 }

@@ -34,6 +34,7 @@ import (
 const (
 	DefaultHeartbeatInterval = time.Second
 	DefaultLostAfter         = 3 * time.Second
+	DefaultWorkerWait        = 10 * time.Minute
 )
 
 // ErrClosed is the error of operations after Close.
@@ -50,6 +51,7 @@ type Config struct {
 	Logger            hclog.Logger
 	HeartbeatInterval time.Duration // how often workers send a heartbeat
 	LostAfter         time.Duration // how long a worker may be silent before it is lost
+	WorkerWait        time.Duration // how long a job that ran before waits while workers have too little memory for it
 	Datasets          DatasetSource
 }
 
@@ -78,6 +80,9 @@ func New(cfg Config) *Fleet {
 	}
 	if cfg.LostAfter <= 0 {
 		cfg.LostAfter = DefaultLostAfter
+	}
+	if cfg.WorkerWait <= 0 {
+		cfg.WorkerWait = DefaultWorkerWait
 	}
 	return &Fleet{
 		cfg:      cfg,

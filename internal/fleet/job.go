@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -33,6 +34,7 @@ type Task struct {
 	Vectors   *vector.RowSpec   // for a job of the vector family
 	Diagonal  []float64         // for neighbors in a kernel matrix
 	Units     *dataset.Units    // that the data set is put into first; nil: it is taken as it is
+	Ran       *atomic.Bool      // whether there was memory enough for the job once; its executors share and set it; may be nil
 	Report    func(Status)      // called with every change of the status, one call at a time; may be nil
 }
 
@@ -57,14 +59,14 @@ type job struct {
 	answersChanges bool                                           // updates answer with changes, and loads with nothing
 	payloads       []*payload                                     // freed with the job
 
-	opMu          sync.Mutex // held by the operation that is running
-	k, lanes      int        // clusters of a labeling, and labelings; 0 before there are operands
-	labels        []int32    // lane after lane; nil before the first load
-	step          uint64     // of the labels; increases with every load and update
-	everSucceeded bool       // an operation has succeeded, so there was memory enough once
-	progress      progress
-	ctx           context.Context // canceled by Release
-	cancel        context.CancelFunc
+	opMu     sync.Mutex   // held by the operation that is running
+	k, lanes int          // clusters of a labeling, and labelings; 0 before there are operands
+	labels   []int32      // lane after lane; nil before the first load
+	step     uint64       // of the labels; increases with every load and update
+	ran      *atomic.Bool // there was memory enough for the job once
+	progress progress
+	ctx      context.Context // canceled by Release
+	cancel   context.CancelFunc
 
 	// Guarded by Fleet.mu. The fields of tiles and members are also used by the running operation.
 	tiles      []tile
@@ -107,6 +109,9 @@ func (f *Fleet) newJob(task Task) *job {
 		failing:   map[*session]bool{},
 		full:      map[*session]bool{},
 		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
+	}
+	if j.ran = task.Ran; j.ran == nil {
+		j.ran = &atomic.Bool{}
 	}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	if j.need.Scaled = task.Units != nil; j.need.Scaled {

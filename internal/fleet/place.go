@@ -3,13 +3,10 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/text"
@@ -20,35 +17,27 @@ const (
 	// for balance. A tile that moves is rebuilt: while workers are still joining, the same tile could
 	// otherwise be built several times.
 	opsBeforeBalance = 3
-	// memoryWait, times LostAfter, is how long a job waits for new workers when those that are left have
-	// too little memory for it. Then it fails.
-	memoryWait = 10
 
-	notEnoughMemory = "NOT_ENOUGH_MEMORY"
+	noneAttached = "waiting for a worker: none is attached"
 )
 
-// ensurePlaced gives every tile a live worker. It waits while there is no worker, or while other jobs
-// hold the memory. A job that waits for memory holds none itself, so that no two jobs can wait for each
+// ensurePlaced gives every tile a live worker. It waits while there is no worker, while other jobs
+// hold the memory and, if the job ran before, for some time while the workers have too little of it. A job that waits for memory holds none itself, so that no two jobs can wait for each
 // other. Between two operations it also moves tiles away from draining workers, and to workers that
 // joined if that pays. Before an operation over the whole matrix it lets tiles be stored that had no
 // room before.
 func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) error {
-	var giveUp <-chan time.Time
+	short := shortage{limit: j.fleet.cfg.WorkerWait}
+	defer short.end()
 	for {
 		j.fleet.mu.Lock()
 		changed := j.fleet.changed
 		waiting, err := j.place(betweenOps, wholeMatrix)
 		j.fleet.mu.Unlock()
-		if f, isFault := errors.AsType[*fault.Error](err); j.everSucceeded && isFault && f.Reason == planning.DoesNotFit {
-			// There was memory enough before some workers were lost. A new worker may be starting.
-			f.Reason = notEnoughMemory
-			if giveUp == nil {
-				timer := time.NewTimer(memoryWait * j.fleet.cfg.LostAfter)
-				defer timer.Stop()
-				giveUp = timer.C
-			}
-			waiting = "waiting for a worker: " + f.Message
-		} else if err != nil {
+		if j.ran.Load() {
+			waiting, err = short.check(waiting, err)
+		}
+		if err != nil {
 			return err
 		}
 		if waiting == "" {
@@ -56,12 +45,8 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 			return nil
 		}
 		j.progress.setWaiting(waiting)
-		select {
-		case <-changed:
-		case <-giveUp:
+		if err := short.wait(ctx, changed); err != nil {
 			return err
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 }
@@ -209,7 +194,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	}
 	switch {
 	case len(sessions) == 0:
-		return "waiting for a worker: none is attached", nil
+		return noneAttached, nil
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:

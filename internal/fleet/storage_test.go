@@ -119,7 +119,7 @@ func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 	s.load()
 	b.kill()
 	go func() {
-		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker: the job does not fit: with storage float32 it needs") {
+		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker, up to 10m0s: the job does not fit: with storage float32 it needs") {
 			t.Errorf("it waits: %q", why)
 		}
 		c.startWorker("late", p.memory(size, 7))

@@ -56,6 +56,9 @@ func (j *job) Usage() Usage {
 	return usage
 }
 
+// noWorkers is the reason of the error of a plan without workers.
+const noWorkers = "NO_WORKERS"
+
 // Plan says how a job would be placed on the workers that accept tiles now, without placing it. It
 // counts only memory that is free, unless the job needs more: then it counts the memory of other jobs
 // too, and says that the job would wait for them.
@@ -73,7 +76,7 @@ func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 		slices.SortStableFunc(workers, func(a, b planning.Worker) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	if len(free) == 0 {
-		return nil, fault.New(fault.FailedPrecondition, "NO_WORKERS", "no worker is attached, so there is nothing to plan with; start one and ask again")
+		return nil, fault.New(fault.FailedPrecondition, noWorkers, "no worker is attached, so there is nothing to plan with; start one and ask again")
 	}
 	plan, err := planning.MakeAll(parts, free)
 	if err == nil {

@@ -129,7 +129,7 @@ func TestVectorsKeepWithinMemory(t *testing.T) {
 	s.run(5, func(int) { c.checkReserved() })
 	b.kill()
 	go func() {
-		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker: the job does not fit: with all points in memory it needs") {
+		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker, up to 10m0s: the job does not fit: with all points in memory it needs") {
 			t.Errorf("it waits: %q", why)
 		}
 		c.startWorker("late", p.memory(size, 12))
