@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -28,7 +32,11 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	if out.err == nil && cause == nil && !j.log.fullyRepeated() {
 		out.err = fmt.Errorf("%w: it ended before them", errReplayMismatch)
 	}
-	end := c.decideEnd(j, out, cause, j.beginEnd())
+	end := c.storeEnd(j, out)
+	if end == nil {
+		c.log.Warn("job is left for the next coordinator: its result is not stored", "job", j.id)
+		return
+	}
 	if err := c.commitEnd(j, end); err != nil {
 		c.log.Error("the end of a job cannot be stored", "job", j.id, "error", err)
 		if c.storeCtx.Err() == nil && !interrupted(err) {
@@ -49,14 +57,60 @@ type jobEnd struct {
 	state   cleavev1.JobState
 	failure *fault.Error // nil unless it failed
 	run     runOutcome
+	lost    bool                     // the run had a result that could not be stored
 	events  []*cleavev1.Event        // of the whole job
 	event   *cleavev1.Event          // the last of them, a JobEnded
 	txn     store.Txn                // without the job's record
 	change  func(*statev1.JobRecord) // of the job's record
 }
 
-// decideEnd decides how a job ended and stores its blobs.
-func (c *Coordinator) decideEnd(j *job, out runOutcome, cause error, canceled bool) *jobEnd {
+// resultRetries paces the attempts to store a result.
+var resultRetries = backoff.Policy{First: 100 * time.Millisecond, Max: 10 * time.Second}
+
+// storeEnd decides how a job ends and stores its blobs. While the result of a run cannot be stored, as on a full disk, it
+// is kept in memory and tried again, until the job is canceled or the coordinator stops; then storeEnd returns nil.
+// Jobs that failed or were canceled can do without.
+func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
+	var blobs endBlobs // stored so far
+	for attempt, pause := 0, backoff.New(resultRetries); ; attempt++ {
+		cause, canceled := context.Cause(j.ctx), j.cancelRequested()
+		if cause != nil && interrupted(cause) {
+			return nil
+		}
+		end := decideEnd(out, cause, canceled)
+		err := c.storeOutcome(j, end, attempt, &blobs)
+		encoded := !errors.Is(err, proto.Error) // else trying again would not help
+		if err != nil && encoded && end.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			c.keepResult(j, err, pause)
+			continue
+		}
+		if err != nil {
+			c.log.Error("the outcome of a job cannot be stored", "job", j.id, "state", end.state, "error", err)
+			end.withoutResult(j, err)
+			blobs = endBlobs{}
+		}
+		if j.beginEnd() && !canceled {
+			continue // it was canceled in the meantime
+		}
+		end.prepareTxn(j, blobs)
+		return end
+	}
+}
+
+// keepResult says that the result of a job cannot be stored, and pauses before the next attempt.
+func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
+	says := fmt.Sprintf("the run is done, but its result cannot be stored; it is kept in memory and tried again: %v", why)
+	c.log.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
+	j.setWaiting(says)
+	j.progress.enter(cleavev1.Phase_PHASE_WAITING, says)
+	if err := j.log.flush(); err != nil { // whoever watches sees the whole run
+		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
+	}
+	_ = pause.Wait(j.ctx)
+}
+
+// decideEnd decides how a job ends.
+func decideEnd(out runOutcome, cause error, canceled bool) *jobEnd {
 	end := &jobEnd{run: out}
 	switch {
 	case canceled:
@@ -68,14 +122,17 @@ func (c *Coordinator) decideEnd(j *job, out runOutcome, cause error, canceled bo
 	default:
 		end.state = cleavev1.JobState_JOB_STATE_SUCCEEDED
 	}
-	blobs, err := c.storeOutcome(j, end)
-	if err != nil {
-		c.log.Error("the result of a job cannot be stored", "job", j.id, "error", err)
-		end.fail(fault.New(fault.Internal, "RESULT_NOT_STORED", "the result cannot be stored: %v", err))
-		end.appendEnd(j) // again, for the job has failed now
-	}
-	end.prepareTxn(j, blobs)
 	return end
+}
+
+// withoutResult makes it the end of a job whose outcome cannot be stored.
+func (e *jobEnd) withoutResult(j *job, why error) {
+	if e.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		e.fail(fault.New(fault.Internal, reasonNotStored, "the result cannot be stored: %v", why))
+	}
+	e.lost = e.run.result != nil
+	e.run.result = nil
+	e.appendEnd(j) // again, without what comes from the result
 }
 
 // fail turns the end into a failure.
@@ -113,6 +170,8 @@ func (e *jobEnd) stopReason() cleavev1.StopReason {
 
 func (e *jobEnd) message() string {
 	switch {
+	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.lost:
+		return "cancelled while its result could not be stored"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.run.result == nil:
 		return "cancelled before there were labels"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
@@ -129,45 +188,52 @@ func (e *jobEnd) failureProto() *cleavev1.Error {
 	return wire.ErrorProto(e.failure)
 }
 
-// endBlobs are the names of the blobs that were stored; empty for those that there are not.
+// endBlobs are the names of the blobs that are stored; empty for those that are not.
 type endBlobs struct{ outcome, labels, model, embedding, neighborGraph string }
 
 // storeOutcome stores the labels, the model, the embedding, and the outcome, which has the result and all
 // events.
-func (c *Coordinator) storeOutcome(j *job, end *jobEnd) (endBlobs, error) {
+func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endBlobs) error {
 	end.appendEnd(j)
-	blobs := endBlobs{outcome: outcomeBlob(j.id, c.term.Revision())}
 	outcome := &statev1.Outcome{Events: end.events}
 	if end.failure == nil {
 		outcome.Result = end.result()
 	}
 	if r := end.run.result; r != nil {
-		if err := c.storeResult(j.id, r, &blobs); err != nil {
-			return endBlobs{}, err
+		if err := c.storeResult(j.id, r, attempt, blobs); err != nil {
+			return err
 		}
 	}
-	if err := c.putBlob(c.storeCtx, blobs.outcome, outcome); err != nil {
-		return endBlobs{}, err
+	name := endBlob(j.id, c.term.Revision(), attempt, "outcome")
+	if err := c.putBlob(c.storeCtx, name, outcome); err != nil {
+		return err
 	}
-	return blobs, nil
+	blobs.outcome = name
+	return nil
 }
 
-// storeResult stores the parts of a result that are large.
-func (c *Coordinator) storeResult(id string, r *clustering.Result, blobs *endBlobs) error {
-	term := c.term.Revision()
-	put := func(name *string, blob string, write func(io.Writer) error) error {
-		*name = blob
-		return c.blobs.Put(c.storeCtx, blob, write)
+// storeResult stores the parts of a result that are large, unless an earlier attempt has stored them.
+func (c *Coordinator) storeResult(id string, r *clustering.Result, attempt int, blobs *endBlobs) error {
+	put := func(stored *string, what string, write func(io.Writer) error) error {
+		if *stored != "" {
+			return nil
+		}
+		name := endBlob(id, c.term.Revision(), attempt, what)
+		err := c.blobs.Put(c.storeCtx, name, write)
+		if err == nil {
+			*stored = name
+		}
+		return err
 	}
-	err := put(&blobs.labels, labelsBlob(id, term), func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
+	err := put(&blobs.labels, "labels", func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
 	if err == nil && r.Model != nil {
-		err = put(&blobs.model, modelBlob(id, term), func(w io.Writer) error { return wire.WriteModel(w, r.Model) })
+		err = put(&blobs.model, "model", func(w io.Writer) error { return wire.WriteModel(w, r.Model) })
 	}
 	if err == nil && r.Embedding != nil {
-		err = put(&blobs.embedding, embeddingBlob(id, term), func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) })
+		err = put(&blobs.embedding, "embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) })
 	}
 	if err == nil && r.NeighborGraph != nil {
-		err = put(&blobs.neighborGraph, neighborGraphBlob(id, term), func(w io.Writer) error { return dataset.Encode(w, r.NeighborGraph.Graph) })
+		err = put(&blobs.neighborGraph, "neighbors", func(w io.Writer) error { return dataset.Encode(w, r.NeighborGraph.Graph) })
 	}
 	return err
 }

@@ -22,7 +22,10 @@ var (
 	errUnchanged = errors.New("the record does not change")
 )
 
-const reasonJobNotFound = "JOB_NOT_FOUND"
+const (
+	reasonJobNotFound = "JOB_NOT_FOUND"
+	reasonNotStored   = "RESULT_NOT_STORED"
+)
 
 // job is a job that has not ended. When it ends it is removed from the coordinator's table; its watchers
 // still read its log to the end.
@@ -116,14 +119,19 @@ func (j *job) write(commit func(store.Txn) error, txn store.Txn, change func(*st
 	return nil
 }
 
+// cancelRequested tells whether the job is to be canceled.
+func (j *job) cancelRequested() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.record.GetJob().GetCancelRequested()
+}
+
 // beginEnd rules out that the job is canceled from now on, and tells whether it was.
 func (j *job) beginEnd() (canceled bool) {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	j.ending = true
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.record.GetJob().GetCancelRequested()
+	return j.cancelRequested()
 }
 
 // refuseEnd notes that the store refused the end of the job. The store still has the job as unfinished,

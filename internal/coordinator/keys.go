@@ -24,11 +24,13 @@ import (
 //	datasets/<sha256>/<uuid>      canonical bytes
 //	tables/<sha256>/<uuid>        canonical bytes
 //	jobs/<id>/spec                JobSpec
-//	jobs/<id>/<term>/outcome      Outcome
-//	jobs/<id>/<term>/labels       int32, little-endian
-//	jobs/<id>/<term>/model        float64, little-endian
-//	jobs/<id>/<term>/embedding    float64, little-endian
-//	jobs/<id>/<term>/neighbors    canonical bytes of the graph of neighbors
+//	jobs/<id>/<try>/outcome       Outcome
+//	jobs/<id>/<try>/labels        int32, little-endian
+//	jobs/<id>/<try>/model         float64, little-endian
+//	jobs/<id>/<try>/embedding     float64, little-endian
+//	jobs/<id>/<try>/neighbors     canonical bytes of the graph of neighbors
+//
+// where <try> is the coordinator's term and the number of its attempt to store them.
 //
 // The name of a blob is never used twice: a data set that is deleted and uploaded again gets another blob,
 // so that a late deletion of the first cannot remove the second.
@@ -64,21 +66,9 @@ func newBlob(key string) string      { return key + "/" + uuid.NewString() }
 func jobBlobPrefix(id string) string { return jobPrefix + id + "/" }
 func specBlob(id string) string      { return jobBlobPrefix(id) + "spec" }
 
-func outcomeBlob(id string, term int64) string {
-	return fmt.Sprintf("%s%d/outcome", jobBlobPrefix(id), term)
-}
-func labelsBlob(id string, term int64) string {
-	return fmt.Sprintf("%s%d/labels", jobBlobPrefix(id), term)
-}
-func modelBlob(id string, term int64) string {
-	return fmt.Sprintf("%s%d/model", jobBlobPrefix(id), term)
-}
-func embeddingBlob(id string, term int64) string {
-	return fmt.Sprintf("%s%d/embedding", jobBlobPrefix(id), term)
-}
-
-func neighborGraphBlob(id string, term int64) string {
-	return fmt.Sprintf("%s%d/neighbors", jobBlobPrefix(id), term)
+// endBlob is the name of a blob of a job's end. No two attempts to store the end have the same names.
+func endBlob(id string, term int64, attempt int, what string) string {
+	return fmt.Sprintf("%s%d.%d/%s", jobBlobPrefix(id), term, attempt, what)
 }
 
 // newJobID is a UUID of version 7, which sorts by time.

@@ -2,8 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +13,6 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/store"
 )
 
 func durableConfig(t *testing.T) Config {
@@ -184,37 +181,6 @@ func TestRequestIDSurvives(t *testing.T) {
 		t.Errorf("the request made %v and %v, %v", first, second, err)
 	}
 	after.end(first.GetJob().GetJobId())
-}
-
-// fullBlobs has no space for outcomes.
-type fullBlobs struct{ store.Blobs }
-
-func (b fullBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
-	if strings.HasSuffix(name, "/outcome") {
-		return fmt.Errorf("no space left")
-	}
-	return b.Blobs.Put(ctx, name, write)
-}
-
-func TestEndWithoutRoomForTheResult(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(2)))
-	data := h.upload()
-	h.c.blobs = fullBlobs{h.c.blobs}
-	id := h.create(spec(data))
-	job := h.end(id)
-	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "RESULT_NOT_STORED" ||
-		!strings.Contains(job.GetError().GetMessage(), "no space left") {
-		t.Errorf("the job is %v", job)
-	}
-	if events, _ := h.watch(id, 0); len(events) != 4 { // from the state, because there is no blob
-		t.Errorf("events are %v", events)
-	}
-	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
-		t.Error(err)
-	}
-	if left, err := h.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
-		t.Errorf("events are left over: %v, %v", left, err)
-	}
 }
 
 func TestLostLeadershipEndsServing(t *testing.T) {

@@ -44,6 +44,9 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 		return nil, fault.New(fault.FailedPrecondition, "JOB_FAILED", "job %s failed and has no result: %s", id, job.GetError().GetMessage()).
 			With("job_id", id).With("failure_reason", job.GetError().GetReason())
 	}
+	if record.GetOutcomeBlob() == "" {
+		return nil, fault.New(fault.FailedPrecondition, reasonNotStored, "job %s was cancelled while its result could not be stored", id).With("job_id", id)
+	}
 	return record, nil
 }
 

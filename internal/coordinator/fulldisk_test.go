@@ -1,0 +1,126 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// fullBlobs has no space for outcomes while it is full.
+type fullBlobs struct {
+	store.Blobs
+	full  atomic.Bool
+	tried chan struct{} // one for each attempt that failed
+}
+
+func (b *fullBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	if b.full.Load() && strings.HasSuffix(name, "/outcome") {
+		b.tried <- struct{}{}
+		return errors.New("no space left")
+	}
+	return b.Blobs.Put(ctx, name, write)
+}
+
+// withFullDisk creates a job on a coordinator whose disk is full when the job ends, and waits for some attempts to store
+// its end.
+func withFullDisk(t *testing.T, h *harness) (string, *fullBlobs) {
+	t.Helper()
+	data := h.upload()
+	blobs := &fullBlobs{Blobs: h.c.blobs, tried: make(chan struct{}, 100)}
+	blobs.full.Store(true)
+	h.c.blobs = blobs
+	id := h.create(spec(data))
+	for range 3 {
+		within(t, blobs.tried, "an attempt to store the end")
+	}
+	return id, blobs
+}
+
+func TestAResultIsKeptUntilThereIsSpace(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(2)))
+	id, blobs := withFullDisk(t, h)
+	const says = "its result cannot be stored; it is kept in memory and tried again: no space left"
+	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING || !strings.Contains(job.GetStatusMessage(), says) {
+		t.Errorf("while the disk is full the job is %v", job)
+	}
+	if seen := h.firstEvents(id, 3); len(seen) != 3 { // all but the last
+		t.Errorf("events are %v", seen)
+	}
+	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id, AfterSequence: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if item, err := stream.Recv(); err != nil || !strings.Contains(item.GetProgress().GetMessage(), says) {
+		t.Errorf("whoever watches gets %v, %v", item, err)
+	}
+	blobs.full.Store(false)
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStatusMessage() != "" {
+		t.Errorf("the job is %v", job)
+	}
+	if labels := h.labels(id); !slices.Equal(labels, []uint32{0, 1, 0, 1}) {
+		t.Errorf("labels are %v", labels)
+	}
+	if events, _ := h.watch(id, 0); len(events) != 4 {
+		t.Errorf("events are %v", events)
+	}
+}
+
+func TestAJobIsCanceledWhileThereIsNoSpace(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(2)))
+	id, _ := withFullDisk(t, h)
+	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
+		t.Fatal(err)
+	}
+	job := h.end(id)
+	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStatusMessage() != "cancelled while its result could not be stored" {
+		t.Errorf("the job is %v", job)
+	}
+	_, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	wantError(t, err, codes.FailedPrecondition, reasonNotStored)
+	if events, _ := h.watch(id, 0); len(events) != 4 { // from the state, because there is no blob
+		t.Errorf("events are %v", events)
+	}
+	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+		t.Error(err)
+	}
+	if left, err := h.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
+		t.Errorf("events are left over: %v, %v", left, err)
+	}
+}
+
+// The next coordinator runs the job again.
+func TestACoordinatorStopsWhileThereIsNoSpace(t *testing.T) {
+	cfg := durableConfig(t)
+	before := newHarness(t, cfg, scripted(steps(2)))
+	id, _ := withFullDisk(t, before)
+	before.close()
+	after := newHarness(t, cfg, scripted(steps(2)))
+	if job := after.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetLastSequence() != 4 {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// A job that failed has nothing to keep, and still says why it failed.
+func TestAFailureNeedsNoSpace(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
+		return nil, fmt.Errorf("the run failed")
+	}))
+	data := h.upload()
+	blobs := &fullBlobs{Blobs: h.c.blobs, tried: make(chan struct{}, 100)}
+	blobs.full.Store(true)
+	h.c.blobs = blobs
+	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetMessage() != "the run failed" {
+		t.Errorf("the job is %v", job)
+	}
+}
