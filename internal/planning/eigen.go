@@ -52,15 +52,28 @@ const coordinatorEntryBytes = 2 * 16
 // doubled. Unlike workers, the coordinator has no memory limit.
 const gcFactor = 2
 
-// CoordinatorBytes is the coordinator's memory for a job's eigenvectors, the levels of its graph or its landmarks, at its peak,
-// beside the data set; 0 if the job has none of these.
+// CoordinatorBytes is the coordinator's memory for a job's eigenvectors, the levels of its graph, its landmarks or its graph
+// of neighbors, at its peak, beside the data set; 0 if the job has none of these.
 func (p Workload) CoordinatorBytes() int64 {
+	if p.Search == nil {
+		return p.runBytes()
+	}
+	search := p.Search.Neighbors
+	return addSaturated(max(p.runBytes(), search.coordinatorBytes()), search.graphBytes())
+}
+
+// runBytes is the coordinator's memory for a job, without a search that comes first.
+func (p Workload) runBytes() int64 {
 	levels := p.Levels.coordinatorBytes()
 	if p.Eigen == nil {
 		return max(levels, p.landmarkBytes())
 	}
 	n := int64(p.Rows())
-	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized)) * int64(max(1, p.Eigen.Searches))
+	columns := spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized) * max(1, p.Eigen.Searches)
+	if float64(columns)*float64(n) > Unlimited/(16*gcFactor) {
+		return Unlimited // rather than an overflow
+	}
+	search := n * int64(columns)
 	if p.Eigen.Dense {
 		search = spectral.DenseMatrices * n * n
 	}

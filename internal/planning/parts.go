@@ -39,6 +39,15 @@ func MakeAll(parts []Workload, workers []Worker) (*Plan, error) {
 	return first, nil
 }
 
+// CoordinatorBytes is the coordinator's memory for all parts of a job.
+func CoordinatorBytes(parts []Workload) int64 {
+	bytes := int64(0)
+	for _, part := range parts {
+		bytes = addSaturated(bytes, part.CoordinatorBytes())
+	}
+	return bytes
+}
+
 // partName says what a part is for.
 func (p Workload) partName() string {
 	switch {

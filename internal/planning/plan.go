@@ -105,7 +105,6 @@ func (plan *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 		}
 	}
 	plan.Bytes = max(plan.Bytes, first.Bytes)
-	plan.CoordinatorBytes = max(plan.CoordinatorBytes, search.Neighbors.coordinatorBytes()) + search.Neighbors.graphBytes()
 	plan.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s or, where points lie in groups, less: %s; then, with a graph of at most %d edges: %s",
 		first.Seconds, first.Why, search.Neighbors.Edges(), plan.Why)
 	plan.Seconds += first.Seconds

@@ -56,19 +56,15 @@ func (b *Bytes) Set(text string) error {
 // Type implements pflag.Value.
 func (b *Bytes) Type() string { return "SIZE" }
 
-// DefaultMemory is what a worker may use by default: 80% of the machine's memory, or of the control group's
-// limit if that is lower (in a container).
+// DefaultMemory is what a worker or a coordinator may use by default: 80% of the machine's memory, or of what its
+// control groups may use if that is less.
 func DefaultMemory() uint64 {
 	const unknown = 4 << 30
 	total := uint64(math.MaxUint64)
 	if kib, found := meminfo("/proc/meminfo", "MemTotal:"); found {
 		total = kib << 10
 	}
-	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if limit, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
-			total = min(total, limit)
-		}
-	}
+	total = min(total, groupMemory("/"))
 	if total == math.MaxUint64 {
 		return unknown
 	}
