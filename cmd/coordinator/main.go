@@ -22,6 +22,7 @@ func main() {
 
 func command() *cobra.Command {
 	cfg, level := coordinator.DefaultConfig(), "info"
+	memory := shell.Bytes(shell.DefaultMemory())
 	cfg.Version = shell.Version()
 	cmd := &cobra.Command{
 		Use:   "coordinator --data-dir DIR",
@@ -33,12 +34,15 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.DataDir, "data-dir", "", "`DIR` for the embedded store and the blobs")
 	set.StringVar(&cfg.Store, "store", cfg.Store, "where jobs are kept: embedded, memory or etcd://A:2379,B:2379")
 	set.StringVar(&cfg.Blobs, "blobs", "", "where data and results are kept: a directory or a `URL` (default DIR/blobs)")
+	set.Var(&memory, "memory", "memory for jobs in this process, such as 4GiB: data sets, eigenvectors, graphs; the process takes some more (default: 80% of the machine's)")
 	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait, "how long a job that was running waits when workers are lost and the others have too little memory for it")
 	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Logger, err = shell.Logger("coordinator", level, os.Stderr); err != nil {
 			return err
 		}
+		cfg.MemoryBytes = int64(memory)
+		coordinator.LimitProcess(cfg.MemoryBytes)
 		c, err := coordinator.New(cmd.Context(), cfg)
 		if err != nil {
 			return err

@@ -41,6 +41,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	cfg := coordinator.DefaultConfig()
 	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
+	cfg.MemoryBytes = int64(shell.DefaultMemory())
 	if f.dataDir == "" {
 		cfg.Store = "memory"
 	}

@@ -52,7 +52,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		return nil, err
 	}
 	record := &statev1.JobRecord{
-		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec),
+		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(problem.coordinatorBytes()),
 		Job: &cleavev1.Job{
 			JobId: id, DisplayName: spec.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
 			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),

@@ -37,6 +37,9 @@ type Config struct {
 	MaxMessageBytes int
 	// MaxConcurrentJobs is how many jobs run at once; further ones are queued.
 	MaxConcurrentJobs int
+	// MemoryBytes is the memory that jobs have in this process: for their data sets and, of some algorithms,
+	// eigenvectors and graphs. A job that needs more is refused, and those that run at once share it. 0 means no limit.
+	MemoryBytes int64
 	// CacheBytes limits the data sets that are cached in memory.
 	CacheBytes int64
 
@@ -90,6 +93,8 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the largest message is %d bytes; it must be at least 1024", cfg.MaxMessageBytes)
 	case cfg.MaxConcurrentJobs < 1:
 		return cfg, badConfig("%d jobs may run at once; it must be at least 1", cfg.MaxConcurrentJobs)
+	case cfg.MemoryBytes < 0:
+		return cfg, badConfig("jobs have %d bytes of memory; it must not be negative", cfg.MemoryBytes)
 	case cfg.CacheBytes < 0:
 		return cfg, badConfig("the data cache has %d bytes; it must not be negative", cfg.CacheBytes)
 	case cfg.HeartbeatInterval <= 0:
@@ -101,6 +106,9 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("jobs wait %v for workers with memory for them; it must be positive", cfg.WorkerWait)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
+	}
+	if cfg.MemoryBytes > 0 {
+		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)
 	}
 	if cfg.Blobs == "" {
 		cfg.Blobs = "mem://"

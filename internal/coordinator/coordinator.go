@@ -82,7 +82,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
 		stopping: make(chan struct{}),
-		queue:    newRunQueue(cfg.MaxConcurrentJobs),
+		queue:    newRunQueue(cfg.MaxConcurrentJobs, cfg.MemoryBytes),
 		jobs:     map[string]*job{},
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })

@@ -15,13 +15,14 @@ import (
 
 // prepared is a job that is ready to run, and the resources that it needs.
 type prepared struct {
-	runner     runner
-	need       planning.Workload
-	comparison *comparison.Comparison // with the default; nil: there is none
+	runner       runner
+	need         planning.Workload
+	datasetBytes int64
+	comparison   *comparison.Comparison // with the default; nil: there is none
 }
 
-// prepare checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the values of the data set
-// comes first.
+// prepare checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the
+// values of the data set comes first. A job that does not fit into the coordinator's memory is refused.
 func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepared, error) {
 	if err := required("spec.dataset_id", p.GetDatasetId()); err != nil {
 		return nil, err
@@ -44,15 +45,22 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err := clustering.Validate(rows, spec); err != nil {
 		return nil, err
 	}
+	bytes := int64(record.GetDataset().GetBytes())
+	if err := c.checkMemory(bytes, 0); err != nil {
+		return nil, err
+	}
 	data, err := c.datasets.load(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.newRunner(data, spec, int64(record.GetDataset().GetBytes()))
+	r, err := c.newRunner(data, spec, bytes)
 	if err != nil {
 		return nil, err
 	}
-	ready := &prepared{runner: r, need: r.need()}
+	ready := &prepared{runner: r, need: r.need(), datasetBytes: bytes}
+	if err := c.checkMemory(bytes, planning.CoordinatorBytes(ready.parts())); err != nil {
+		return nil, err
+	}
 	ready.need.Storage = wire.Storage(p)
 	if !p.GetPaperSettings() { // which are for reproducing a paper
 		ready.comparison = comparison.New(data, spec)

@@ -105,8 +105,15 @@ type JobRecord struct {
 	// The canonical bytes of the graph of neighbors that was clustered, and how many they are; empty when there is none.
 	NeighborGraphBlob  string `protobuf:"bytes,10,opt,name=neighbor_graph_blob,json=neighborGraphBlob,proto3" json:"neighbor_graph_blob,omitempty"`
 	NeighborGraphBytes uint64 `protobuf:"varint,11,opt,name=neighbor_graph_bytes,json=neighborGraphBytes,proto3" json:"neighbor_graph_bytes,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// What the job takes of the coordinator's memory while it runs.
+	CoordinatorBytes uint64 `protobuf:"varint,20,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
+	// How many runs of the job ended with a crash of the coordinator and got no further than the one before; the run that
+	// is going on counts. A run that ends, and a coordinator that shuts down, clear it.
+	Attempts uint32 `protobuf:"varint,21,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// How many events the job had when the last attempt began.
+	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobRecord) Reset() {
@@ -212,6 +219,27 @@ func (x *JobRecord) GetNeighborGraphBlob() string {
 func (x *JobRecord) GetNeighborGraphBytes() uint64 {
 	if x != nil {
 		return x.NeighborGraphBytes
+	}
+	return 0
+}
+
+func (x *JobRecord) GetCoordinatorBytes() uint64 {
+	if x != nil {
+		return x.CoordinatorBytes
+	}
+	return 0
+}
+
+func (x *JobRecord) GetAttempts() uint32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *JobRecord) GetAttemptEvents() uint64 {
+	if x != nil {
+		return x.AttemptEvents
 	}
 	return 0
 }
@@ -376,7 +404,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\rContentRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
 	"\x04blob\x18\x02 \x01(\tR\x04blob\x12&\n" +
-	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xb7\x03\n" +
+	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xa7\x04\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -391,7 +419,10 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\ttable_ids\x18\t \x03(\tR\btableIds\x12.\n" +
 	"\x13neighbor_graph_blob\x18\n" +
 	" \x01(\tR\x11neighborGraphBlob\x120\n" +
-	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\"G\n" +
+	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12+\n" +
+	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
+	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
+	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +

@@ -1,0 +1,39 @@
+package coordinator
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// LimitProcess makes Go collect garbage sooner when the process comes near this much memory. A lower limit that is
+// already set (GOMEMLIMIT) stays.
+func LimitProcess(bytes int64) {
+	if bytes > 0 && bytes < debug.SetMemoryLimit(-1) {
+		debug.SetMemoryLimit(bytes)
+	}
+}
+
+// coordinatorBytes is what the job takes of the coordinator's memory: its data set, and what its algorithm has there.
+func (p *prepared) coordinatorBytes() int64 {
+	return p.datasetBytes + min(planning.CoordinatorBytes(p.parts()), planning.Unlimited)
+}
+
+// checkMemory refuses a job that takes more than the coordinator's memory.
+func (c *Coordinator) checkMemory(dataset, algorithm int64) error {
+	if c.cfg.MemoryBytes == 0 || dataset <= c.cfg.MemoryBytes && algorithm <= c.cfg.MemoryBytes-dataset {
+		return nil
+	}
+	needed := dataset + min(algorithm, planning.Unlimited)
+	remedy := "start the coordinator with more --memory, on a machine that has it"
+	if algorithm > 0 {
+		remedy += ", or ask for fewer clusters, eigenvectors, neighbors or landmarks"
+	}
+	return fault.New(fault.ResourceExhausted, "COORDINATOR_TOO_SMALL",
+		"the job does not fit into the coordinator's memory: it needs %s there, %s for the data set and %s for its algorithm, and the coordinator has %s; %s",
+		text.Bytes(needed), text.Bytes(dataset), text.Bytes(algorithm), text.Bytes(c.cfg.MemoryBytes), remedy).
+		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(c.cfg.MemoryBytes))
+}

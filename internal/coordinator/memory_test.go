@@ -1,0 +1,144 @@
+package coordinator
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+const tooSmall = "COORDINATOR_TOO_SMALL"
+
+// spectralJob is a job that finds eigenvectors in the coordinator, and what it takes there.
+func (h *harness) spectralJob() (*cleavev1.JobSpec, int64) {
+	h.t.Helper()
+	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 1000, 2))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	s := &cleavev1.JobSpec{DatasetId: d.GetDatasetId(), K: 20, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
+	ready, err := h.c.prepare(h.t.Context(), s)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s, ready.coordinatorBytes()
+}
+
+// A job is refused if its data set, or that and what its algorithm takes, is more than the coordinator has.
+func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
+	_, needed := newHarness(t, testConfig(), scripted(steps(1))).spectralJob()
+	cfg := testConfig()
+	cfg.MemoryBytes = needed - 1
+	h := newHarness(t, cfg, scripted(steps(1)))
+	data, err := wire.SendDataset(t.Context(), h.datasets, "noise", noise(t, 1000, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &cleavev1.JobSpec{DatasetId: data.GetDatasetId(), K: 20, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
+	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+	wantError(t, err, codes.ResourceExhausted, tooSmall)
+	if !strings.Contains(err.Error(), "start the coordinator with more --memory") || !strings.Contains(err.Error(), "for the data set and") {
+		t.Errorf("it says %v", err)
+	}
+	_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: s})
+	wantError(t, err, codes.ResourceExhausted, tooSmall)
+	// By these the coordinator has the data set alone.
+	s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}
+	s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
+	if job := h.end(h.create(s)); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+
+	cfg.MemoryBytes = int64(data.GetBytes()) - 1
+	h = newHarness(t, cfg, scripted(steps(1)))
+	if _, err = wire.SendDataset(t.Context(), h.datasets, "noise", noise(t, 1000, 2)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+	wantError(t, err, codes.ResourceExhausted, tooSmall)
+}
+
+// A job that was accepted by a larger coordinator fails when a smaller one resumes it.
+func TestASmallerCoordinatorResumesAJob(t *testing.T) {
+	cfg := durableConfig(t)
+	shown := make(chan struct{}, 1)
+	before := newHarness(t, cfg, scripted(halfway(1, shown)))
+	s, needed := before.spectralJob()
+	id := before.create(s)
+	within(t, shown, "the run")
+	before.close()
+	cfg.MemoryBytes = needed - 1
+	after := newHarness(t, cfg, scripted(steps(1)))
+	if job := after.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != tooSmall {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// Jobs that run at once share the memory; one that has no room waits, and lets no other pass.
+func TestJobsShareTheCoordinatorsMemory(t *testing.T) {
+	probe := newHarness(t, testConfig(), scripted(steps(1)))
+	ready, err := probe.c.prepare(t.Context(), spec(probe.upload()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := testConfig()
+	cfg.MemoryBytes = 2*ready.coordinatorBytes() + 1
+	g := newGate()
+	h := newHarness(t, cfg, scripted(g.run))
+	data := h.upload()
+	ids := []string{h.create(spec(data)), h.create(spec(data)), h.create(spec(data)), h.create(spec(data))}
+	within(t, g.entered, "the first run")
+	within(t, g.entered, "the second run")
+	for _, id := range ids[2:] {
+		if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING || !strings.Contains(job.GetStatusMessage(), "of the coordinator's memory") {
+			t.Errorf("a job without room is %v", job)
+		}
+	}
+	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: ids[2]}); err != nil {
+		t.Fatal(err)
+	}
+	if len(g.entered) != 0 {
+		t.Error("three jobs run at once")
+	}
+	close(g.open)
+	for _, id := range []string{ids[0], ids[1], ids[3]} {
+		if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			t.Errorf("the job is %v", job)
+		}
+	}
+}
+
+func TestTurnsOfTheQueue(t *testing.T) {
+	q := newRunQueue(3, 100)
+	of := func(memory int64) *job { return &job{memory: memory, mayRun: make(chan struct{})} }
+	small, large, other, huge := of(10), of(95), of(10), of(1000)
+	for _, step := range []struct {
+		do   func()
+		runs []*job
+	}{
+		{func() { q.enter(small) }, []*job{small}},
+		{func() { q.enter(large) }, []*job{small}},
+		{func() { q.enter(other) }, []*job{small}}, // there is room, but the large one is first
+		{func() { q.leave(small) }, []*job{large}},
+		{func() { q.enter(huge) }, []*job{large}},
+		{func() { q.leave(large) }, []*job{other}},
+		{func() { q.leave(other) }, []*job{huge}}, // alone
+		{func() { q.leave(huge) }, nil},
+	} {
+		step.do()
+		if len(q.running) != len(step.runs) {
+			t.Fatalf("%d jobs run, want %d", len(q.running), len(step.runs))
+		}
+		for _, j := range step.runs {
+			if _, runs := q.running[j]; !runs {
+				t.Errorf("a job of %d does not run", j.memory)
+			}
+		}
+	}
+	if q.used != 0 {
+		t.Errorf("%d bytes are in use", q.used)
+	}
+}
