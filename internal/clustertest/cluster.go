@@ -16,7 +16,7 @@ type Coordinator struct {
 
 	Addr    string
 	DataDir string
-	args    []string
+	options Options
 }
 
 // Options configure a coordinator. The zero value is a new one on a free port.
@@ -24,6 +24,8 @@ type Options struct {
 	DataDir string   // empty: a temporary directory of the test
 	Listen  string   // empty: a free port of this machine
 	Args    []string // further flags
+	// DataKiB limits the memory of the process: it may crash for want of memory. 0 means no limit.
+	DataKiB int
 }
 
 // StartCoordinator starts a coordinator and waits until it listens.
@@ -35,7 +37,7 @@ func StartCoordinator(t testing.TB, o Options) *Coordinator {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
-	c := &Coordinator{DataDir: o.DataDir, args: o.Args}
+	c := &Coordinator{DataDir: o.DataDir, options: o}
 	c.launch(t, o.Listen)
 	c.Client = dial(t, c.Addr)
 	return c
@@ -45,8 +47,14 @@ var listening = regexp.MustCompile(`(?m)^listening on (\S+)$`)
 
 func (c *Coordinator) launch(t testing.TB, listen string) {
 	t.Helper()
-	args := append([]string{"--listen", listen, "--data-dir", c.DataDir}, c.args...)
-	c.Process = start(t, "coordinator", Build(t).Coordinator, args...)
+	args := append([]string{"--listen", listen, "--data-dir", c.DataDir}, c.options.Args...)
+	c.Process = newProcess(t, "coordinator", Build(t).Coordinator, args...)
+	if c.options.DataKiB > 0 {
+		limited := fmt.Sprintf(`ulimit -d %d; exec "$0" "$@"`, c.options.DataKiB)
+		c.Process = newProcess(t, "coordinator", "sh", append([]string{"-c", limited, Build(t).Coordinator}, args...)...)
+		c.mayCrash = true
+	}
+	c.start()
 	Eventually(t, "the coordinator listens", func() (bool, string) {
 		if !c.Running() {
 			t.Fatal("the coordinator ended while starting")

@@ -7,8 +7,8 @@
 //
 // The way of a job through the files: jobservice.go takes the call and admission.go creates the job,
 // runqueue.go decides when it runs, supervise.go runs it, and end.go stores how it ended. recover.go
-// starts over what an earlier coordinator left unfinished, and garbage.go deletes what is no longer
-// needed.
+// starts over what an earlier coordinator left unfinished, as often as attempts.go lets it, and garbage.go
+// deletes what is no longer needed.
 package coordinator
 
 import (

@@ -27,6 +27,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
 		c.log.Info("job is left for the next coordinator", "job", j.id)
+		c.endAttempt(j, forgetAttempts)
 		return
 	}
 	if out.err == nil && cause == nil && !j.log.fullyRepeated() {
@@ -35,6 +36,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	end := c.storeEnd(j, out)
 	if end == nil {
 		c.log.Warn("job is left for the next coordinator: its result is not stored", "job", j.id)
+		c.endAttempt(j, forgetAttempts)
 		return
 	}
 	if err := c.commitEnd(j, end); err != nil {
@@ -287,6 +289,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	err := j.write(c.commit, end.txn, func(record *statev1.JobRecord) error {
 		end.change(record)
+		forgetAttempts(record)
 		record.Job.EndTime = c.now()
 		return nil
 	})

@@ -39,6 +39,8 @@ type job struct {
 	done      chan struct{} // closed when its supervision has ended
 	problem   *prepared     // if it may run at once; only its supervisor uses it
 	memory    int64         // of the coordinator, that it takes while it runs
+	alone     bool          // no other job runs beside it
+	counted   bool          // its run is counted as an attempt; only its supervisor uses it
 	resumed   bool          // an earlier coordinator accepted it, and may have run it
 
 	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
@@ -56,7 +58,7 @@ func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
 	j := &job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		memory: int64(record.GetCoordinatorBytes()),
-		log: log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
+		log:    log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
 	}
 	j.ctx, j.cancel = context.WithCancelCause(c.runCtx)
 	return j

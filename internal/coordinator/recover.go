@@ -39,12 +39,15 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	}
 	record = proto.CloneOf(record)
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
+	if uint64(len(log.durable)) > record.GetAttemptEvents() {
+		record.Attempts = 0 // the last one got further
+	}
 	j := c.newJob(record, log)
-	j.resumed = true
+	j.resumed, j.alone = true, record.GetAttempts() == maxAttempts-1
 	if record.GetJob().GetCancelRequested() {
 		j.cancel(errCanceled)
 	}
-	c.log.Info("job is resumed", "job", id, "events", len(log.durable), "canceled", record.GetJob().GetCancelRequested())
+	c.log.Info("job is resumed", "job", id, "events", len(log.durable), "crashes", record.GetAttempts(), "canceled", record.GetJob().GetCancelRequested())
 	c.launch(j, nil)
 	return nil
 }

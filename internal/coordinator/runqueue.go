@@ -72,6 +72,10 @@ func (q *runQueue) why(j *job) string {
 	switch {
 	case len(q.running) == 0:
 		return ""
+	case j.alone:
+		return "the coordinator ended while it ran, so that it runs alone"
+	case q.alone():
+		return "a job runs alone, because the coordinator ended while it ran before"
 	case len(q.running) >= q.limit:
 		return fmt.Sprintf("at most %d jobs run at once", q.limit)
 	case q.memory > 0 && q.used+j.memory > q.memory:
@@ -79,4 +83,14 @@ func (q *runQueue) why(j *job) string {
 			text.Bytes(j.memory), text.Bytes(max(0, q.memory-q.used)), text.Bytes(q.memory))
 	}
 	return ""
+}
+
+// alone tells whether a job runs that no other may run beside. q.mu is held.
+func (q *runQueue) alone() bool {
+	for j := range q.running {
+		if j.alone {
+			return true
+		}
+	}
+	return false
 }

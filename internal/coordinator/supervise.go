@@ -102,6 +102,9 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		out.timings = o.timings()
 	}()
 
+	if err := c.beginAttempt(j); err != nil {
+		return runOutcome{err: err}
+	}
 	o.enter(cleavev1.Phase_PHASE_LOADING)
 	ready, err := c.problemOf(j)
 	if err != nil {
@@ -112,7 +115,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	if j.resumed {
 		room = ready.leastParts()
 	}
-	if err := c.engine.await(j.ctx, c.fleet, o.report, room); err != nil {
+	if err := c.engine.await(j.ctx, c.fleet, c.untilWorkersCome(j, o.report), room); err != nil {
 		return runOutcome{err: err}
 	}
 	if err := c.markRunning(j, ready.runner); err != nil {
@@ -177,6 +180,7 @@ func (c *Coordinator) markRunning(j *job, r runner) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = c.now()
 		record.Job.ObjectiveName = r.objective()
+		j.countAttempt(record)
 		return nil
 	})
 	if err == nil {
