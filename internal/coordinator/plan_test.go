@@ -205,6 +205,9 @@ func TestPlansOfAuto(t *testing.T) {
 		t.Errorf("%v, %v", plan, err)
 	}
 	stop()
+	for changed := h.c.fleet.Changed(); len(h.c.fleet.Workers()) > 0; changed = h.c.fleet.Changed() {
+		within(t, changed, "the end of the session")
+	}
 	defer h.startWorkerWith("small", uint64(parts[1].MinFreeBytes(1)-1))()
 	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
 		t.Fatal(err)
