@@ -9,11 +9,15 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// LimitProcess makes Go collect garbage sooner when the process comes near this much memory. A lower limit that is
-// already set (GOMEMLIMIT) stays.
-func LimitProcess(bytes int64) {
-	if bytes > 0 && bytes < debug.SetMemoryLimit(-1) {
-		debug.SetMemoryLimit(bytes)
+// runtimeBytes is what the process may take beside its jobs: the embedded store, calls, the Go runtime.
+const runtimeBytes = 64 << 20
+
+// LimitProcess makes Go collect garbage sooner when the process comes near the memory of its jobs and what it takes
+// beside them. A lower limit that is already set (GOMEMLIMIT) stays.
+func LimitProcess(memoryBytes int64) {
+	limit := min(memoryBytes, planning.Unlimited) + runtimeBytes
+	if memoryBytes > 0 && limit < debug.SetMemoryLimit(-1) {
+		debug.SetMemoryLimit(limit)
 	}
 }
 
