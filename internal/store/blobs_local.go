@@ -72,7 +72,7 @@ func listDirectory(root, prefix string) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		name := filepath.ToSlash(relative)
+		name := strings.TrimSuffix(filepath.ToSlash(relative), sealSuffix)
 		// Files without a valid name are not blobs: temporary files, or foreign ones.
 		if strings.HasPrefix(name, prefix) && checkName(name) == nil {
 			names = append(names, name)

@@ -51,7 +51,7 @@ func TestBlobs(t *testing.T) {
 }
 
 func testBlobRoundTrip(t *testing.T, b Blobs) {
-	for _, size := range []int{0, 1, 511, 512, 513, writeBuffer, 3*writeBuffer + 7} {
+	for _, size := range []int{0, 1, 511, 512, 513, blockBytes - 1, blockBytes, blockBytes + 1, 3 * blockBytes, 3*blockBytes + 7} {
 		name, content := fmt.Sprintf("sizes/%d", size), pattern(size)
 		put(t, b, name, content)
 		if got := read(t, b, name, 0, -1); !bytes.Equal(got, content) {
@@ -107,7 +107,7 @@ func testBlobConcurrentPuts(t *testing.T, b Blobs) {
 func testBlobFailingWriter(t *testing.T, b Blobs) {
 	broken := errors.New("broken")
 	err := b.Put(t.Context(), "jobs/1/labels", func(w io.Writer) error {
-		_, err := w.Write(pattern(2 * writeBuffer))
+		_, err := w.Write(pattern(2 * blockBytes))
 		return errors.Join(broken, err)
 	})
 	wantIs(t, err, broken)
@@ -123,7 +123,7 @@ func testBlobPanickingWriter(t *testing.T, b Blobs) {
 			}
 		}()
 		_ = b.Put(t.Context(), "x", func(w io.Writer) error {
-			_, _ = w.Write(pattern(2 * writeBuffer))
+			_, _ = w.Write(pattern(2 * blockBytes))
 			panic("writer")
 		})
 	}()
@@ -195,7 +195,7 @@ func testBlobListing(t *testing.T, b Blobs) {
 
 func testBlobNames(t *testing.T, b Blobs) {
 	for _, name := range []string{"", ".", "..", "../x", "a/../b", "a/..", "/a", "a/", "a//b", "a/./b", ".hidden", "A", "a b",
-		`a\b`, "a\x00", "a\n", "ä", "x.tmp", "x.tmp/y", "x.attrs", "-rf", "_", "a__0x2f__b",
+		`a\b`, "a\x00", "a\n", "ä", "x.tmp", "x.tmp/y", "x.attrs", "x.sealed", "-rf", "_", "a__0x2f__b",
 		strings.Repeat("a", maxPartLength+1), strings.Repeat("a/", maxNameLength/2) + "a"} {
 		err := b.Put(t.Context(), name, func(io.Writer) error {
 			t.Errorf("%q was written", name)
@@ -227,7 +227,7 @@ func testBlobClosed(t *testing.T, b Blobs) {
 
 func testBlobHidden(t *testing.T, b Blobs) {
 	check(t, b.Put(t.Context(), "x", func(w io.Writer) error {
-		_, err := w.Write(pattern(2 * writeBuffer))
+		_, err := w.Write(pattern(2 * blockBytes))
 		if _, openErr := b.Open(t.Context(), "x", 0, -1); !errors.Is(openErr, ErrNotFound) {
 			t.Errorf("a blob can be opened while it is written: %v", openErr)
 		}
@@ -326,8 +326,12 @@ func onlyBlobs(t *testing.T, b Blobs, want ...string) {
 		t.Errorf("the bucket holds %q (%v), want %q", got, err, want)
 	}
 	if root := b.(*bucket).root; root != "" {
-		if got := files(t, root); !slices.Equal(got, want) {
-			t.Errorf("the directory holds %q, want %q", got, want)
+		var sealed []string
+		for _, name := range want {
+			sealed = append(sealed, name+sealSuffix)
+		}
+		if got := files(t, root); !slices.Equal(got, sealed) {
+			t.Errorf("the directory holds %q, want %q", got, sealed)
 		}
 	}
 }
