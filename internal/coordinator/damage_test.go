@@ -105,9 +105,9 @@ func TestDamagedBlobsAreNotServed(t *testing.T) {
 		t.Fatalf("the job ended as %v", ended)
 	}
 	ctx := t.Context()
-	seeds := h.store(seedTable([2]int32{0, 0}, [2]int32{1, 1}))
-	seeded := spec(data)
-	seeded.Seeds = seeds
+	table := h.store(constraintTable("must 0 2", "cannot 0 1"))
+	withTable := spec(data)
+	withTable.Supervision = &cleavev1.Supervision{Constraints: table}
 	reads := map[string]struct {
 		reason, named string
 		read          func() error
@@ -136,7 +136,7 @@ func TestDamagedBlobsAreNotServed(t *testing.T) {
 			return drain(h.jobs.GetNeighborGraph(ctx, &cleavev1.GetNeighborGraphRequest{JobId: id}))
 		}},
 		"datasets": {"DATASET_DAMAGED", "data set " + data, func() error { return h.load(spec(data)) }},
-		"tables": {"TABLE_DAMAGED", "table " + seeds.GetTableId(), func() error { return h.load(seeded) }},
+		"tables":   {"TABLE_DAMAGED", "table " + table.GetTableId(), func() error { return h.load(withTable) }},
 	}
 	random := rand.New(rand.NewPCG(5, 6))
 	for name, kind := range reads {
