@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -28,6 +27,7 @@ const (
 	embeddedKeepRevisions = "1000"
 	embeddedDefragMiB     = 64
 	slowWarning           = time.Second
+	slowStart             = 5 * time.Second
 )
 
 // OpenEmbedded opens the state of an etcd that runs inside this process, with its files in dir, which is
@@ -54,9 +54,12 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 	if adjust != nil {
 		adjust(cfg)
 	}
-	server, err := startEtcd(ctx, cfg)
+	server, err := startEtcd(ctx, cfg, log)
 	if err != nil {
 		unlock()
+		if fault.Is(err, storeDamaged) {
+			return nil, nil, fault.Wrap(err, "cannot open the state in the data directory %s", dir)
+		}
 		return nil, nil, fmt.Errorf("cannot open the state in the data directory %s: %w; if its files are damaged, "+
 			"restore them from a backup or start with another directory", dir, err)
 	}
@@ -114,7 +117,7 @@ func embeddedConfig(dir string, log hclog.Logger) *embed.Config {
 }
 
 // startEtcd starts a server and waits until it serves.
-func startEtcd(ctx context.Context, cfg *embed.Config) (server *embed.Etcd, err error) {
+func startEtcd(ctx context.Context, cfg *embed.Config, log hclog.Logger) (server *embed.Etcd, err error) {
 	// etcd panics if it cannot read its files. Return that as an error.
 	defer func() {
 		if p := recover(); p != nil {
@@ -124,13 +127,15 @@ func startEtcd(ctx context.Context, cfg *embed.Config) (server *embed.Etcd, err 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := checkDatabase(filepath.Join(cfg.Dir, "member", "snap", "db")); err != nil {
+	if err := checkFiles(filepath.Join(cfg.Dir, "member")); err != nil {
 		return nil, err
 	}
 	server, err = embed.StartEtcd(cfg)
 	if err != nil {
 		return nil, err
 	}
+	slow := time.AfterFunc(slowStart, func() { log.Warn("the state store takes long to start", "dir", cfg.Dir) })
+	defer slow.Stop()
 	select {
 	case <-server.Server.ReadyNotify():
 		return server, nil
@@ -141,19 +146,6 @@ func startEtcd(ctx context.Context, cfg *embed.Config) (server *embed.Etcd, err 
 	}
 	server.Close()
 	return nil, err
-}
-
-// checkDatabase checks that etcd's database can be opened. If it is damaged, etcd would panic in a
-// goroutine of its own, where it cannot be recovered.
-func checkDatabase(path string) error {
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return db.Close()
 }
 
 // cleanUpAfterRestart removes what the last process left in this directory. That process has ended,

@@ -25,6 +25,8 @@ var (
 const (
 	DiskFull    = "DISK_FULL"
 	BlobDamaged = "BLOB_DAMAGED"
+
+	storeDamaged = "STORE_DAMAGED"
 )
 
 // IsPermanent tells whether the same call would fail again until somebody intervenes: the store refuses
@@ -64,7 +66,7 @@ func explainEtcd(err error) error {
 			"the state store has reached its quota; delete jobs that are no longer needed and restart "+
 				"the coordinator (with an external etcd: compact, defragment and disarm the alarm)")
 	case errors.Is(err, rpctypes.ErrCorrupt):
-		return fault.New(fault.DataLoss, "STORE_DAMAGED",
+		return fault.New(fault.DataLoss, storeDamaged,
 			"etcd reports damaged data; restore it from a backup or start with another data directory")
 	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
 		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
