@@ -14,6 +14,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -29,6 +31,12 @@ const (
 	slowWarning           = time.Second
 	slowStart             = 5 * time.Second
 )
+
+// logSegment is what a file of the log takes; the next one is there before it is needed. etcd's default of 64 MB would
+// mean that a store of a few jobs takes 128 MB.
+const logSegment = 16 << 20
+
+func init() { wal.SegmentSizeBytes = logSegment }
 
 // OpenEmbedded opens the state of an etcd that runs inside this process, with its files in dir, which is
 // created if it does not exist. It opens no port and no socket. Only one process at a time can open a
@@ -50,7 +58,8 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg := embeddedConfig(filepath.Join(dir, "etcd"), log)
+	ending := &breakdown{}
+	cfg := embeddedConfig(filepath.Join(dir, "etcd"), log, ending)
 	if adjust != nil {
 		adjust(cfg)
 	}
@@ -63,7 +72,15 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 		return nil, nil, fmt.Errorf("cannot open the state in the data directory %s: %w; if its files are damaged, "+
 			"restore them from a backup or start with another directory", dir, err)
 	}
-	s := newEtcdState(v3client.New(server.Server), log, embeddedLease, func() { server.Close(); unlock() })
+	s := newEtcdState(v3client.New(server.Server), log, embeddedLease, nil)
+	s.release = func() {
+		if s.failed() == nil {
+			server.Close()
+		}
+		unlock()
+	}
+	s.admit = func(txn Txn) error { return checkSpace(dir, txn) }
+	ending.state.Store(s)
 	if err := s.cleanUpAfterRestart(ctx); err != nil {
 		s.Close()
 		return nil, nil, fmt.Errorf("cannot read the state in the data directory %s: %w", dir, err)
@@ -90,11 +107,11 @@ func lockDirectory(dir string) (unlock func(), err error) {
 	return func() { lock.Close() }, nil
 }
 
-func embeddedConfig(dir string, log hclog.Logger) *embed.Config {
+func embeddedConfig(dir string, log hclog.Logger, fatal zapcore.CheckWriteHook) *embed.Config {
 	cfg := embed.NewConfig()
 	cfg.Name = "cleave"
 	cfg.Dir = dir
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(log.Named("etcd"), hclog.Warn))
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(log.Named("etcd"), hclog.Warn, fatal))
 
 	// A cluster of one member that does not listen: its client calls it directly. The peer address only
 	// names the member; as a literal it needs no resolver.

@@ -34,19 +34,20 @@ const (
 // (ErrNotLeader, ErrClosed). Other errors are temporary, such as an etcd that does not answer, or say
 // nothing about the store, such as the end of the caller's context.
 func IsPermanent(err error) bool {
-	if f, isFault := errors.AsType[*fault.Error](err); isFault {
-		return f.Kind != fault.Unavailable
-	}
 	for _, refusal := range []error{ErrNotFound, ErrConflict, ErrNotLeader, ErrClosed, ErrExists} {
 		if errors.Is(err, refusal) {
 			return true
 		}
 	}
-	return false
+	f, isFault := errors.AsType[*fault.Error](err)
+	return isFault && f.Kind != fault.Unavailable
 }
 
 // explain turns the errors of etcd that a person can do something about into faults.
 func (s *etcdState) explain(err error) error {
+	if failure := s.failed(); failure != nil {
+		return failure
+	}
 	if s.ctx.Err() != nil {
 		return ErrClosed
 	}
