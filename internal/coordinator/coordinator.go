@@ -111,6 +111,10 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if c.term, err = c.state.Lead(ctx, c.Addr().String()); err != nil {
 		return nil, err
 	}
+	c.blobs.RemoveTemporary()
+	if err = c.checkStores(ctx); err != nil {
+		return nil, err
+	}
 	c.fleet = c.newFleet()
 	c.server, c.health = c.newServer()
 	if err = c.resumeUnfinished(ctx); err != nil {
@@ -151,6 +155,9 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 		c.log.Info("shutting down")
 	case <-c.term.Lost():
 		err = errors.New("another coordinator leads now, or the store cannot be reached; this one stops")
+		if failed := c.stateFailure(ctx); failed != nil {
+			err = failed
+		}
 	case err = <-served:
 		served <- nil
 	}

@@ -44,6 +44,10 @@ type Blobs interface {
 	// List returns the names that begin with prefix, sorted.
 	List(ctx context.Context, prefix string) ([]string, error)
 
+	// RemoveTemporary deletes what processes left that ended while they wrote. Only one process writes: whoever has just
+	// become the leader calls it.
+	RemoveTemporary()
+
 	Close() error
 }
 

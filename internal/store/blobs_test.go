@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // TestBlobs checks that every kind of Blobs behaves the same.
@@ -255,24 +254,21 @@ func TestBlobsStayInTheirDirectory(t *testing.T) {
 	}
 }
 
-func TestBlobsRemoveStaleFiles(t *testing.T) {
+func TestBlobsRemoveTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
-	long := time.Now().Add(-2 * staleAfter)
-	for name, age := range map[string]time.Time{"x.17ab.tmp": long, "sub/y.17ab.tmp": long, "fresh.17ab.tmp": time.Now(), "old": long} {
-		file := filepath.Join(dir, name)
-		check(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		check(t, os.WriteFile(file, nil, 0o600))
-		check(t, os.Chtimes(file, age, age))
-	}
 	b, err := OpenBlobs(t.Context(), dir)
 	check(t, err)
 	defer b.Close()
-	if got := files(t, dir); !slices.Equal(got, []string{"fresh.17ab.tmp", "old"}) {
-		t.Errorf("left %q", got)
+	put(t, b, "sub/kept", nil)
+	for _, name := range []string{"x.17ab.tmp", "sub/y.17ab.tmp"} {
+		check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
-	if got, err := b.List(t.Context(), ""); err != nil || !slices.Equal(got, []string{"old"}) {
-		t.Errorf("listed %q, %v", got, err)
+	onlyListed, err := b.List(t.Context(), "")
+	if check(t, err); !slices.Equal(onlyListed, []string{"sub/kept"}) {
+		t.Errorf("listed %q", onlyListed)
 	}
+	b.RemoveTemporary()
+	onlyBlobs(t, b, "sub/kept")
 }
 
 func TestOpenBlobsRefuses(t *testing.T) {
