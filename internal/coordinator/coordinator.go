@@ -39,6 +39,7 @@ type Coordinator struct {
 	term     store.Leadership
 	datasets *datasetStore
 	tables   tableStore
+	uploads  *uploads
 	fleet    *fleet.Fleet
 
 	listener net.Listener
@@ -104,6 +105,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	}
 	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit)
 	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit)
+	c.uploads = &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall}
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ const (
 	Canceled                           // the user asked for it
 	Internal                           // a mistake of the program, not of the user
 	DataLoss                           // something that was stored is damaged or gone
+	DeadlineExceeded                   // the other side took too long
 	Unavailable                        // a part of the system does not work now; trying again may help
 )
 

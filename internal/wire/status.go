@@ -33,6 +33,7 @@ var codeOf = map[fault.Kind]codes.Code{
 	fault.Canceled:           codes.Canceled,
 	fault.Internal:           codes.Internal,
 	fault.DataLoss:           codes.DataLoss,
+	fault.DeadlineExceeded:   codes.DeadlineExceeded,
 	fault.Unavailable:        codes.Unavailable,
 }
 
