@@ -10,8 +10,10 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // A coordinator does not start empty where its jobs and data were.
@@ -73,6 +75,18 @@ func TestFullDiskPausesJobs(t *testing.T) {
 	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
 	wantError(t, err, codes.ResourceExhausted, store.DiskFull)
 	within(t, tried, "the refusal")
+	points, err := dataset.NewPoints(2, 1, []float64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = wire.SendDataset(t.Context(), h.datasets, "refused", points)
+	if !fault.Is(err, store.DiskFull) {
+		t.Errorf("an upload gives %v", err)
+	}
+	within(t, tried, "the refusal of an upload")
+	if _, blobs := h.leftovers(); len(blobs) != 2 { // a data set and a spec
+		t.Errorf("what was refused left %q", blobs)
+	}
 	close(g.open)
 	within(t, tried, "the first attempt to store events")
 	within(t, tried, "the second")

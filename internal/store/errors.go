@@ -97,7 +97,7 @@ func blobError(name string, err error) error {
 }
 
 func errDamaged(name string, at int64) error {
-	return fault.New(fault.DataLoss, BlobDamaged, "the stored blob %s is damaged at byte %d: it is not what was written", name, at).With("blob", name)
+	return fault.New(fault.DataLoss, BlobDamaged, "the stored blob %s is damaged in the 64 KiB from byte %d on", name, at).With("blob", name)
 }
 
 func errCut(name string) error {

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -25,5 +27,6 @@ func checkSpace(dir string, txn Txn) error {
 		return nil
 	}
 	return fault.New(fault.ResourceExhausted, DiskFull,
-		"%s are left on the disk of the state store, and it needs %s; free some and try again", text.Bytes(uint64(free)), text.Bytes(uint64(need)))
+		"%s are left on the disk of the state store, and it needs %s; free some and try again", text.Bytes(free), text.Bytes(need)).
+		Because(fmt.Errorf("the disk of %s has %d bytes", dir, free))
 }
