@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,5 +97,34 @@ func TestFullDiskPausesJobs(t *testing.T) {
 	}
 	if list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{}); err != nil || len(list.GetJobs()) != 1 {
 		t.Errorf("the jobs are %v, %v", list, err)
+	}
+}
+
+// failedState is a state whose embedded store has ended by itself.
+type failedState struct{ store.State }
+
+func (failedState) Get(context.Context, string) (store.Entry, error) {
+	return store.Entry{}, fault.New(fault.Unavailable, "STORE_FAILED", "no space is left").Because(store.ErrClosed)
+}
+
+type lostTerm struct{ store.Leadership }
+
+func (lostTerm) Lost() <-chan struct{} {
+	lost := make(chan struct{})
+	close(lost)
+	return lost
+}
+
+// A coordinator whose store cannot go on ends, and says why.
+func TestServeEndsWithTheStore(t *testing.T) {
+	cfg := testConfig()
+	cfg.Listen = "127.0.0.1:0"
+	c, err := open(t.Context(), cfg, scripted(steps(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.term, c.state = lostTerm{c.term}, failedState{c.state}
+	if err := c.Serve(t.Context()); !fault.Is(err, "STORE_FAILED") {
+		t.Errorf("serving ended with %v", err)
 	}
 }
