@@ -144,15 +144,18 @@ func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
 	return matrix
 }
 
-// mass is the weights of a normalized cut: degrees, and where a vertex has none although it takes part, any.
+// mass is the weights of a normalized cut: degrees, and where a vertex has none although it takes part, their mean.
 func (l *levels) mass(keep []bool) []float64 {
-	mass := l.degrees
+	mass, mean := l.degrees, l.total/float64(len(l.degrees))
+	if !(mean > 0) {
+		mean = 1
+	}
 	for i, d := range l.degrees {
 		if keep[i] && !(d > 0) {
 			if &mass[0] == &l.degrees[0] {
 				mass = append([]float64(nil), l.degrees...)
 			}
-			mass[i] = 1
+			mass[i] = mean
 		}
 	}
 	return mass
