@@ -33,11 +33,15 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.DataDir, "data-dir", "", "`DIR` for the embedded store and the blobs")
 	set.StringVar(&cfg.Store, "store", cfg.Store, "where jobs are kept: embedded, memory or etcd://A:2379,B:2379")
 	set.StringVar(&cfg.Blobs, "blobs", "", "where data and results are kept: a directory or a `URL` (default DIR/blobs)")
+	uploads := shell.Bytes(shell.DefaultMemory() / 4)
+	set.Var(&uploads, "upload-memory", "memory for all uploads that are under way at a time, such as 2GiB (default: 20% of the machine's)")
+	set.DurationVar(&cfg.UploadStall, "upload-stall", cfg.UploadStall, "how long an upload may be silent before it is given up")
 	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Logger, err = shell.Logger("coordinator", level, os.Stderr); err != nil {
 			return err
 		}
+		cfg.UploadBytes = int64(uploads)
 		c, err := coordinator.New(cmd.Context(), cfg)
 		if err != nil {
 			return err
