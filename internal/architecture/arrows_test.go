@@ -74,7 +74,7 @@ var packages = []packageRule{
 
 	{"format", io, "clustering/cut constraint dataset fault parallel segment table"},
 	{"picture", io, "constraint dataset fault segment"},
-	{"store", io, "fault"},
+	{"store", io, "fault text"},
 	{"backoff", io, ""},
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning spectral table vector"},

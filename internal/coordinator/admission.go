@@ -108,7 +108,7 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	} else if err != nil {
 		return "", err
 	}
-	c.launch(c.newJob(record, newEventLog(id, c.commit)), problem)
+	c.launch(c.newJob(record, newEventLog(id, c.persist)), problem)
 	c.log.Info("job is accepted", "job", id, "dataset", record.GetJob().GetDatasetId())
 	return id, nil
 }

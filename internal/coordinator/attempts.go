@@ -25,7 +25,7 @@ func (c *Coordinator) beginAttempt(j *job) error {
 	if j.problem != nil {
 		return nil // nothing can happen before markRunning, which counts
 	}
-	return j.write(c.commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	return j.write(c.persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		j.countAttempt(record)
 		return nil
 	})
@@ -57,11 +57,11 @@ func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
 	}
-	j.counted = false
 	err := j.write(c.commit, store.Txn{}, func(record *statev1.JobRecord) error {
 		change(record)
 		return nil
 	})
+	j.counted = err != nil
 	if err != nil && !interrupted(err) && !errors.Is(err, c.storeCtx.Err()) {
 		c.log.Warn("the run of a job counts as one that crashed", "job", j.id, "error", err)
 	}

@@ -2,21 +2,30 @@ package coordinator
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 
 	"google.golang.org/protobuf/proto"
 
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/store"
 )
 
 func (c *Coordinator) readSpec(ctx context.Context, job string) (*cleavev1.JobSpec, error) {
 	spec := &cleavev1.JobSpec{}
-	return spec, c.readBlob(ctx, specBlob(job), spec)
+	return spec, c.readMessage(ctx, job, specBlob(job), partSpec, spec)
 }
 
-func (c *Coordinator) readBlob(ctx context.Context, name string, message proto.Message) error {
-	r, err := c.blobs.Open(ctx, name, 0, -1)
+// readOutcome reads the result and the events of a job that has ended.
+func (c *Coordinator) readOutcome(ctx context.Context, record *statev1.JobRecord) (*statev1.Outcome, error) {
+	outcome := &statev1.Outcome{}
+	return outcome, c.readMessage(ctx, record.GetJob().GetJobId(), record.GetOutcomeBlob(), partOutcome, outcome)
+}
+
+// readMessage reads a part of a job that is one message.
+func (c *Coordinator) readMessage(ctx context.Context, job, blob, part string, message proto.Message) error {
+	r, err := c.openPart(ctx, job, blob, part)
 	if err != nil {
 		return err
 	}
@@ -26,9 +35,23 @@ func (c *Coordinator) readBlob(ctx context.Context, name string, message proto.M
 		return err
 	}
 	if err := proto.Unmarshal(encoded, message); err != nil {
-		return fmt.Errorf("the blob %s cannot be read: %w", name, err)
+		return jobPart(part, job).damaged(err)
 	}
 	return nil
+}
+
+// openPart opens a stored part of a job.
+func (c *Coordinator) openPart(ctx context.Context, job, blob, part string) (io.ReadCloser, error) {
+	r, err := c.blobs.Open(ctx, blob, 0, -1)
+	if errors.Is(err, store.ErrNotFound) {
+		if _, _, deleted := c.find(ctx, job); deleted != nil { // since the caller found it
+			return nil, deleted
+		}
+	}
+	if err != nil {
+		return nil, jobPart(part, job).explain(err)
+	}
+	return objectReader{r, jobPart(part, job)}, nil
 }
 
 func (c *Coordinator) putBlob(ctx context.Context, name string, message proto.Message) error {

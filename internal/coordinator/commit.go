@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/backoff"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -19,12 +20,23 @@ const maxTxnDeletes = 100
 // although its answer was lost has no further effect, or, when it requires that a key is new, ends in
 // a conflict.
 func (c *Coordinator) commit(txn store.Txn) error {
+	return c.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) })
+}
+
+// persist is commit for what a run has done: on a full disk it waits for space. Nobody waits for its answer, and the run
+// would be lost.
+func (c *Coordinator) persist(txn store.Txn) error {
+	return c.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) || fault.Is(err, store.DiskFull) })
+}
+
+// commitWhile commits a transaction, again while its error is one that may pass.
+func (c *Coordinator) commitWhile(txn store.Txn, mayPass func(error) bool) error {
 	for pause := backoff.New(storeRetries); ; {
 		_, err := c.state.Commit(c.storeCtx, txn)
-		if err == nil || store.IsPermanent(err) || c.storeCtx.Err() != nil {
+		if err == nil || !mayPass(err) || c.storeCtx.Err() != nil {
 			return err
 		}
-		c.log.Warn("the store does not answer, trying again", "error", err)
+		c.log.Warn("the store takes nothing now, trying again", "error", err)
 		if pause.Wait(c.storeCtx) != nil {
 			return err
 		}

@@ -33,6 +33,10 @@ type Config struct {
 
 	// MaxDatasetBytes limits the size of a data set.
 	MaxDatasetBytes int64
+	// UploadBytes limits the memory of all uploads that are under way; one alone may have MaxDatasetBytes.
+	UploadBytes int64
+	// UploadStall is how long an upload may be silent before it is given up.
+	UploadStall time.Duration
 	// MaxMessageBytes limits the size of one message from a client. It never limits what workers send.
 	MaxMessageBytes int
 	// MaxConcurrentJobs is how many jobs run at once; further ones are queued.
@@ -63,6 +67,8 @@ func DefaultConfig() Config {
 		Listen:            "127.0.0.1:7400",
 		Store:             storeEmbedded,
 		MaxDatasetBytes:   16 << 30,
+		UploadBytes:       2 << 30,
+		UploadStall:       30 * time.Second,
 		MaxMessageBytes:   64 << 20,
 		MaxConcurrentJobs: 4,
 		CacheBytes:        512 << 20,
@@ -89,6 +95,10 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the blobs need a place; give a data directory, or a directory or URL for the blobs")
 	case cfg.MaxDatasetBytes < 1:
 		return cfg, badConfig("the largest data set is %d bytes; it must be at least 1", cfg.MaxDatasetBytes)
+	case cfg.UploadBytes < 1:
+		return cfg, badConfig("uploads together have %d bytes of memory; it must be at least 1", cfg.UploadBytes)
+	case cfg.UploadStall <= 0:
+		return cfg, badConfig("uploads may be silent for %v; it must be positive", cfg.UploadStall)
 	case cfg.MaxMessageBytes < 1<<10:
 		return cfg, badConfig("the largest message is %d bytes; it must be at least 1024", cfg.MaxMessageBytes)
 	case cfg.MaxConcurrentJobs < 1:

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"container/list"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -105,6 +106,9 @@ func (s *contentStore[V]) add(ctx context.Context, name string, value V, now *ti
 		}
 		return existing, nil
 	}
+	if _, refused := errors.AsType[*fault.Error](err); refused && !errors.Is(err, store.ErrClosed) {
+		_ = s.blobs.Delete(context.WithoutCancel(ctx), record.GetBlob()) // no record refers to it
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -169,21 +173,49 @@ func (s *contentStore[V]) load(ctx context.Context, id string) (value V, err err
 	if value, found := s.cached(id); found {
 		return value, nil
 	}
-	r, err := s.blobs.Open(ctx, record.GetBlob(), 0, -1)
+	r, err := s.open(ctx, record, id, 0, -1)
 	if err != nil {
-		return value, fmt.Errorf("the bytes of %s %s cannot be read: %w", s.noun, id, err)
+		return value, err
 	}
 	defer r.Close()
 	value, err = s.decode(r, record)
+	// To the end, where the hash of all is checked: bytes that are not what the id names explain why they cannot be decoded.
+	if _, readErr := io.Copy(io.Discard, r); readErr != nil {
+		return value, readErr
+	}
 	if _, damaged := errors.AsType[*fault.Error](err); damaged {
-		// Not the caller's fault: these bytes were checked when they were uploaded.
-		return value, fault.New(fault.Internal, s.reason("_DAMAGED"), "the stored %s %s is damaged: %v", s.noun, id, err)
+		return value, s.object(id).damaged(err)
 	}
 	if err != nil {
 		return value, fmt.Errorf("the bytes of %s %s cannot be read: %w", s.noun, id, err)
 	}
 	s.cache(id, value)
 	return value, nil
+}
+
+// open reads canonical bytes; length -1 means to the end. Whole contents are checked against the id, which is their hash.
+func (s *contentStore[V]) open(ctx context.Context, record *statev1.ContentRecord, id string, offset, length int64) (io.ReadCloser, error) {
+	object := s.object(id)
+	r, err := s.blobs.Open(ctx, record.GetBlob(), offset, length)
+	if errors.Is(err, store.ErrNotFound) {
+		if _, deleted := s.record(ctx, id); deleted != nil {
+			return nil, deleted
+		}
+	}
+	if err != nil {
+		return nil, object.explain(err)
+	}
+	if offset == 0 && length < 0 {
+		return &hashedReader{objectReader: objectReader{r, object}, hash: sha256.New(), want: id}, nil
+	}
+	return objectReader{r, object}, nil
+}
+
+func (k *contentKind[V]) object(id string) object {
+	return object{
+		reason: k.reason("_DAMAGED"), what: fmt.Sprintf("the stored %s %s", k.noun, id), key: k.word + "_id", id: id,
+		remedy: "restore its blob from a backup, or delete it and upload it again",
+	}
 }
 
 // deleteContent deletes a value, unless a job that has not ended uses it. It succeeds also when there is no

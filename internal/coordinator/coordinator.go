@@ -39,6 +39,7 @@ type Coordinator struct {
 	term     store.Leadership
 	datasets *datasetStore
 	tables   tableStore
+	uploads  *uploads
 	fleet    *fleet.Fleet
 
 	listener net.Listener
@@ -104,11 +105,16 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	}
 	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit)
 	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit)
+	c.uploads = &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall}
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}
 	c.log.Info("waiting to become the leader", "store", cfg.Store)
 	if c.term, err = c.state.Lead(ctx, c.Addr().String()); err != nil {
+		return nil, err
+	}
+	c.blobs.RemoveTemporary()
+	if err = c.checkStores(ctx); err != nil {
 		return nil, err
 	}
 	c.fleet = c.newFleet()
@@ -151,6 +157,9 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 		c.log.Info("shutting down")
 	case <-c.term.Lost():
 		err = errors.New("another coordinator leads now, or the store cannot be reached; this one stops")
+		if failed := c.stateFailure(ctx); failed != nil {
+			err = failed
+		}
 	case err = <-served:
 		served <- nil
 	}

@@ -18,7 +18,9 @@ type datasetService struct {
 
 func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
 	upload := wire.NewUpload(s.c.cfg.MaxDatasetBytes)
-	if err := wire.Receive(stream.Recv, upload.Add); err != nil {
+	held := s.c.uploads.begin()
+	defer held.end()
+	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
 		return err
 	}
 	data, err := upload.Finish()

@@ -57,5 +57,5 @@ func (s *datasetStore) OpenDataset(ctx context.Context, id string, offset, lengt
 	if length == 0 {
 		length = -1
 	}
-	return s.blobs.Open(ctx, record.GetBlob(), offset, length)
+	return s.open(ctx, record, id, offset, length)
 }

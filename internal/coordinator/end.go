@@ -287,7 +287,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 
 // commitEnd makes the end durable and then visible.
 func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
-	err := j.write(c.commit, end.txn, func(record *statev1.JobRecord) error {
+	err := j.write(c.persist, end.txn, func(record *statev1.JobRecord) error {
 		end.change(record)
 		forgetAttempts(record)
 		record.Job.EndTime = c.now()

@@ -25,7 +25,9 @@ func (h *harness) leftovers() (keys, blobs []string) {
 		h.t.Fatal(err)
 	}
 	for _, entry := range entries {
-		keys = append(keys, entry.Key)
+		if entry.Key != createdKey {
+			keys = append(keys, entry.Key)
+		}
 	}
 	if blobs, err = h.c.blobs.List(h.t.Context(), ""); err != nil {
 		h.t.Fatal(err)

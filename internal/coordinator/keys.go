@@ -18,6 +18,7 @@ import (
 //	requests/<request id>         RequestRecord
 //	events/<id>/<first sequence>  EventBatch
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed
+//	created                       empty: a coordinator has used this state; a durable one has it before it has blobs
 //
 // and the blobs:
 //
@@ -40,6 +41,7 @@ const (
 	requestPrefix    = "requests/"
 	eventPrefix      = "events/"
 	garbagePrefix    = "garbage/"
+	createdKey       = "created"
 )
 
 func unfinishedKey(id string) string   { return unfinishedPrefix + id }

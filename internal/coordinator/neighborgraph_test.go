@@ -50,6 +50,9 @@ func TestNeighborGraph(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	defer h.startWorker("a")()
 	defer h.startWorker("b")()
+	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
 	id, points := h.gaussianPoints()
 	s := neighborSpec(id, 6)
 	job := h.create(s)

@@ -22,7 +22,7 @@ type pageRequest interface {
 
 // page collects the page of a list that a request asks for, and the token of the next page, "" when it is the
 // last. visit calls add with the items after a key, in the order of their keys, until add returns false. portion is
-// how many items are worth reading at a time.
+// how many items a page needs, and one more to know whether there is another page.
 func page[T any](request pageRequest, prefix string, visit func(after string, portion int, add func(key string, item T) bool) error) (items []T, next string, err error) {
 	size, err := pageSize(request.GetPageSize())
 	if err != nil {
@@ -32,7 +32,7 @@ func page[T any](request pageRequest, prefix string, visit func(after string, po
 	if err != nil {
 		return nil, "", err
 	}
-	err = visit(after, max(size, defaultPageSize)+1, func(key string, item T) bool {
+	err = visit(after, size+1, func(key string, item T) bool {
 		if len(items) == size {
 			next = pageToken(after)
 			return false
@@ -64,6 +64,7 @@ func pageOfState[T any](ctx context.Context, state store.State, prefix string, r
 			if len(entries) < portion {
 				return nil
 			}
+			portion = min(2*portion, maxPageSize) // few are wanted
 		}
 	})
 }

@@ -71,8 +71,8 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 	if err != nil {
 		return nil, err
 	}
-	outcome := &statev1.Outcome{}
-	if err := c.readBlob(ctx, record.GetOutcomeBlob(), outcome); err != nil {
+	outcome, err := c.readOutcome(ctx, record)
+	if err != nil {
 		return nil, err
 	}
 	trained, err := c.datasets.load(ctx, p.GetDatasetId())
@@ -92,7 +92,7 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 
 // readModel reads the model of a job that has one.
 func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) (*clustering.Model, error) {
-	values, err := c.blobs.Open(ctx, record.GetModelBlob(), 0, -1)
+	values, err := c.openPart(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), partModel)
 	if err != nil {
 		return nil, err
 	}

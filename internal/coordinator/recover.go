@@ -33,7 +33,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	log, err := loadEventLog(ctx, c.state, id, c.commit)
+	log, err := loadEventLog(ctx, c.state, id, c.persist)
 	if err != nil {
 		return err
 	}

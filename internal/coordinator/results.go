@@ -27,8 +27,8 @@ func (s *jobService) GetResult(ctx context.Context, request *cleavev1.GetResultR
 	if err != nil {
 		return nil, err
 	}
-	outcome := &statev1.Outcome{}
-	if err := s.c.readBlob(ctx, record.GetOutcomeBlob(), outcome); err != nil {
+	outcome, err := s.c.readOutcome(ctx, record)
+	if err != nil {
 		return nil, err
 	}
 	return &cleavev1.GetResultResponse{Result: outcome.GetResult()}, nil
@@ -51,7 +51,7 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 }
 
 // openResult opens a large part of a job's result. Where a job has no such part, reason and why say so.
-func (c *Coordinator) openResult(ctx context.Context, id string, blob func(*statev1.JobRecord) string, reason, why string) (*statev1.JobRecord, io.ReadCloser, error) {
+func (c *Coordinator) openResult(ctx context.Context, id, part string, blob func(*statev1.JobRecord) string, reason, why string) (*statev1.JobRecord, io.ReadCloser, error) {
 	record, err := c.resultRecord(ctx, id)
 	if err != nil {
 		return nil, nil, err
@@ -59,13 +59,13 @@ func (c *Coordinator) openResult(ctx context.Context, id string, blob func(*stat
 	if blob(record) == "" {
 		return nil, nil, fault.New(fault.FailedPrecondition, reason, "job %s %s", id, why).With("job_id", id)
 	}
-	r, err := c.blobs.Open(ctx, blob(record), 0, -1)
+	r, err := c.openPart(ctx, id, blob(record), part)
 	return record, r, err
 }
 
 // readLabels calls yield with one portion of a job's labels after the other.
 func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(first uint64, labels []int32) error) error {
-	_, r, err := c.openResult(ctx, id, (*statev1.JobRecord).GetLabelsBlob, "JOB_HAS_NO_LABELS", "was cancelled before it had labels")
+	_, r, err := c.openResult(ctx, id, partLabels, (*statev1.JobRecord).GetLabelsBlob, "JOB_HAS_NO_LABELS", "was cancelled before it had labels")
 	if err != nil {
 		return err
 	}
@@ -78,6 +78,9 @@ func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(firs
 		}
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
+		}
+		if n%4 != 0 {
+			return jobPart(partLabels, id).damaged(errors.New("they end within a label"))
 		}
 		labels := make([]int32, n/4)
 		for at := range labels {
@@ -106,7 +109,7 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 }
 
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), (*statev1.JobRecord).GetModelBlob,
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), partModel, (*statev1.JobRecord).GetModelBlob,
 		"JOB_HAS_NO_MODEL", "has no model: only the vector family makes centroids, and only once it has begun")
 	if err != nil {
 		return err
@@ -116,7 +119,7 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 }
 
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), (*statev1.JobRecord).GetEmbeddingBlob,
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), partEmbedding, (*statev1.JobRecord).GetEmbeddingBlob,
 		"JOB_HAS_NO_EMBEDDING", "has no embedding: only the spectral family finds coordinates, and only when it is done with them")
 	if err != nil {
 		return err
@@ -126,17 +129,24 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 }
 
 func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
-	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), (*statev1.JobRecord).GetNeighborGraphBlob,
+	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), partNeighborGraph, (*statev1.JobRecord).GetNeighborGraphBlob,
 		"JOB_HAS_NO_NEIGHBOR_GRAPH", "has no graph of neighbors: only one that asks for neighbors makes it, and only when it is done with it")
 	if err != nil {
 		return err
 	}
 	defer content.Close()
-	graph, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
-	if err != nil {
-		return fmt.Errorf("the graph of neighbors of job %s cannot be read: %w", request.GetJobId(), err)
+	decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
+	if _, readErr := io.Copy(io.Discard, content); readErr != nil { // the last checksum is behind the last byte
+		return readErr
 	}
-	return wire.SendNeighborGraph(graph.(*dataset.Graph), stream.Send)
+	graph, is := decoded.(*dataset.Graph)
+	if err == nil && !is {
+		err = fmt.Errorf("it is %T", decoded)
+	}
+	if err != nil {
+		return jobPart(partNeighborGraph, request.GetJobId()).damaged(err)
+	}
+	return wire.SendNeighborGraph(graph, stream.Send)
 }
 
 func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {

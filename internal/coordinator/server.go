@@ -9,6 +9,7 @@ import (
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
@@ -49,28 +50,37 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 func (c *Coordinator) unaryErrors(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	response, err := handler(ctx, request)
-	err = c.toStatus(err)
+	err = c.toStatus(info.FullMethod, err)
 	c.logCall(info.FullMethod, began, err)
 	return response, err
 }
 
 func (c *Coordinator) streamErrors(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	began := time.Now()
-	err := c.toStatus(handler(server, stream))
+	err := c.toStatus(info.FullMethod, handler(server, stream))
 	c.logCall(info.FullMethod, began, err)
 	return err
 }
 
 // toStatus turns an error into a status. When this coordinator ends or no longer leads, the status is
-// UNAVAILABLE, so that clients try again.
-func (c *Coordinator) toStatus(err error) error {
+// UNAVAILABLE, so that clients try again. An error that is not the caller's also goes to the log, with what lies behind it.
+func (c *Coordinator) toStatus(method string, err error) error {
 	switch {
 	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
 	case errors.Is(err, store.ErrNotLeader):
 		return wire.Unavailable("NOT_LEADER", "this coordinator does not lead any more; try again")
 	}
-	return wire.Status(err)
+	answer := wire.Status(err)
+	if c.runCtx.Err() == nil {
+		switch f, _ := errors.AsType[*fault.Error](err); {
+		case f != nil && f.Cause != nil:
+			c.log.Error("a call failed", "method", method, "reason", f.Reason, "error", err, "cause", f.Cause)
+		case status.Code(answer) == codes.Internal, status.Code(answer) == codes.DataLoss:
+			c.log.Error("a call failed", "method", method, "error", err)
+		}
+	}
+	return answer
 }
 
 func (c *Coordinator) logCall(method string, began time.Time, err error) {

@@ -176,7 +176,7 @@ func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 
 // markRunning makes it durable that the job runs.
 func (c *Coordinator) markRunning(j *job, r runner) error {
-	err := j.write(c.commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(c.persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = c.now()
 		record.Job.ObjectiveName = r.objective()

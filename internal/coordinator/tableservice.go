@@ -18,7 +18,9 @@ type tableService struct {
 
 func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
 	upload := wire.NewTableUpload(s.c.cfg.MaxDatasetBytes)
-	if err := wire.Receive(stream.Recv, upload.Add); err != nil {
+	held := s.c.uploads.begin()
+	defer held.end()
+	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
 		return err
 	}
 	t, err := upload.Finish()

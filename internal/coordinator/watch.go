@@ -97,8 +97,7 @@ func (c *Coordinator) eventsOf(ctx context.Context, record *statev1.JobRecord) (
 		}
 		return log.durable, nil
 	}
-	outcome := &statev1.Outcome{}
-	err := c.readBlob(ctx, record.GetOutcomeBlob(), outcome)
+	outcome, err := c.readOutcome(ctx, record)
 	return outcome.GetEvents(), err
 }
 

@@ -22,6 +22,9 @@ const (
 	ResourceExhausted                  // over a limit that the message names
 	Canceled                           // the user asked for it
 	Internal                           // a mistake of the program, not of the user
+	DataLoss                           // something that was stored is damaged or gone
+	DeadlineExceeded                   // the other side took too long
+	Unavailable                        // a part of the system does not work now; trying again may help
 )
 
 // Error is one fault.
@@ -31,9 +34,12 @@ type Error struct {
 	Message  string            // a sentence a person can act on
 	Field    string            // the request field at fault, empty when none is
 	Metadata map[string]string // details for programs: row, column, limit
+	Cause    error             // for the log alone, such as the path of a file: nobody else is told
 }
 
 func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.Cause }
 
 // New makes a fault of a kind.
 func New(kind Kind, reason, format string, args ...any) *Error {
@@ -57,6 +63,12 @@ func (e *Error) With(key, value string) *Error {
 		e.Metadata = map[string]string{}
 	}
 	e.Metadata[key] = value
+	return e
+}
+
+// Because keeps the error behind the fault, for the log.
+func (e *Error) Because(cause error) *Error {
+	e.Cause = cause
 	return e
 }
 

@@ -64,6 +64,7 @@ type Fleet struct {
 	sessions    map[string]*session
 	jobs        map[*job]struct{}
 	payloads    map[string][]byte
+	damaged     map[string]error // by data set: what was found when workers last fetched it
 	nextPayload uint64
 	nextJob     uint64
 	changed     chan struct{} // closed and replaced at every change that a waiting job may wait for
@@ -90,6 +91,7 @@ func New(cfg Config) *Fleet {
 		sessions: map[string]*session{},
 		jobs:     map[*job]struct{}{},
 		payloads: map[string][]byte{},
+		damaged:  map[string]error{},
 		changed:  make(chan struct{}),
 	}
 }

@@ -249,6 +249,9 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 			}
 		}
 	default:
+		if damage := j.fleet.damaged[j.datasetID]; damage != nil {
+			return damage
+		}
 		log.Error("the worker failed", "error", f.GetMessage())
 		if failures.internal++; failures.internal >= maxInternalFailures {
 			return fault.New(fault.Internal, "WORKER_FAILED", "%q failed %d times, last on worker %q: %s", op.name, failures.internal, f.worker, f.GetMessage())

@@ -136,9 +136,27 @@ func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.
 	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
 		return err
 	}
+	err := v.sendDataset(r, stream)
+	v.fleet.noteDamage(r.GetDatasetId(), err)
+	return wire.Status(err)
+}
+
+// noteDamage remembers that a data set was found damaged when a worker fetched it, so that its jobs fail for this reason
+// and not for that of a worker, which may be wrong. A later fetch that succeeds takes it back.
+func (f *Fleet) noteDamage(datasetID string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if found, is := errors.AsType[*fault.Error](err); is && found.Kind == fault.DataLoss {
+		f.damaged[datasetID] = found
+	} else if err == nil {
+		delete(f.damaged, datasetID)
+	}
+}
+
+func (v *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
 	reader, err := v.fleet.cfg.Datasets.OpenDataset(stream.Context(), r.GetDatasetId(), int64(r.GetOffset()), int64(r.GetLength()))
 	if err != nil {
-		return wire.Status(err)
+		return err
 	}
 	defer reader.Close()
 	for {
@@ -153,7 +171,7 @@ func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.
 		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
 			return nil
 		case err != nil:
-			return wire.Status(err)
+			return err
 		}
 	}
 }

@@ -42,11 +42,16 @@ type Options struct {
 // Level is a level that is about to be refined; the last one is 0.
 type Level struct{ Level, Levels, Vertices int }
 
-// Found is labels, and the values Q of those that they were made of: of each level, the coarsest first, and of the labels
-// themselves.
+// Found is labels, and how they were found: one step for each level, the coarsest first, and one for the labels themselves.
 type Found struct {
 	Labels []int32
-	Values []float64
+	Steps  []Step
+}
+
+// Step is the value Q of the labels of a level, and how many of its vertices moved.
+type Step struct {
+	Value float64
+	Moved int
 }
 
 // Cluster finds labels 0..k-1 of the vertices: of several descents, from other merged vertices each, the best. They do not depend on the
@@ -54,7 +59,7 @@ type Found struct {
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
 	r := newRefiner(o.K, max(1, o.Threads))
 	var best *labeling
-	var values []float64
+	var steps []Step
 	for descent := range max(1, min(maxDescents, descentWork/max(1, g.Entries()))) {
 		if descent > 0 {
 			o.Level = nil
@@ -64,14 +69,14 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, e
 			return Found{}, err
 		}
 		if best == nil || found.value() > best.value() {
-			best, values = found, trace
+			best, steps = found, trace
 		}
 	}
-	return Found{best.labels, values}, nil
+	return Found{best.labels, steps}, nil
 }
 
 // descend goes from the graph to a coarse one and back.
-func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (found *labeling, values []float64, err error) {
+func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (found *labeling, steps []Step, err error) {
 	levels, maps, labels, err := r.coarsen(ctx, g, o, rng)
 	if err != nil {
 		return nil, nil, err
@@ -94,22 +99,35 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 	if err != nil {
 		return nil, nil, err
 	}
-	values = append(values, best.association())
+	steps = append(steps, Step{best.association(), levels[last].Rows()})
 	for level := last - 1; level >= 0; level-- {
 		levels[level+1] = nil
 		report(level)
 		best = newLabeling(levels[level], o.K, expand(best.labels, maps[level]), balance)
+		before := slices.Clone(best.labels)
 		best.occupy(r.links) // where there were fewer merged vertices than clusters
 		if err := r.improve(ctx, best); err != nil {
 			return nil, nil, err
 		}
-		values = append(values, best.association())
+		steps = append(steps, Step{best.association(), moved(before, best.labels)})
 	}
+	before := slices.Clone(best.labels)
 	free := newLabeling(g, o.K, best.labels, 0)
 	if err := r.improve(ctx, free); err != nil {
 		return nil, nil, err
 	}
-	return free, append(values, free.association()), nil
+	return free, append(steps, Step{free.association(), moved(before, free.labels)}), nil
+}
+
+// moved is how many labels differ.
+func moved(before, after []int32) int {
+	count := 0
+	for v, c := range after {
+		if before[v] != c {
+			count++
+		}
+	}
+	return count
 }
 
 // expand gives vertices the labels of what they were merged into.

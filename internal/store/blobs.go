@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -24,6 +23,9 @@ import (
 // Blobs stores large values under write-once names such as "jobs/42/17/labels". A name is parts joined by
 // slashes. A part is lower-case letters, digits and ._- and begins with a letter or digit. No name may be
 // the directory of another ("a" beside "a/b").
+//
+// What is read is checked before it is handed out: a blob that is not what was written, or is cut, gives the fault
+// BLOB_DAMAGED. Only blobs of versions that kept no checksums are read as they are.
 type Blobs interface {
 	// Put stores what write writes. The blob is visible and durable when Put returns nil. If write
 	// fails or the name is taken (ErrExists), nothing is changed.
@@ -42,6 +44,10 @@ type Blobs interface {
 	// List returns the names that begin with prefix, sorted.
 	List(ctx context.Context, prefix string) ([]string, error)
 
+	// RemoveTemporary deletes what processes left that ended while they wrote. Only one process writes: whoever has just
+	// become the leader calls it.
+	RemoveTemporary()
+
 	Close() error
 }
 
@@ -50,7 +56,6 @@ const (
 	maxPartLength = 200 // leaves room for the suffix of a temporary file
 	tempSuffix    = ".tmp"
 	escapeMark    = "__" // gocloud writes __0x2f__ for a byte that a file name cannot have
-	writeBuffer   = 64 << 10
 )
 
 var blobName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*$`)
@@ -100,16 +105,18 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		return err
 	}
 	// Avoids writing if the name is already taken; publish checks again.
-	if taken, err := b.Exists(ctx, name); err != nil {
-		return blobError(name, err)
-	} else if taken {
-		return fmt.Errorf("blob %q: %w", name, ErrExists)
+	for _, key := range []string{name + sealSuffix, name} {
+		if taken, err := b.Exists(ctx, key); err != nil {
+			return blobError(name, err)
+		} else if taken {
+			return fmt.Errorf("blob %q: %w", name, ErrExists)
+		}
 	}
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var file *os.File // the temporary file of a local bucket, which is synced before it is renamed
-	w, err := b.NewWriter(ctx, name, &blob.WriterOptions{
+	w, err := b.NewWriter(ctx, name+sealSuffix, &blob.WriterOptions{
 		IfNotExist: true,
 		// Without a type, gocloud would buffer the first bytes to guess it.
 		ContentType: "application/octet-stream",
@@ -126,11 +133,11 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		}
 	}()
 
-	buffered := bufio.NewWriterSize(blobWriter{w, name}, writeBuffer)
-	if err := write(buffered); err != nil {
+	sealed := newSealer(name, blobWriter{w, name})
+	if err := write(sealed); err != nil {
 		return err
 	}
-	if err := buffered.Flush(); err != nil {
+	if err := sealed.finish(); err != nil {
 		return err
 	}
 	if file != nil {
@@ -167,7 +174,7 @@ func (b *bucket) publish(name string, w *blob.Writer) error {
 	if b.root == "" {
 		return nil
 	}
-	return blobError(name, syncDirectories(filepath.Join(b.root, filepath.FromSlash(name)), b.root))
+	return blobError(name, syncDirectories(filepath.Join(b.root, filepath.FromSlash(name+sealSuffix)), b.root))
 }
 
 func (b *bucket) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
@@ -177,7 +184,14 @@ func (b *bucket) Open(ctx context.Context, name string, offset, length int64) (i
 	if offset < 0 || length < -1 {
 		return nil, fmt.Errorf("blob %q: cannot read %d bytes from offset %d", name, length, offset)
 	}
-	r, err := b.NewRangeReader(ctx, name, offset, length, nil)
+	from, bytes := sealedRange(offset, length)
+	r, err := b.NewRangeReader(ctx, name+sealSuffix, from, bytes, nil)
+	if err == nil {
+		return newUnsealer(name, r, offset, length), nil
+	}
+	if gcerrors.Code(err) == gcerrors.NotFound { // unless an earlier version wrote it
+		r, err = b.NewRangeReader(ctx, name, offset, length, nil)
+	}
 	if err != nil {
 		return nil, blobError(name, err)
 	}
@@ -188,18 +202,26 @@ func (b *bucket) Size(ctx context.Context, name string) (int64, error) {
 	if err := checkName(name); err != nil {
 		return 0, err
 	}
-	attributes, err := b.Attributes(ctx, name)
+	sealed, err := b.Attributes(ctx, name+sealSuffix)
+	if err == nil {
+		return unsealedSize(name, sealed.Size)
+	}
+	plain, err := b.Attributes(ctx, name)
 	if err != nil {
 		return 0, blobError(name, err)
 	}
-	return attributes.Size, nil
+	return plain.Size, nil
 }
 
 func (b *bucket) Delete(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	return blobError(name, b.Bucket.Delete(ctx, name))
+	err := b.Bucket.Delete(ctx, name+sealSuffix)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		err = b.Bucket.Delete(ctx, name)
+	}
+	return blobError(name, err)
 }
 
 func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
@@ -222,7 +244,9 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 		if err != nil {
 			return nil, blobError(prefix, err)
 		}
-		names = append(names, object.Key)
+		if name := strings.TrimSuffix(object.Key, sealSuffix); strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
 	}
 }
 
@@ -231,7 +255,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 func checkName(name string) error {
 	ok := len(name) <= maxNameLength && blobName.MatchString(name) && !strings.Contains(name, escapeMark)
 	for part := range strings.SplitSeq(name, "/") {
-		ok = ok && len(part) <= maxPartLength && !strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, ".attrs")
+		ok = ok && len(part) <= maxPartLength && !strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, ".attrs") && !strings.HasSuffix(part, sealSuffix)
 	}
 	if !ok {
 		return fault.Invalid("BLOB_NAME_INVALID", "the blob name %.100q is not lower-case letters, digits and ._- "+

@@ -7,15 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"gocloud.dev/blob/fileblob"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
-
-// staleAfter is the age at which a temporary file must be left from a crash: no write takes so long.
-const staleAfter = 24 * time.Hour
 
 func openDirectory(dir string) (Blobs, error) {
 	if dir == "" {
@@ -28,7 +24,6 @@ func openDirectory(dir string) (Blobs, error) {
 	if err != nil {
 		return nil, fault.Invalid("BLOBS_DIR_UNUSABLE", "cannot use the blob directory %s: %v", dir, err)
 	}
-	removeStaleFiles(root, time.Now().Add(-staleAfter))
 	b, err := fileblob.OpenBucket(root, &fileblob.Options{
 		DirFileMode: 0o700,
 		NoTempDir:   true, // a rename from another file system would fail
@@ -40,14 +35,13 @@ func openDirectory(dir string) (Blobs, error) {
 	return &bucket{Bucket: b, root: root}, nil
 }
 
-// removeStaleFiles deletes temporary files that a crash left. It ignores errors: files that stay only take
-// space.
-func removeStaleFiles(root string, before time.Time) {
-	_ = filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || !strings.HasSuffix(path, tempSuffix) {
-			return nil
-		}
-		if info, err := entry.Info(); err == nil && info.ModTime().Before(before) {
+// RemoveTemporary ignores errors: files that stay only take space. Object stores have no temporary files.
+func (b *bucket) RemoveTemporary() {
+	if b.root == "" {
+		return
+	}
+	_ = filepath.WalkDir(b.root, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && strings.HasSuffix(path, tempSuffix) {
 			_ = os.Remove(path)
 		}
 		return nil
@@ -72,7 +66,7 @@ func listDirectory(root, prefix string) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		name := filepath.ToSlash(relative)
+		name := strings.TrimSuffix(filepath.ToSlash(relative), sealSuffix)
 		// Files without a valid name are not blobs: temporary files, or foreign ones.
 		if strings.HasPrefix(name, prefix) && checkName(name) == nil {
 			names = append(names, name)

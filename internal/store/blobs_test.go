@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // TestBlobs checks that every kind of Blobs behaves the same.
@@ -51,7 +50,7 @@ func TestBlobs(t *testing.T) {
 }
 
 func testBlobRoundTrip(t *testing.T, b Blobs) {
-	for _, size := range []int{0, 1, 511, 512, 513, writeBuffer, 3*writeBuffer + 7} {
+	for _, size := range []int{0, 1, 511, 512, 513, blockBytes - 1, blockBytes, blockBytes + 1, 3 * blockBytes, 3*blockBytes + 7} {
 		name, content := fmt.Sprintf("sizes/%d", size), pattern(size)
 		put(t, b, name, content)
 		if got := read(t, b, name, 0, -1); !bytes.Equal(got, content) {
@@ -107,7 +106,7 @@ func testBlobConcurrentPuts(t *testing.T, b Blobs) {
 func testBlobFailingWriter(t *testing.T, b Blobs) {
 	broken := errors.New("broken")
 	err := b.Put(t.Context(), "jobs/1/labels", func(w io.Writer) error {
-		_, err := w.Write(pattern(2 * writeBuffer))
+		_, err := w.Write(pattern(2 * blockBytes))
 		return errors.Join(broken, err)
 	})
 	wantIs(t, err, broken)
@@ -123,7 +122,7 @@ func testBlobPanickingWriter(t *testing.T, b Blobs) {
 			}
 		}()
 		_ = b.Put(t.Context(), "x", func(w io.Writer) error {
-			_, _ = w.Write(pattern(2 * writeBuffer))
+			_, _ = w.Write(pattern(2 * blockBytes))
 			panic("writer")
 		})
 	}()
@@ -195,7 +194,7 @@ func testBlobListing(t *testing.T, b Blobs) {
 
 func testBlobNames(t *testing.T, b Blobs) {
 	for _, name := range []string{"", ".", "..", "../x", "a/../b", "a/..", "/a", "a/", "a//b", "a/./b", ".hidden", "A", "a b",
-		`a\b`, "a\x00", "a\n", "ä", "x.tmp", "x.tmp/y", "x.attrs", "-rf", "_", "a__0x2f__b",
+		`a\b`, "a\x00", "a\n", "ä", "x.tmp", "x.tmp/y", "x.attrs", "x.sealed", "-rf", "_", "a__0x2f__b",
 		strings.Repeat("a", maxPartLength+1), strings.Repeat("a/", maxNameLength/2) + "a"} {
 		err := b.Put(t.Context(), name, func(io.Writer) error {
 			t.Errorf("%q was written", name)
@@ -227,7 +226,7 @@ func testBlobClosed(t *testing.T, b Blobs) {
 
 func testBlobHidden(t *testing.T, b Blobs) {
 	check(t, b.Put(t.Context(), "x", func(w io.Writer) error {
-		_, err := w.Write(pattern(2 * writeBuffer))
+		_, err := w.Write(pattern(2 * blockBytes))
 		if _, openErr := b.Open(t.Context(), "x", 0, -1); !errors.Is(openErr, ErrNotFound) {
 			t.Errorf("a blob can be opened while it is written: %v", openErr)
 		}
@@ -255,24 +254,21 @@ func TestBlobsStayInTheirDirectory(t *testing.T) {
 	}
 }
 
-func TestBlobsRemoveStaleFiles(t *testing.T) {
+func TestBlobsRemoveTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
-	long := time.Now().Add(-2 * staleAfter)
-	for name, age := range map[string]time.Time{"x.17ab.tmp": long, "sub/y.17ab.tmp": long, "fresh.17ab.tmp": time.Now(), "old": long} {
-		file := filepath.Join(dir, name)
-		check(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		check(t, os.WriteFile(file, nil, 0o600))
-		check(t, os.Chtimes(file, age, age))
-	}
 	b, err := OpenBlobs(t.Context(), dir)
 	check(t, err)
 	defer b.Close()
-	if got := files(t, dir); !slices.Equal(got, []string{"fresh.17ab.tmp", "old"}) {
-		t.Errorf("left %q", got)
+	put(t, b, "sub/kept", nil)
+	for _, name := range []string{"x.17ab.tmp", "sub/y.17ab.tmp"} {
+		check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
-	if got, err := b.List(t.Context(), ""); err != nil || !slices.Equal(got, []string{"old"}) {
-		t.Errorf("listed %q, %v", got, err)
+	onlyListed, err := b.List(t.Context(), "")
+	if check(t, err); !slices.Equal(onlyListed, []string{"sub/kept"}) {
+		t.Errorf("listed %q", onlyListed)
 	}
+	b.RemoveTemporary()
+	onlyBlobs(t, b, "sub/kept")
 }
 
 func TestOpenBlobsRefuses(t *testing.T) {
@@ -326,8 +322,12 @@ func onlyBlobs(t *testing.T, b Blobs, want ...string) {
 		t.Errorf("the bucket holds %q (%v), want %q", got, err, want)
 	}
 	if root := b.(*bucket).root; root != "" {
-		if got := files(t, root); !slices.Equal(got, want) {
-			t.Errorf("the directory holds %q, want %q", got, want)
+		var sealed []string
+		for _, name := range want {
+			sealed = append(sealed, name+sealSuffix)
+		}
+		if got := files(t, root); !slices.Equal(got, sealed) {
+			t.Errorf("the directory holds %q, want %q", got, sealed)
 		}
 	}
 }

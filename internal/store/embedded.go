@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -28,7 +29,14 @@ const (
 	embeddedKeepRevisions = "1000"
 	embeddedDefragMiB     = 64
 	slowWarning           = time.Second
+	slowStart             = 5 * time.Second
 )
+
+// logSegment is what a file of the log takes; the next one is there before it is needed. etcd's default of 64 MB would
+// mean that a store of a few jobs takes 128 MB.
+const logSegment = 16 << 20
+
+func init() { wal.SegmentSizeBytes = logSegment }
 
 // OpenEmbedded opens the state of an etcd that runs inside this process, with its files in dir, which is
 // created if it does not exist. It opens no port and no socket. Only one process at a time can open a
@@ -50,17 +58,29 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg := embeddedConfig(filepath.Join(dir, "etcd"), log)
+	ending := &breakdown{}
+	cfg := embeddedConfig(filepath.Join(dir, "etcd"), log, ending)
 	if adjust != nil {
 		adjust(cfg)
 	}
-	server, err := startEtcd(ctx, cfg)
+	server, err := startEtcd(ctx, cfg, log)
 	if err != nil {
 		unlock()
+		if fault.Is(err, storeDamaged) {
+			return nil, nil, fault.Wrap(err, "cannot open the state in the data directory %s", dir)
+		}
 		return nil, nil, fmt.Errorf("cannot open the state in the data directory %s: %w; if its files are damaged, "+
 			"restore them from a backup or start with another directory", dir, err)
 	}
-	s := newEtcdState(v3client.New(server.Server), log, embeddedLease, func() { server.Close(); unlock() })
+	s := newEtcdState(v3client.New(server.Server), log, embeddedLease, nil)
+	s.release = func() {
+		if s.failed() == nil {
+			server.Close()
+		}
+		unlock()
+	}
+	s.admit = func(txn Txn) error { return checkSpace(dir, txn) }
+	ending.state.Store(s)
 	if err := s.cleanUpAfterRestart(ctx); err != nil {
 		s.Close()
 		return nil, nil, fmt.Errorf("cannot read the state in the data directory %s: %w", dir, err)
@@ -87,11 +107,11 @@ func lockDirectory(dir string) (unlock func(), err error) {
 	return func() { lock.Close() }, nil
 }
 
-func embeddedConfig(dir string, log hclog.Logger) *embed.Config {
+func embeddedConfig(dir string, log hclog.Logger, fatal zapcore.CheckWriteHook) *embed.Config {
 	cfg := embed.NewConfig()
 	cfg.Name = "cleave"
 	cfg.Dir = dir
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(log.Named("etcd"), hclog.Warn))
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(log.Named("etcd"), hclog.Warn, fatal))
 
 	// A cluster of one member that does not listen: its client calls it directly. The peer address only
 	// names the member; as a literal it needs no resolver.
@@ -114,7 +134,7 @@ func embeddedConfig(dir string, log hclog.Logger) *embed.Config {
 }
 
 // startEtcd starts a server and waits until it serves.
-func startEtcd(ctx context.Context, cfg *embed.Config) (server *embed.Etcd, err error) {
+func startEtcd(ctx context.Context, cfg *embed.Config, log hclog.Logger) (server *embed.Etcd, err error) {
 	// etcd panics if it cannot read its files. Return that as an error.
 	defer func() {
 		if p := recover(); p != nil {
@@ -124,13 +144,15 @@ func startEtcd(ctx context.Context, cfg *embed.Config) (server *embed.Etcd, err 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := checkDatabase(filepath.Join(cfg.Dir, "member", "snap", "db")); err != nil {
+	if err := checkFiles(filepath.Join(cfg.Dir, "member")); err != nil {
 		return nil, err
 	}
 	server, err = embed.StartEtcd(cfg)
 	if err != nil {
 		return nil, err
 	}
+	slow := time.AfterFunc(slowStart, func() { log.Warn("the state store takes long to start", "dir", cfg.Dir) })
+	defer slow.Stop()
 	select {
 	case <-server.Server.ReadyNotify():
 		return server, nil
@@ -141,19 +163,6 @@ func startEtcd(ctx context.Context, cfg *embed.Config) (server *embed.Etcd, err 
 	}
 	server.Close()
 	return nil, err
-}
-
-// checkDatabase checks that etcd's database can be opened. If it is damaged, etcd would panic in a
-// goroutine of its own, where it cannot be recovered.
-func checkDatabase(path string) error {
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return db.Close()
 }
 
 // cleanUpAfterRestart removes what the last process left in this directory. That process has ended,

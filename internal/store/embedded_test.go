@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap/zapcore"
 )
 
 func embedded(t *testing.T, dir string) State {
@@ -182,7 +183,7 @@ func TestEmbeddedFull(t *testing.T) {
 
 func TestZapFieldsReachTheLog(t *testing.T) {
 	var out bytes.Buffer
-	log := zapLogger(hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info}), hclog.Warn).Sugar()
+	log := zapLogger(hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info}), hclog.Warn, zapcore.WriteThenPanic).Sugar()
 	log.With("member", 1).Warnw("slow disk", "took", "3s")
 	log.Infow("not shown")
 	if got := out.String(); !strings.Contains(got, "[WARN]  slow disk: member=1 took=3s") || strings.Contains(got, "shown") {

@@ -3,8 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"syscall"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -23,24 +21,33 @@ var (
 	ErrExists    = errors.New("store: the blob exists already")
 )
 
+// The reasons of faults that callers tell apart with fault.Is.
+const (
+	DiskFull    = "DISK_FULL"
+	BlobDamaged = "BLOB_DAMAGED"
+
+	storeDamaged = "STORE_DAMAGED"
+)
+
 // IsPermanent tells whether the same call would fail again until somebody intervenes: the store refuses
-// it (a *fault.Error, ErrNotFound, ErrConflict, ErrExists), or this process may no longer use the store
+// it (a *fault.Error that is not fault.Unavailable, ErrNotFound, ErrConflict, ErrExists), or this process may no longer use the store
 // (ErrNotLeader, ErrClosed). Other errors are temporary, such as an etcd that does not answer, or say
 // nothing about the store, such as the end of the caller's context.
 func IsPermanent(err error) bool {
-	if _, isFault := errors.AsType[*fault.Error](err); isFault {
-		return true
-	}
 	for _, refusal := range []error{ErrNotFound, ErrConflict, ErrNotLeader, ErrClosed, ErrExists} {
 		if errors.Is(err, refusal) {
 			return true
 		}
 	}
-	return false
+	f, isFault := errors.AsType[*fault.Error](err)
+	return isFault && f.Kind != fault.Unavailable
 }
 
 // explain turns the errors of etcd that a person can do something about into faults.
 func (s *etcdState) explain(err error) error {
+	if failure := s.failed(); failure != nil {
+		return failure
+	}
 	if s.ctx.Err() != nil {
 		return ErrClosed
 	}
@@ -60,7 +67,7 @@ func explainEtcd(err error) error {
 			"the state store has reached its quota; delete jobs that are no longer needed and restart "+
 				"the coordinator (with an external etcd: compact, defragment and disarm the alarm)")
 	case errors.Is(err, rpctypes.ErrCorrupt):
-		return fault.New(fault.Internal, "STORE_DAMAGED",
+		return fault.New(fault.DataLoss, storeDamaged,
 			"etcd reports damaged data; restore it from a backup or start with another data directory")
 	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
 		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
@@ -69,7 +76,7 @@ func explainEtcd(err error) error {
 	return err
 }
 
-// blobError says which blob an error is about. The path of a local file would only repeat its name.
+// blobError says which blob an error is about. The path of a local file is for the log: clients learn the name of the blob.
 func blobError(name string, err error) error {
 	if err == nil {
 		return nil
@@ -77,14 +84,22 @@ func blobError(name string, err error) error {
 	switch {
 	case gcerrors.Code(err) == gcerrors.NotFound:
 		err = ErrNotFound
-	case errors.Is(err, syscall.ENOSPC):
-		return fault.New(fault.ResourceExhausted, "DISK_FULL",
-			"no space is left on the disk of the blob store; free some and try again").With("blob", name)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fault.New(fault.ResourceExhausted, DiskFull,
+			"no space is left on the disk of the blob store; free some and try again").With("blob", name).Because(err)
 	}
-	if file, is := errors.AsType[*fs.PathError](err); is {
-		err = fmt.Errorf("%s: %w", file.Op, file.Err)
-	} else if link, is := errors.AsType[*os.LinkError](err); is {
-		err = fmt.Errorf("%s: %w", link.Op, link.Err)
+	var system syscall.Errno
+	if errors.As(err, &system) {
+		return fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE",
+			"the blob store does not work now (blob %q: %v); the log of the coordinator has more", name, system).With("blob", name).Because(err)
 	}
 	return fmt.Errorf("blob %q: %w", name, err)
+}
+
+func errDamaged(name string, at int64) error {
+	return fault.New(fault.DataLoss, BlobDamaged, "the stored blob %s is damaged in the 64 KiB from byte %d on", name, at).With("blob", name)
+}
+
+func errCut(name string) error {
+	return fault.New(fault.DataLoss, BlobDamaged, "the stored blob %s is damaged: its end is missing", name).With("blob", name)
 }

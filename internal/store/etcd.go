@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Others may use the same etcd, so all keys are under cleave/. Entries and the election have separate
@@ -20,8 +22,9 @@ const (
 type etcdState struct {
 	client  *clientv3.Client
 	log     hclog.Logger
-	release func() // stops what was started for this state; called last
-	lease   int    // seconds after which a silent leader is replaced
+	release func()          // stops what was started for this state; called last
+	admit   func(Txn) error // refuses transactions that must not be tried; may be nil
+	lease   int             // seconds after which a silent leader is replaced
 
 	// ctx ends when the state is closed, and cancels all calls. Close waits for them, because an
 	// embedded server must not stop during a call.
@@ -31,8 +34,9 @@ type etcdState struct {
 
 	mu          sync.Mutex
 	closed      bool
-	campaigning bool      // a Lead is running
-	term        *etcdTerm // nil when not leading
+	failure     *fault.Error // why the state ended by itself, nil unless it did
+	campaigning bool         // a Lead is running
+	term        *etcdTerm    // nil when not leading
 }
 
 func newEtcdState(client *clientv3.Client, log hclog.Logger, lease int, release func()) *etcdState {
@@ -47,6 +51,9 @@ func (s *etcdState) begin(ctx context.Context) (_ context.Context, done func(), 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.failure != nil {
+		return nil, nil, s.failure
+	}
 	if s.closed {
 		return nil, nil, ErrClosed
 	}
@@ -110,6 +117,11 @@ func (s *etcdState) Commit(ctx context.Context, txn Txn) (int64, error) {
 	if term == nil {
 		return 0, ErrNotLeader
 	}
+	if s.admit != nil {
+		if err := s.admit(txn); err != nil {
+			return 0, err
+		}
+	}
 
 	conditions := make([]clientv3.Cmp, 0, len(txn.If)+1)
 	conditions = append(conditions, term.fence())
@@ -152,6 +164,10 @@ func (s *etcdState) Close() error {
 	s.mu.Unlock()
 
 	s.cancel()
+	if s.failed() != nil { // its etcd may hold locks for ever; the program is about to end
+		s.release()
+		return nil
+	}
 	s.calls.Wait()
 	err := s.client.Close()
 	if errors.Is(err, context.Canceled) { // what Close of an open client returns

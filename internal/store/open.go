@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -60,7 +61,7 @@ func openEtcd(ctx context.Context, endpoints []string, log hclog.Logger, timeout
 		DialKeepAliveTime:    keepaliveTime,
 		DialKeepAliveTimeout: keepaliveTimeout,
 		// The client warns of every failed attempt. If all fail, the call returns an error.
-		Logger: zapLogger(log.Named("etcd"), hclog.Debug),
+		Logger: zapLogger(log.Named("etcd"), hclog.Debug, zapcore.WriteThenPanic),
 	})
 	if err != nil {
 		return nil, err

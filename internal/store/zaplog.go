@@ -7,10 +7,9 @@ import (
 )
 
 // zapLogger makes a zap logger for etcd that writes to log. etcd logs a lot: its info entries become debug
-// entries, and the caller chooses the level of its warnings. Its fatal entries panic instead of ending
-// the process, so that a bad data directory can be reported as an error.
-func zapLogger(log hclog.Logger, warnings hclog.Level) *zap.Logger {
-	return zap.New(zapCore{log: log, warnings: warnings}, zap.WithFatalHook(zapcore.WriteThenPanic))
+// entries, and the caller chooses the level of its warnings and what follows a fatal entry, which must not return.
+func zapLogger(log hclog.Logger, warnings hclog.Level, fatal zapcore.CheckWriteHook) *zap.Logger {
+	return zap.New(zapCore{log: log, warnings: warnings}, zap.WithFatalHook(fatal))
 }
 
 // ignorable tells whether a message means nothing here. One is about ports, which an embedded server does

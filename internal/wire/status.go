@@ -32,6 +32,9 @@ var codeOf = map[fault.Kind]codes.Code{
 	fault.ResourceExhausted:  codes.ResourceExhausted,
 	fault.Canceled:           codes.Canceled,
 	fault.Internal:           codes.Internal,
+	fault.DataLoss:           codes.DataLoss,
+	fault.DeadlineExceeded:   codes.DeadlineExceeded,
+	fault.Unavailable:        codes.Unavailable,
 }
 
 // codeFor is the gRPC code of a kind of fault.
@@ -121,7 +124,7 @@ func Fault(err error) error {
 		return err
 	}
 	kind, known := kindOf(s.Code())
-	if !known {
+	if !known || kind == fault.Unavailable { // clients know by the code that they may try again
 		return err
 	}
 	var f *fault.Error

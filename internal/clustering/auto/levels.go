@@ -55,9 +55,9 @@ func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error 
 func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found) *answer {
 	cut := normalizedCut(s.graph, labels, r.spec.K)
 	result := &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, PlainObjective: &cut}
-	result.Iterations = len(found.Values) - 1
-	for at, value := range found.Values {
-		entry := clustering.HistoryEntry{Iteration: at, Objective: float64(r.spec.K) - value}
+	result.Iterations = len(found.Steps) - 1
+	for at, step := range found.Steps {
+		entry := clustering.HistoryEntry{Iteration: at, Objective: float64(r.spec.K) - step.Value, Moved: step.Moved}
 		if at == result.Iterations {
 			entry.Objective = cut // with the vertices that had no part
 		}

@@ -1,0 +1,70 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// countedState counts the entries that lists read.
+type countedState struct {
+	store.State
+	read int
+}
+
+func (s *countedState) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
+	entries, err := s.State.List(ctx, prefix, after, limit)
+	s.read += len(entries)
+	return entries, err
+}
+
+// A page reads what it shows and one more; a list of the few that are wanted finds them all.
+func TestPagesReadWhatTheyShow(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	const count = 3000
+	for i := range count {
+		id := fmt.Sprintf("%08x", i)
+		state := cleavev1.JobState_JOB_STATE_SUCCEEDED
+		if i%500 == 0 {
+			state = cleavev1.JobState_JOB_STATE_FAILED
+		}
+		value, err := proto.Marshal(&statev1.JobRecord{Job: &cleavev1.Job{JobId: id, State: state}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.c.commit(store.Txn{Put: []store.Entry{{Key: jobKey(id), Value: value}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counted := &countedState{State: h.c.state}
+	h.c.state = counted
+	for _, size := range []int32{1, 10, 100, 1000} {
+		counted.read = 0
+		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: size})
+		if err != nil || len(list.GetJobs()) != int(size) || counted.read != int(size)+1 {
+			t.Errorf("%d jobs of a page of %d took %d records, %v", len(list.GetJobs()), size, counted.read, err)
+		}
+	}
+	var failed []string
+	for token := ""; ; {
+		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: 4, PageToken: token, State: cleavev1.JobState_JOB_STATE_FAILED})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, job := range list.GetJobs() {
+			failed = append(failed, job.GetJobId())
+		}
+		if token = list.GetNextPageToken(); token == "" {
+			break
+		}
+	}
+	if len(failed) != count/500 {
+		t.Errorf("found %q", failed)
+	}
+}

@@ -1,0 +1,53 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// stateFailure is why the state ended by itself, nil unless it did.
+func (c *Coordinator) stateFailure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err := c.state.Get(ctx, createdKey)
+	if f, is := errors.AsType[*fault.Error](err); is {
+		return f
+	}
+	return nil
+}
+
+// checkStores refuses a state that was never used together with blobs that are there already: the state that knows them
+// is missing, and a coordinator that started empty would leave it unnoticed until the backups are gone.
+func (c *Coordinator) checkStores(ctx context.Context) error {
+	if c.cfg.Store == storeMemory { // always empty at the start
+		return nil
+	}
+	entries, err := c.state.List(ctx, "", "", 1)
+	if err != nil {
+		return err
+	}
+	used := len(entries) > 0
+	if used && entries[0].Key == createdKey { // the first of all keys
+		return nil
+	}
+	if !used {
+		blobs, err := c.blobs.List(ctx, "")
+		if err != nil {
+			return err
+		}
+		if len(blobs) > 0 {
+			return fault.New(fault.DataLoss, "STATE_MISSING", "the state store is empty, but the blob store %s has %s, such as %s: "+
+				"the state that belongs to it is missing; restore it from a backup, or name another place for the blobs to start empty",
+				c.cfg.Blobs, text.Plural(len(blobs), "blob"), blobs[0])
+		}
+	}
+	if err := c.commit(store.Txn{Put: []store.Entry{{Key: createdKey}}}); !used || !fault.Is(err, store.DiskFull) {
+		return err
+	}
+	return nil // a state of an earlier version, on a full disk: next time
+}

@@ -1,0 +1,130 @@
+package coordinator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// A coordinator does not start empty where its jobs and data were.
+func TestMissingStateBesideBlobs(t *testing.T) {
+	cfg := durableConfig(t)
+	h := newHarness(t, cfg, scripted(steps(1)))
+	h.upload()
+	h.close()
+	newHarness(t, cfg, scripted(steps(1))).close()
+	if err := os.RemoveAll(filepath.Join(cfg.DataDir, "etcd")); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Listen = "127.0.0.1:0"
+	for range 2 { // it does not get used to it
+		_, err := New(t.Context(), cfg)
+		if !fault.Is(err, "STATE_MISSING") || !strings.Contains(err.Error(), "1 blob") || !strings.Contains(err.Error(), cfg.DataDir) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	cfg.Blobs = filepath.Join(cfg.DataDir, "others")
+	newHarness(t, cfg, scripted(steps(1))).upload()
+}
+
+// A crash between the first blob and its record leaves a blob that nobody knows. That is no reason not to start.
+func TestBlobsOfAnUnfinishedUpload(t *testing.T) {
+	cfg := durableConfig(t)
+	h := newHarness(t, cfg, scripted(steps(1)))
+	if err := h.c.putBlob(t.Context(), "datasets/1/2", spec("x")); err != nil {
+		t.Fatal(err)
+	}
+	temporary := filepath.Join(cfg.DataDir, "blobs", "datasets", "1", "3.sealed.17ab.tmp")
+	if err := os.WriteFile(temporary, make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.crash()
+	newHarness(t, cfg, scripted(steps(1))).upload()
+	if _, err := os.Stat(temporary); !os.IsNotExist(err) {
+		t.Errorf("the temporary file of a write that a crash ended is left: %v", err)
+	}
+}
+
+// While the disk is full, clients are refused at once and running jobs wait; then they go on.
+func TestFullDiskPausesJobs(t *testing.T) {
+	g := newGate()
+	h := newHarness(t, testConfig(), scripted(g.run))
+	data := h.upload()
+	id := h.create(spec(data))
+	h.firstEvents(id, 1)
+	var full atomic.Bool
+	full.Store(true)
+	tried := make(chan struct{}, 100)
+	h.intercept(func(_ int64, commit func() error) error {
+		if !full.Load() {
+			return commit()
+		}
+		tried <- struct{}{}
+		return fault.New(fault.ResourceExhausted, store.DiskFull, "the disk is full")
+	})
+	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
+	wantError(t, err, codes.ResourceExhausted, store.DiskFull)
+	within(t, tried, "the refusal")
+	points, err := dataset.NewPoints(2, 1, []float64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = wire.SendDataset(t.Context(), h.datasets, "refused", points)
+	if !fault.Is(err, store.DiskFull) {
+		t.Errorf("an upload gives %v", err)
+	}
+	within(t, tried, "the refusal of an upload")
+	if _, blobs := h.leftovers(); len(blobs) != 2 { // a data set and a spec
+		t.Errorf("what was refused left %q", blobs)
+	}
+	close(g.open)
+	within(t, tried, "the first attempt to store events")
+	within(t, tried, "the second")
+	full.Store(false)
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetIterations() != 1 {
+		t.Errorf("the job ended as %v", job)
+	}
+	if list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{}); err != nil || len(list.GetJobs()) != 1 {
+		t.Errorf("the jobs are %v, %v", list, err)
+	}
+}
+
+// failedState is a state whose embedded store has ended by itself.
+type failedState struct{ store.State }
+
+func (failedState) Get(context.Context, string) (store.Entry, error) {
+	return store.Entry{}, fault.New(fault.Unavailable, "STORE_FAILED", "no space is left").Because(store.ErrClosed)
+}
+
+type lostTerm struct{ store.Leadership }
+
+func (lostTerm) Lost() <-chan struct{} {
+	lost := make(chan struct{})
+	close(lost)
+	return lost
+}
+
+// A coordinator whose store cannot go on ends, and says why.
+func TestServeEndsWithTheStore(t *testing.T) {
+	cfg := testConfig()
+	cfg.Listen = "127.0.0.1:0"
+	c, err := open(t.Context(), cfg, scripted(steps(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.term, c.state = lostTerm{c.term}, failedState{c.state}
+	if err := c.Serve(t.Context()); !fault.Is(err, "STORE_FAILED") {
+		t.Errorf("serving ended with %v", err)
+	}
+}

@@ -1,0 +1,103 @@
+package coordinator
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// uploads keeps clients that send slowly, or not at all, from holding the memory of the coordinator.
+type uploads struct {
+	limit int64         // of the memory of all uploads that are under way
+	stall time.Duration // how long one may be silent
+
+	mu   sync.Mutex
+	used int64
+}
+
+// heldPerByte is the memory that a byte of an upload takes: lists grow by doubling.
+const heldPerByte = 2
+
+// upload is what one upload holds.
+type upload struct {
+	all  *uploads
+	held int64
+}
+
+func (u *uploads) begin() *upload { return &upload{all: u} }
+
+// hold takes memory for a part, unless all uploads together would have too much. One that is alone may have any size: what it
+// may have is limited elsewhere.
+func (u *upload) hold(bytes int64) error {
+	u.all.mu.Lock()
+	defer u.all.mu.Unlock()
+	if others := u.all.used - u.held; others > 0 && u.all.used+bytes > u.all.limit {
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
+			"the uploads under way hold %s of the %s that this coordinator has for them; try again when some have ended",
+			text.Bytes(u.all.used), text.Bytes(u.all.limit))
+	}
+	u.held += bytes
+	u.all.used += bytes
+	return nil
+}
+
+// end gives back what the upload holds.
+func (u *upload) end() {
+	u.all.mu.Lock()
+	defer u.all.mu.Unlock()
+	u.all.used -= u.held
+	u.held = 0
+}
+
+// receiveUpload calls take with one part of an upload after the other, until its stream ends with io.EOF. The handler of the
+// stream must return when receiveUpload does not return nil: that ends the reading.
+func receiveUpload[P proto.Message](u *upload, receive func() (P, error), take func(P) error) error {
+	type received struct {
+		part P
+		err  error
+	}
+	parts, left := make(chan received), make(chan struct{})
+	defer close(left)
+	go func() {
+		for {
+			part, err := receive()
+			select {
+			case parts <- received{part, err}:
+			case <-left:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	silence := time.NewTimer(u.all.stall)
+	defer silence.Stop()
+	for {
+		silence.Reset(u.all.stall)
+		select {
+		case next := <-parts:
+			if errors.Is(next.err, io.EOF) {
+				return nil
+			}
+			if next.err != nil {
+				return next.err
+			}
+			if err := u.hold(heldPerByte * int64(proto.Size(next.part))); err != nil {
+				return err
+			}
+			if err := take(next.part); err != nil {
+				return err
+			}
+		case <-silence.C:
+			return fault.New(fault.DeadlineExceeded, "UPLOAD_STALLED",
+				"the upload sent nothing for %v and is given up; nothing of it is kept, send it again", u.all.stall)
+		}
+	}
+}

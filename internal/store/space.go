@@ -1,0 +1,32 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// etcd cannot go on once a write fails. So an embedded store refuses transactions while there is still some room on its
+// disk: for a segment of the log, for the database, which grows by 16 MiB at a time, and for what ends or deletes.
+const (
+	reservedSpace = 64 << 20
+	// A transaction that deletes something makes room, or ends a job that would else write more. It may use some of the
+	// reserve.
+	neededSpace = 24 << 20
+)
+
+// checkSpace refuses a transaction if the disk of a directory is nearly full.
+func checkSpace(dir string, txn Txn) error {
+	need := int64(reservedSpace)
+	if len(txn.Delete) > 0 {
+		need = neededSpace
+	}
+	free, known := freeBytes(dir)
+	if !known || free >= need {
+		return nil
+	}
+	return fault.New(fault.ResourceExhausted, DiskFull,
+		"%s are left on the disk of the state store, and it needs %s; free some and try again", text.Bytes(free), text.Bytes(need)).
+		Because(fmt.Errorf("the disk of %s has %d bytes", dir, free))
+}
