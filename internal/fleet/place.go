@@ -29,7 +29,7 @@ const (
 
 // ensurePlaced gives every tile a live worker. It waits while there is no worker, or while other jobs
 // hold the memory. A job that waits for memory holds none itself, so that no two jobs can wait for each
-// other. Between two operations it also moves tiles away from draining workers, and to workers that
+// other. It moves tiles away from workers that yield them and, between two operations, to workers that
 // joined if that pays. Before an operation over the whole matrix it lets tiles be stored that had no
 // room before.
 func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) error {
@@ -87,10 +87,10 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	}
 	j.unplaceLost()
 	sessions, hosts := j.hosts()
-	layout, unplaced := j.layout(sessions, hosts, betweenOps)
+	layout, unplaced := j.layout(sessions, hosts, true)
 	ok := layout.Place(j.need.StorageRule())
 	if !ok {
-		// Tiles stay on a draining worker as long as no other can take them.
+		// Tiles stay on a worker that yields them as long as no other can take them.
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.StorageRule())
 	}
@@ -114,9 +114,9 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	return "", nil
 }
 
-// layout is the current placement of the tiles; with offDraining, those on draining workers count as
+// layout is the current placement of the tiles; with yielded, those on workers that yield them count as
 // not placed. The second result tells whether a tile has no worker. The caller holds f.mu.
-func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bool) (*partition.Layout, bool) {
+func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) (*partition.Layout, bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
@@ -129,7 +129,7 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bo
 			continue
 		}
 		layout.MarkPlaced(t, index[s], j.tiles[t].wantStored)
-		if offDraining && s.draining {
+		if yielded && s.yields() {
 			layout.Remove(t)
 		}
 	}

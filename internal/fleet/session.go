@@ -15,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// errLost is the error of a call whose worker was lost before it answered.
+// errLost is the error of a call whose worker was lost, or yields its tiles, before it answered.
 var errLost = errors.New("fleet: the worker is gone")
 
 // session is one worker from its first hello until it leaves or is lost. It can have several streams,
@@ -33,6 +33,7 @@ type session struct {
 
 	ended        bool
 	draining     bool // it gets no new tiles
+	away         bool // its connection was closed, and it did not come back at once
 	leaving      bool // the worker asked to leave
 	farewellSent bool // the worker may leave
 
@@ -41,6 +42,7 @@ type session struct {
 	watchdogDue time.Time // when the watchdog timer should fire
 
 	stream  *attachment // nil while there is none
+	streams int         // there have been so many
 	outbox  []*workerv1.AttachResponse
 	nextID  uint64
 	pending map[uint64]*call // commands without an answer, by id
@@ -70,9 +72,10 @@ func (a *attachment) endWith(reason error) {
 // call is one command that waits for its answer.
 type call struct {
 	message  *workerv1.AttachResponse
-	maxBytes int    // upper limit of a result by reference
-	result   []byte // the result, if it was sent by reference
-	answer   chan *workerv1.Answer
+	waited   bool                  // somebody waits for the answer
+	maxBytes int                   // upper limit of a result by reference
+	result   []byte                // the result, if it was sent by reference
+	answer   chan *workerv1.Answer // nil when the call is given up
 }
 
 // admit opens a session for a worker, or resumes the one it had, with a new stream that replaces any
@@ -90,7 +93,8 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	if s.stream != nil {
 		s.stream.endWith(status.Error(codes.Aborted, "the worker attached again"))
 	}
-	s.stream = newAttachment()
+	s.stream, s.away = newAttachment(), false
+	s.streams++
 	s.outbox = append(s.outbox[:0:0], &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
 		Welcome: &workerv1.Welcome{
 			SessionId:       s.id,
@@ -109,6 +113,7 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	s.lastSeen = time.Now()
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
 	f.notifyChanged()
+	f.handOver()
 	return s, s.stream, nil
 }
 
@@ -176,13 +181,16 @@ func (f *Fleet) endSession(s *session, reason error) {
 	f.notifyChanged()
 }
 
-// detach records that a stream broke. The worker has LostAfter to come back.
+// detach records that a stream broke. The worker has LostAfter to come back with its session. A stream that breaks
+// although heartbeats were on time was closed, as happens when a process ends: then it has its tiles for ReconnectWithin
+// only. A link that fails is silent first.
 func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.stream != a {
 		return // another stream replaced it, or the session is over
 	}
+	closed := time.Since(s.lastSeen) <= 2*f.cfg.HeartbeatInterval
 	s.stream, s.lastSeen = nil, time.Now()
 	if s.leaving || s.farewellSent {
 		f.log.Info("worker left", "worker", s.name, "id", s.id, "tiles", s.tiles)
@@ -191,6 +199,9 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	}
 	f.log.Warn("worker's stream broke", "worker", s.name, "id", s.id, "error", cause)
 	f.notifyChanged()
+	if closed {
+		f.awaitReturn(s)
+	}
 }
 
 // receive handles one message of a worker. It returns false if the stream is no longer the session's.
@@ -267,9 +278,13 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 		return nil, nil, errLost
 	}
 	pending := s.command(c, maxBytes)
+	pending.waited = true
 	f.mu.Unlock()
 	select {
 	case answer := <-pending.answer:
+		if answer == nil {
+			return nil, nil, errLost
+		}
 		return answer, pending.result, nil
 	case <-s.done:
 		return nil, nil, errLost
@@ -293,6 +308,7 @@ func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true
 		f.notifyChanged()
+		f.handOver()
 	}
 	f.dismissIfIdle(s)
 }
