@@ -8,6 +8,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/vector"
@@ -69,12 +70,13 @@ type job struct {
 	// Guarded by Fleet.mu. The fields of tiles and members are also used by the running operation.
 	tiles      []tile
 	members    map[*session]*membership
-	failing    map[*session]bool // had an internal error: used only when there is no other
-	full       map[*session]bool // reported that it has no memory left
-	ops        int               // operations since tiles were last placed
-	balancedAt <-chan struct{}   // Fleet.changed when the placement was last balanced; nil: it must be checked
-	storedAt   <-chan struct{}   // Fleet.changed when tiles were last stored wherever there is room
-	usage      Usage             // only EverStored and EverComputed are kept up to date
+	failing    map[*session]bool         // had an internal error: used only when there is no other
+	full       map[*session]bool         // reported that it has no memory left
+	aside      map[*session]*fault.Error // cannot do the job, and why: gets no tiles of it
+	ops        int                       // operations since tiles were last placed
+	balancedAt <-chan struct{}           // Fleet.changed when the placement was last balanced; nil: it must be checked
+	storedAt   <-chan struct{}           // Fleet.changed when tiles were last stored wherever there is room
+	usage      Usage                     // only EverStored and EverComputed are kept up to date
 }
 
 // tile is where a tile is placed, and its state there.
@@ -106,6 +108,7 @@ func (f *Fleet) newJob(task Task) *job {
 		members:   map[*session]*membership{},
 		failing:   map[*session]bool{},
 		full:      map[*session]bool{},
+		aside:     map[*session]*fault.Error{},
 		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
 	}
 	j.ctx, j.cancel = context.WithCancel(context.Background())

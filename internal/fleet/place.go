@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -146,10 +147,11 @@ func (j *job) unplaceLost() {
 	for s := range j.members {
 		if s.ended {
 			delete(j.members, s)
-			delete(j.failing, s)
-			delete(j.full, s)
 		}
 	}
+	maps.DeleteFunc(j.failing, func(s *session, _ bool) bool { return s.ended })
+	maps.DeleteFunc(j.full, func(s *session, _ bool) bool { return s.ended })
+	maps.DeleteFunc(j.aside, func(s *session, _ *fault.Error) bool { return s.ended })
 }
 
 // hosts are the live workers in the order of their ids. The caller holds f.mu.
@@ -158,13 +160,13 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	healthy := false
 	for _, s := range j.fleet.sessions {
 		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && !j.failing[s]
+		healthy = healthy || s.takesTiles() && j.aside[s] == nil && !j.failing[s]
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
-		hosts[h].Accepting = s.takesTiles() && (!healthy || !j.failing[s])
+		hosts[h].Accepting = s.takesTiles() && j.aside[s] == nil && (!healthy || !j.failing[s])
 	}
 	return sessions, hosts
 }
@@ -210,6 +212,8 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	switch {
 	case len(sessions) == 0:
 		return "waiting for a worker: none is attached", nil
+	case j.onlyAside(sessions):
+		return "", j.nobodyLeft(sessions)
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:
@@ -217,7 +221,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	}
 	plan, err := planning.Make(j.need, alone)
 	if err != nil {
-		return "", err
+		return "", cmp.Or(j.nobodyLeft(sessions), err)
 	}
 	if j.freeTiles() {
 		j.fleet.log.Info("job frees its tiles while it waits for memory", "job", j.jobID)
