@@ -11,7 +11,14 @@ const (
 	maxNotReady         = 10
 )
 
-const workerFailed = "WORKER_FAILED"
+// slowWorker is how many times longer than planned a worker may take for a piece of work.
+const slowWorker = 30
+
+// Reasons of jobs that no worker can do.
+const (
+	workerFailed  = "WORKER_FAILED"
+	workerStalled = "WORKER_STALLED"
+)
 
 // failureCounts counts the failures of each worker within one operation.
 type failureCounts struct{ internal, notReady map[*session]int }
@@ -36,6 +43,9 @@ func (j *job) putAside(s *session, why *fault.Error) {
 	j.fleet.notifyChanged()
 }
 
+// doubts tells whether a worker is used only when there is no other. The caller holds f.mu.
+func (j *job) doubts(s *session) bool { return j.failing[s] || s.stalled != 0 }
+
 // judgeInvalid decides whose fault it is that a worker calls the input wrong. One that says so alone is put aside. When
 // a second one gives the same reason it is the job's: then judgeInvalid returns the error that ends the operation. The
 // caller holds f.mu.
@@ -56,7 +66,6 @@ func (j *job) nobodyLeft(sessions []*session) error {
 	var last *fault.Error
 	for _, s := range sessions {
 		if why := j.aside[s]; why != nil && why.Kind == fault.InvalidArgument {
-			delete(j.aside, s)
 			return why
 		} else if why != nil {
 			last = why
@@ -66,6 +75,14 @@ func (j *job) nobodyLeft(sessions []*session) error {
 		return nil
 	}
 	return last
+}
+
+// forgive gives the workers that were put aside another chance, after the operation that nobody could do has failed.
+func (j *job) forgive() {
+	j.fleet.mu.Lock()
+	defer j.fleet.mu.Unlock()
+	clear(j.aside)
+	j.balancedAt = nil
 }
 
 // onlyAside tells whether there are workers and all were put aside. The caller holds f.mu.

@@ -36,6 +36,7 @@ const (
 	DefaultHeartbeatInterval = time.Second
 	DefaultLostAfter         = 3 * time.Second
 	DefaultReconnectWithin   = 200 * time.Millisecond
+	DefaultStalledAfter      = time.Minute
 )
 
 // ErrClosed is the error of operations after Close.
@@ -53,6 +54,7 @@ type Config struct {
 	HeartbeatInterval time.Duration // how often workers send a heartbeat
 	LostAfter         time.Duration // how long a worker may be silent before it is lost
 	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
+	StalledAfter      time.Duration // how long a command may make no progress; longer if its pieces are large
 	Datasets          DatasetSource
 }
 
@@ -84,6 +86,9 @@ func New(cfg Config) *Fleet {
 	}
 	if cfg.ReconnectWithin <= 0 {
 		cfg.ReconnectWithin = DefaultReconnectWithin
+	}
+	if cfg.StalledAfter <= 0 {
+		cfg.StalledAfter = DefaultStalledAfter
 	}
 	return &Fleet{
 		cfg:      cfg,

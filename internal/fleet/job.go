@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -52,6 +53,7 @@ type job struct {
 	units          struct{ center, scale *payload } // of the columns of the data set; nil: as they are
 	rows           int
 	sizes          []partition.Size                               // of the tiles
+	patience       time.Duration                                  // how long a command may make no progress
 	describe       func(p *workerv1.Prepare)                      // completes a Prepare command
 	ensureOperands func(ctx context.Context, worker *group) error // gives a worker what it lacks beside tiles; may be nil
 	sumBytes       int                                            // limits the sums that a load or update answers with
@@ -104,6 +106,7 @@ func (f *Fleet) newJob(task Task) *job {
 		need:      task.Need,
 		rows:      task.Need.Rows(),
 		sizes:     task.Need.TileSizes(),
+		patience:  max(f.cfg.StalledAfter, time.Duration(slowWorker*task.Need.PieceSeconds()*float64(time.Second))),
 		tiles:     make([]tile, tiles),
 		members:   map[*session]*membership{},
 		failing:   map[*session]bool{},

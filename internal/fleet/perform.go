@@ -119,6 +119,7 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 	failures := newFailureCounts()
 	for betweenOps := true; len(pending) > 0; betweenOps = false {
 		if err := j.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
+			j.forgive()
 			return err
 		}
 		groups := j.groups(pending)
@@ -206,6 +207,11 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 				j.unplace(t)
 			}
 		}
+		return nil
+	}
+	if errors.Is(g.err, errStalled) {
+		j.putAside(g.session, fault.New(fault.Internal, workerStalled,
+			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, j.patience))
 		return nil
 	}
 	f, isFailure := errors.AsType[*failure](g.err)

@@ -40,9 +40,7 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 		changed := j.fleet.changed
 		waiting, err := j.place(betweenOps, wholeMatrix)
 		j.fleet.mu.Unlock()
-		if f, isFault := errors.AsType[*fault.Error](err); j.everSucceeded && isFault && f.Reason == planning.DoesNotFit {
-			// There was memory enough before some workers were lost. A new worker may be starting.
-			f.Reason = notEnoughMemory
+		if f, isFault := errors.AsType[*fault.Error](err); isFault && j.mayPass(f) {
 			if giveUp == nil {
 				timer := time.NewTimer(memoryWait * j.fleet.cfg.LostAfter)
 				defer timer.Stop()
@@ -65,6 +63,16 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// mayPass tells whether an error may pass when a worker joins, which may be starting: there were workers enough before
+// some were lost, or hang.
+func (j *job) mayPass(f *fault.Error) bool {
+	if f.Reason == planning.DoesNotFit && j.everSucceeded {
+		f.Reason = notEnoughMemory
+		return true
+	}
+	return f.Reason == workerStalled
 }
 
 // place finds a worker for every tile. It returns what the job must wait for, or an error if waiting
@@ -160,13 +168,13 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	healthy := false
 	for _, s := range j.fleet.sessions {
 		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && j.aside[s] == nil && !j.failing[s]
+		healthy = healthy || s.takesTiles() && j.aside[s] == nil && !j.doubts(s)
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
-		hosts[h].Accepting = s.takesTiles() && j.aside[s] == nil && (!healthy || !j.failing[s])
+		hosts[h].Accepting = s.takesTiles() && j.aside[s] == nil && (!healthy || !j.doubts(s))
 	}
 	return sessions, hosts
 }

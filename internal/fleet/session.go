@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 	"time"
@@ -32,10 +31,11 @@ type session struct {
 	done         chan struct{} // closed when the session ends
 
 	ended        bool
-	draining     bool // it gets no new tiles
-	away         bool // its connection was closed, and it did not come back at once
-	leaving      bool // the worker asked to leave
-	farewellSent bool // the worker may leave
+	draining     bool   // it gets no new tiles
+	stalled      uint64 // a command that it seems to hang at: it gets tiles only when there is no other; 0: none
+	away         bool   // its connection was closed, and it did not come back at once
+	leaving      bool   // the worker asked to leave
+	farewellSent bool   // the worker may leave
 
 	lastSeen    time.Time
 	watchdog    *time.Timer
@@ -69,15 +69,6 @@ func (a *attachment) endWith(reason error) {
 	}
 }
 
-// call is one command that waits for its answer.
-type call struct {
-	message  *workerv1.AttachResponse
-	waited   bool                  // somebody waits for the answer
-	maxBytes int                   // upper limit of a result by reference
-	result   []byte                // the result, if it was sent by reference
-	answer   chan *workerv1.Answer // nil when the call is given up
-}
-
 // admit opens a session for a worker, or resumes the one it had, with a new stream that replaces any
 // other.
 func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
@@ -106,6 +97,7 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	// recognize those that they have.
 	for _, c := range sortedCalls(s.pending) {
 		s.outbox = append(s.outbox, c.message)
+		c.movedAt = time.Now()
 	}
 	if s.farewellSent {
 		s.outbox = append(s.outbox, farewell())
@@ -213,6 +205,8 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	}
 	s.lastSeen = time.Now()
 	switch m := m.GetMessage().(type) {
+	case *workerv1.AttachRequest_Heartbeat:
+		f.noteProgress(s, m.Heartbeat.GetRunning())
 	case *workerv1.AttachRequest_Answer:
 		// Answers that nobody waits for any more are ignored.
 		if c := s.pending[m.Answer.GetCommandId()]; c != nil {
@@ -248,58 +242,6 @@ func (s *session) push(m *workerv1.AttachResponse) {
 	select {
 	case s.stream.wake <- struct{}{}:
 	default:
-	}
-}
-
-// command queues a command. It is sent on every stream until it is answered. The caller holds f.mu.
-func (s *session) command(c *workerv1.Command, maxBytes int) *call {
-	s.nextID++
-	c.CommandId = s.nextID
-	pending := &call{
-		message:  &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}},
-		maxBytes: maxBytes,
-		answer:   make(chan *workerv1.Answer, 1),
-	}
-	s.pending[c.CommandId] = pending
-	s.push(pending.message)
-	return pending
-}
-
-// call runs a command of a job on a worker and waits for its answer, across broken streams. It sends
-// nothing after the job's release, or the worker would keep what nobody frees.
-func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
-	f.mu.Lock()
-	switch {
-	case j.ctx.Err() != nil:
-		f.mu.Unlock()
-		return nil, nil, ErrReleased
-	case s.ended:
-		f.mu.Unlock()
-		return nil, nil, errLost
-	}
-	pending := s.command(c, maxBytes)
-	pending.waited = true
-	f.mu.Unlock()
-	select {
-	case answer := <-pending.answer:
-		if answer == nil {
-			return nil, nil, errLost
-		}
-		return answer, pending.result, nil
-	case <-s.done:
-		return nil, nil, errLost
-	case <-ctx.Done():
-		f.mu.Lock()
-		delete(s.pending, c.CommandId)
-		f.mu.Unlock()
-		return nil, nil, context.Cause(ctx)
-	}
-}
-
-// post runs a command without waiting for its answer. The caller holds f.mu.
-func (s *session) post(c *workerv1.Command) {
-	if !s.ended {
-		s.command(c, 0)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -62,6 +63,7 @@ type worker struct {
 	datasets *datasets
 	session  *session       // nil before the first welcome
 	running  sync.WaitGroup // goroutines of jobs, those of ended sessions too
+	received atomic.Uint64  // parts of data sets that have arrived
 }
 
 // Run serves a coordinator until ctx ends or the worker is drained. When ctx ends, it waits until its
