@@ -2,11 +2,11 @@ package clustertest
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -106,9 +106,8 @@ func TestAWorkerThatHangsIsDrained(t *testing.T) {
 	c.AwaitWorkers(3)
 	_, w := longPoints().run(c)
 	<-bad.asked
-	response, err := c.Cluster.DrainWorker(t.Context(), &cleavev1.DrainWorkerRequest{WorkerId: "bad"})
-	if state := must(t, response, err).GetWorker().GetState(); state != cleavev1.WorkerState_WORKER_STATE_DRAINING {
-		t.Errorf("the drained worker is %v", state)
+	if ran := Cleave(t, "drain", "--server", c.Addr, "bad"); ran.ExitCode != 0 || !strings.Contains(ran.Stdout, "draining") {
+		t.Errorf("cleave drain: %+v", ran)
 	}
 	<-bad.dismissed
 	longPoints().finish(t, "with a worker that hangs and was drained", w)
