@@ -60,6 +60,8 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			"--init", "random", "--seed", "1", "--on-rise", "ignore"}},
 		{name: "normalized cut with vertices without edges", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--vertices", "4150",
 			"--k", "12", "--init", "random", "--seed", "3", "--constraints", graph + "/constraints.csv"}},
+		{name: "normalized cut on many levels", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "9", "--constraints", graph + "/constraints.csv"}},
+		{name: "a graph, and nothing else", args: []string{"--graph", graph + "/edges.csv", "--k", "12", "--vertices", "4150"}},
 		{name: "kernel k-means of sparse points", args: []string{"--algorithm", "kernel-kmeans", "--data", sparse, "--k", "8", "--init", "random"}},
 		{name: "kernel matrix", args: []string{"--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--k", "10", "--init", "random", "--seed", "5"}},
 		{name: "normalized cut of a kernel matrix", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--objective", "normalized-cut",

@@ -90,26 +90,26 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 }
 
 // after adds a search that comes first: to the time, and where it takes more memory.
-func (plan *Plan) after(search Workload, workers []Worker) (*Plan, error) {
+func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 	first, err := Make(search, workers)
 	if err != nil {
 		return nil, err
 	}
-	if plan.Tiles == 0 { // workers have a part in the search alone
-		plan.Tiles, plan.TileRows, plan.Stored, plan.Storage = first.Tiles, first.TileRows, first.Stored, first.Storage
-		plan.EntryBytes, plan.Shares = first.EntryBytes, first.Shares
+	if p.Tiles == 0 { // workers have a part in the search alone
+		p.Tiles, p.TileRows, p.Stored, p.Storage = first.Tiles, first.TileRows, first.Stored, first.Storage
+		p.EntryBytes, p.Shares = first.EntryBytes, first.Shares
 	}
-	for at, share := range plan.Shares {
+	for at, share := range p.Shares {
 		if other := slices.IndexFunc(first.Shares, func(s Share) bool { return s.Worker == share.Worker }); other >= 0 {
-			plan.Shares[at].Bytes = max(share.Bytes, first.Shares[other].Bytes)
+			p.Shares[at].Bytes = max(share.Bytes, first.Shares[other].Bytes)
 		}
 	}
-	plan.Bytes = max(plan.Bytes, first.Bytes)
-	plan.CoordinatorBytes = max(plan.CoordinatorBytes, search.Neighbors.coordinatorBytes()) + search.Neighbors.graphBytes()
-	plan.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s or, where points lie in groups, less: %s; then, with a graph of at most %d edges: %s",
-		first.Seconds, first.Why, search.Neighbors.Edges(), plan.Why)
-	plan.Seconds += first.Seconds
-	return plan, nil
+	p.Bytes = max(p.Bytes, first.Bytes)
+	p.CoordinatorBytes = max(p.CoordinatorBytes, search.Neighbors.coordinatorBytes()) + search.Neighbors.graphBytes()
+	p.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s or, where points lie in groups, less: %s; then, with a graph of at most %d edges: %s",
+		first.Seconds, first.Why, search.Neighbors.Edges(), p.Why)
+	p.Seconds += first.Seconds
+	return p, nil
 }
 
 // explain says in words why the plan is as it is.

@@ -22,6 +22,11 @@ type levels struct {
 	total   float64 // of them
 }
 
+// softWeight is what a violated constraint costs, as a share of what its points have in the value if all their edges are within
+// their cluster. Leaving a cluster costs a vertex up to twice that: so one constraint moves those that stand between
+// clusters, and a wrong one none that has most of its edges in one.
+const softWeight = 0.5
+
 // levelsAtOnce is the number of entries up to which fits run side by side, each of them on one thread.
 const levelsAtOnce = 1 << 22
 
@@ -123,13 +128,13 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 	return r.levelAnswer(s, labels, best), r.n - len(rows), nil
 }
 
-// levelMatrix is the matrix of a normalized cut. A violated constraint costs what its points have in the value at most, the mean
-// of their weights over that of a cluster: it outweighs the edges of one of them, but not those of many.
+// levelMatrix is the matrix of a normalized cut. A violated constraint costs softWeight times the mean weight of its points
+// over that of a cluster.
 func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
 	keep := r.keep(s.graph, set)
 	matrix := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: s.levels.mass(keep)}
 	for _, pair := range set.Pairs() {
-		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*float64(r.spec.K)/s.levels.total)
+		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*softWeight*float64(r.spec.K)/s.levels.total)
 		if pair.Kind == constraint.CannotLink {
 			weight = -weight
 			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})
@@ -139,15 +144,18 @@ func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
 	return matrix
 }
 
-// mass is the weights of a normalized cut: degrees, and where a vertex has none although it takes part, any.
+// mass is the weights of a normalized cut: degrees, and where a vertex has none although it takes part, their mean.
 func (l *levels) mass(keep []bool) []float64 {
-	mass := l.degrees
+	mass, mean := l.degrees, l.total/float64(len(l.degrees))
+	if !(mean > 0) {
+		mean = 1
+	}
 	for i, d := range l.degrees {
 		if keep[i] && !(d > 0) {
 			if &mass[0] == &l.degrees[0] {
 				mass = append([]float64(nil), l.degrees...)
 			}
-			mass[i] = 1
+			mass[i] = mean
 		}
 	}
 	return mass

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
@@ -58,11 +59,13 @@ func graphOf(t *testing.T, n int, edges []dataset.Edge, p int) *dataset.Graph {
 func graphAlgorithms(k int) map[string]clustering.Spec {
 	specs := map[string]clustering.Spec{}
 	for o := kernelkmeans.ObjectiveKernelKmeans; o <= kernelkmeans.ObjectiveNormalizedCut; o++ {
-		for _, start := range []clustering.Start{clustering.StartDefault, clustering.StartRandom, clustering.StartKmeansPlusPlus, clustering.StartFarthestFirst, clustering.StartSpectral} {
+		for _, start := range []clustering.Start{clustering.StartDefault, clustering.StartRandom, clustering.StartKmeansPlusPlus, clustering.StartFarthestFirst, clustering.StartSpectral, clustering.StartMultilevel} {
 			specs[fmt.Sprintf("%v from %v", o, start)] = clustering.Spec{K: k, Start: start, Restarts: 2, MaxIterations: 20, Algorithm: &kernelkmeans.Options{Objective: o}}
 		}
+		specs[fmt.Sprintf("%v by default", o)] = clustering.Spec{K: k, MaxIterations: 20, Choose: true, Algorithm: &kernelkmeans.Options{Objective: o, KeepBest: true, RiseOpen: true, OnRise: kernelkmeans.RiseIgnore}}
 		specs[fmt.Sprintf("%v with a shift", o)] = clustering.Spec{K: k, MaxIterations: 20, Algorithm: &kernelkmeans.Options{Objective: o, SigmaAuto: true}}
 	}
+	specs["auto"] = clustering.Spec{K: k, MaxIterations: 20, Choose: true, Algorithm: &auto.Options{}}
 	for c := cut.ComponentsAuto; c <= cut.ComponentsJoin && k > 1; c++ {
 		specs[fmt.Sprintf("spectral, %v", c)] = clustering.Spec{K: k, Algorithm: &cut.Options{Algorithm: cut.Spectral, Components: c}}
 		specs[fmt.Sprintf("spectral association, %v", c)] = clustering.Spec{K: k, Algorithm: &cut.Options{Algorithm: cut.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, Components: c}}
