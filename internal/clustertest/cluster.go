@@ -81,8 +81,14 @@ type Worker struct {
 // usually more workers than cores.
 func StartWorker(t testing.TB, c *Coordinator, name string) *Worker {
 	t.Helper()
+	return StartWorkerAt(t, c.Addr, name)
+}
+
+// StartWorkerAt starts a worker that reaches the coordinator at another address.
+func StartWorkerAt(t testing.TB, addr, name string) *Worker {
+	t.Helper()
 	return &Worker{Name: name, Process: start(t, "worker "+name, Build(t).Worker,
-		"--coordinator", c.Addr, "--name", name, "--threads", "1", "--memory", "1GiB")}
+		"--coordinator", addr, "--name", name, "--threads", "1", "--memory", "1GiB")}
 }
 
 // StartCluster starts a coordinator and some workers, and waits until all are attached.

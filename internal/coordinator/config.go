@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 )
 
 // Config says how a coordinator runs. Start from DefaultConfig; New checks it.
@@ -44,9 +45,12 @@ type Config struct {
 	CacheBytes int64
 
 	// HeartbeatInterval is how often workers send a heartbeat. When none came for LostAfter, the worker's
-	// tiles are placed on others.
+	// tiles are placed on others; when its connection was closed, after ReconnectWithin; when it makes no
+	// progress with a command, after StalledAfter, or 30 times what is planned if that is longer.
 	HeartbeatInterval time.Duration
 	LostAfter         time.Duration
+	ReconnectWithin   time.Duration
+	StalledAfter      time.Duration
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
@@ -65,8 +69,10 @@ func DefaultConfig() Config {
 		MaxMessageBytes:   64 << 20,
 		MaxConcurrentJobs: 4,
 		CacheBytes:        512 << 20,
-		HeartbeatInterval: time.Second,
-		LostAfter:         3 * time.Second,
+		HeartbeatInterval: fleet.DefaultHeartbeatInterval,
+		LostAfter:         fleet.DefaultLostAfter,
+		ReconnectWithin:   fleet.DefaultReconnectWithin,
+		StalledAfter:      fleet.DefaultStalledAfter,
 		ShutdownTimeout:   5 * time.Second,
 	}
 }
@@ -102,6 +108,11 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.LostAfter <= cfg.HeartbeatInterval:
 		return cfg, badConfig("a worker is lost after %v, which must be more than the heartbeat interval of %v",
 			cfg.LostAfter, cfg.HeartbeatInterval)
+	case cfg.ReconnectWithin <= 0:
+		return cfg, badConfig("a worker may come back within %v; it must be positive", cfg.ReconnectWithin)
+	case cfg.StalledAfter <= cfg.HeartbeatInterval:
+		return cfg, badConfig("a worker is stalled after %v, which must be more than the heartbeat interval of %v, at which it tells of progress",
+			cfg.StalledAfter, cfg.HeartbeatInterval)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}

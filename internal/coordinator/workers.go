@@ -20,6 +20,8 @@ func (c *Coordinator) newFleet() *fleet.Fleet {
 		Logger:            c.cfg.Logger.Named("fleet"),
 		HeartbeatInterval: c.cfg.HeartbeatInterval,
 		LostAfter:         c.cfg.LostAfter,
+		ReconnectWithin:   c.cfg.ReconnectWithin,
+		StalledAfter:      c.cfg.StalledAfter,
 		Datasets:          c.datasets,
 	})
 }
