@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,30 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
+
+// drainCommand gives the tiles of a worker to others, after which it leaves.
+func (a *app) drainCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "drain WORKER", Short: "Give the tiles of a worker, by id or name, to others; then it leaves", Args: cobra.ArbitraryArgs}
+	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		worker, err := oneArgument(args, "worker")
+		if err != nil {
+			return err
+		}
+		return a.onServer(*server, func(c *client.Client) error {
+			response, err := c.Cluster.DrainWorker(cmd.Context(), &cleavev1.DrainWorkerRequest{WorkerId: worker})
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return report.PrintMessage(a.stdout, response.GetWorker())
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s: draining, %d tiles\n", worker, response.GetWorker().GetTiles())
+			return err
+		})
+	}
+	return cmd
+}
 
 func (a *app) workersCommand() *cobra.Command {
 	return a.listingCommand("workers", "List the workers of a coordinator", func(ctx context.Context, c *client.Client, asJSON bool) error {

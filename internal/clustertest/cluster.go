@@ -89,14 +89,25 @@ type Worker struct {
 // usually more workers than cores.
 func StartWorker(t testing.TB, c *Coordinator, name string) *Worker {
 	t.Helper()
-	return StartWorkerWith(t, c, name, "1GiB")
+	return startWorker(t, c.Addr, name, "1GiB")
 }
 
 // StartWorkerWith starts a worker with this much memory.
 func StartWorkerWith(t testing.TB, c *Coordinator, name, memory string) *Worker {
 	t.Helper()
+	return startWorker(t, c.Addr, name, memory)
+}
+
+// StartWorkerAt starts a worker that reaches the coordinator at another address.
+func StartWorkerAt(t testing.TB, addr, name string) *Worker {
+	t.Helper()
+	return startWorker(t, addr, name, "1GiB")
+}
+
+func startWorker(t testing.TB, addr, name, memory string) *Worker {
+	t.Helper()
 	return &Worker{Name: name, Process: start(t, "worker "+name, Build(t).Worker,
-		"--coordinator", c.Addr, "--name", name, "--threads", "1", "--memory", memory)}
+		"--coordinator", addr, "--name", name, "--threads", "1", "--memory", memory)}
 }
 
 // StartCluster starts a coordinator and some workers, and waits until all are attached.

@@ -48,9 +48,12 @@ type Config struct {
 	CacheBytes int64
 
 	// HeartbeatInterval is how often workers send a heartbeat. When none came for LostAfter, the worker's
-	// tiles are placed on others.
+	// tiles are placed on others; when its connection was closed, after ReconnectWithin; when it makes no
+	// progress with a command, after StalledAfter, or 30 times what is planned if that is longer.
 	HeartbeatInterval time.Duration
 	LostAfter         time.Duration
+	ReconnectWithin   time.Duration
+	StalledAfter      time.Duration
 	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it,
 	// because some were lost or have yet to come back. Then it fails.
 	WorkerWait time.Duration
@@ -72,8 +75,10 @@ func DefaultConfig() Config {
 		MaxMessageBytes:   64 << 20,
 		MaxConcurrentJobs: 4,
 		CacheBytes:        512 << 20,
-		HeartbeatInterval: time.Second,
-		LostAfter:         3 * time.Second,
+		HeartbeatInterval: fleet.DefaultHeartbeatInterval,
+		LostAfter:         fleet.DefaultLostAfter,
+		ReconnectWithin:   fleet.DefaultReconnectWithin,
+		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
 		ShutdownTimeout:   5 * time.Second,
 	}
@@ -114,6 +119,11 @@ func (cfg Config) withDefaults() (Config, error) {
 			cfg.LostAfter, cfg.HeartbeatInterval)
 	case cfg.WorkerWait <= 0:
 		return cfg, badConfig("jobs wait %v for workers with memory for them; it must be positive", cfg.WorkerWait)
+	case cfg.ReconnectWithin <= 0:
+		return cfg, badConfig("a worker may come back within %v; it must be positive", cfg.ReconnectWithin)
+	case cfg.StalledAfter <= cfg.HeartbeatInterval:
+		return cfg, badConfig("a worker is stalled after %v, which must be more than the heartbeat interval of %v, at which it tells of progress",
+			cfg.StalledAfter, cfg.HeartbeatInterval)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}

@@ -217,6 +217,8 @@ func TestOpenFailsCleanly(t *testing.T) {
 		{"unknown blobs", func(cfg *Config) { cfg.Blobs = "pigeon://post" }, "pigeon"},
 		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "at once"},
 		{"lost at once", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
+		{"no time to come back", func(cfg *Config) { cfg.ReconnectWithin = 0 }, "come back"},
+		{"stalled at once", func(cfg *Config) { cfg.StalledAfter = cfg.HeartbeatInterval }, "heartbeat"},
 		{"no bytes", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "data set"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

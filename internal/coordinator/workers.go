@@ -21,6 +21,8 @@ func (c *Coordinator) newFleet() *fleet.Fleet {
 		HeartbeatInterval: c.cfg.HeartbeatInterval,
 		LostAfter:         c.cfg.LostAfter,
 		WorkerWait:        c.cfg.WorkerWait,
+		ReconnectWithin:   c.cfg.ReconnectWithin,
+		StalledAfter:      c.cfg.StalledAfter,
 		Datasets:          c.datasets,
 	})
 }

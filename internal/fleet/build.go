@@ -104,7 +104,7 @@ func (j *job) idleWorkerJoined() bool {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	for _, s := range j.fleet.sessions {
-		if j.members[s] == nil && s.takesTiles() && !j.failing[s] && !j.full[s] && j.host(s).FreeBytes >= j.sizes[0].Bytes(j.need.StorageRule() != partition.StoreNone) {
+		if j.members[s] == nil && s.takesTiles() && j.aside[s] == nil && !j.doubts(s) && !j.full[s] && j.host(s).FreeBytes >= j.sizes[0].Bytes(j.need.StorageRule() != partition.StoreNone) {
 			return true
 		}
 	}

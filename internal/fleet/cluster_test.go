@@ -24,8 +24,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	heartbeat = 50 * time.Millisecond
-	lostAfter = 400 * time.Millisecond
+	heartbeat       = 50 * time.Millisecond
+	lostAfter       = 400 * time.Millisecond
+	reconnectWithin = 100 * time.Millisecond
+	never           = time.Hour // longer than a test takes
 )
 
 // memoryDatasets is a DatasetSource in memory that counts its readers.
@@ -75,6 +77,7 @@ func (s *memoryDatasets) put(t *testing.T, d dataset.Dataset) (id string, size i
 // cluster is a fleet that listens on the loopback interface.
 type cluster struct {
 	*testing.T
+	config   fleet.Config
 	fleet    *fleet.Fleet
 	datasets *memoryDatasets
 	addr     string
@@ -82,10 +85,14 @@ type cluster struct {
 	stop     func()
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, change ...func(*fleet.Config)) *cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	c := &cluster{T: t, ctx: ctx, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
+	c.config = fleet.Config{HeartbeatInterval: heartbeat, LostAfter: lostAfter, ReconnectWithin: reconnectWithin, Datasets: c.datasets}
+	for _, f := range change {
+		f(&c.config)
+	}
 	c.addr = "127.0.0.1:0"
 	c.start()
 	t.Cleanup(func() {
@@ -97,7 +104,7 @@ func newCluster(t *testing.T) *cluster {
 
 func (c *cluster) start() {
 	c.Helper()
-	c.fleet = fleet.New(fleet.Config{HeartbeatInterval: heartbeat, LostAfter: lostAfter, Datasets: c.datasets})
+	c.fleet = fleet.New(c.config)
 	listener, err := net.Listen("tcp", c.addr)
 	if err != nil {
 		c.Fatal(err)

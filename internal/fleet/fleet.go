@@ -3,7 +3,8 @@
 //
 // A worker connects and keeps one Attach stream open. When the stream breaks, its session survives for
 // a short time (Config.LostAfter). A worker that is silent for longer is lost: its session ends, and
-// its tiles are placed on other workers. An executor hides this from the method that uses it: an
+// its tiles are placed on other workers. Those of a worker whose connection was closed go to others sooner
+// (Config.ReconnectWithin). An executor hides this from the method that uses it: an
 // operation over all rows continues until every tile has answered exactly once.
 //
 // Concurrency: one mutex, Fleet.mu, guards sessions, pending calls, placements and payloads. It is
@@ -35,6 +36,8 @@ const (
 	DefaultHeartbeatInterval = time.Second
 	DefaultLostAfter         = 3 * time.Second
 	DefaultWorkerWait        = 10 * time.Minute
+	DefaultReconnectWithin   = 200 * time.Millisecond
+	DefaultStalledAfter      = time.Minute
 )
 
 // ErrClosed is the error of operations after Close.
@@ -52,6 +55,8 @@ type Config struct {
 	HeartbeatInterval time.Duration // how often workers send a heartbeat
 	LostAfter         time.Duration // how long a worker may be silent before it is lost
 	WorkerWait        time.Duration // how long a job that ran before waits while workers have too little memory for it
+	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
+	StalledAfter      time.Duration // how long a command may make no progress; longer if its pieces are large
 	Datasets          DatasetSource
 }
 
@@ -84,6 +89,12 @@ func New(cfg Config) *Fleet {
 	}
 	if cfg.WorkerWait <= 0 {
 		cfg.WorkerWait = DefaultWorkerWait
+	}
+	if cfg.ReconnectWithin <= 0 {
+		cfg.ReconnectWithin = DefaultReconnectWithin
+	}
+	if cfg.StalledAfter <= 0 {
+		cfg.StalledAfter = DefaultStalledAfter
 	}
 	return &Fleet{
 		cfg:      cfg,
@@ -132,7 +143,7 @@ type WorkerState int
 const (
 	WorkerReady    WorkerState = iota + 1
 	WorkerSilent               // its stream broke or it missed heartbeats; it keeps its tiles until LostAfter
-	WorkerDraining             // it gets no new tiles, and leaves once it has none
+	WorkerDraining             // its tiles go to others, and it leaves once it has none
 )
 
 // WorkerInfo describes a worker.
@@ -189,8 +200,8 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	return info
 }
 
-// Drain stops giving tiles to a worker, by id or name, and moves those that it has to others. Then the
-// worker is told to leave.
+// Drain stops giving tiles to a worker, by id or name, and gives those that it has to others, even if it is at work on
+// them. Then the worker is told to leave.
 func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

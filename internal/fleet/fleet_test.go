@@ -114,7 +114,7 @@ func TestOnlyTheTilesOfALostWorkerMove(t *testing.T) {
 }
 
 func TestABrokenStreamCostsNothing(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, func(cfg *fleet.Config) { cfg.ReconnectWithin = lostAfter }) // this machine may be busy
 	a := c.startWorker("a")
 	b := c.startWorker("b")
 	p := kernelProblem(t, 203, 2)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/vector"
@@ -53,6 +55,7 @@ type job struct {
 	units          struct{ center, scale *payload } // of the columns of the data set; nil: as they are
 	rows           int
 	sizes          []partition.Size                               // of the tiles
+	patience       time.Duration                                  // how long a command may make no progress
 	describe       func(p *workerv1.Prepare)                      // completes a Prepare command
 	ensureOperands func(ctx context.Context, worker *group) error // gives a worker what it lacks beside tiles; may be nil
 	sumBytes       int                                            // limits the sums that a load or update answers with
@@ -71,12 +74,13 @@ type job struct {
 	// Guarded by Fleet.mu. The fields of tiles and members are also used by the running operation.
 	tiles      []tile
 	members    map[*session]*membership
-	failing    map[*session]bool // had an internal error: used only when there is no other
-	full       map[*session]bool // reported that it has no memory left
-	ops        int               // operations since tiles were last placed
-	balancedAt <-chan struct{}   // Fleet.changed when the placement was last balanced; nil: it must be checked
-	storedAt   <-chan struct{}   // Fleet.changed when tiles were last stored wherever there is room
-	usage      Usage             // only EverStored and EverComputed are kept up to date
+	failing    map[*session]bool         // had an internal error: used only when there is no other
+	full       map[*session]bool         // reported that it has no memory left
+	aside      map[*session]*fault.Error // cannot do the job, and why: gets no tiles of it
+	ops        int                       // operations since tiles were last placed
+	balancedAt <-chan struct{}           // Fleet.changed when the placement was last balanced; nil: it must be checked
+	storedAt   <-chan struct{}           // Fleet.changed when tiles were last stored wherever there is room
+	usage      Usage                     // only EverStored and EverComputed are kept up to date
 }
 
 // tile is where a tile is placed, and its state there.
@@ -104,10 +108,12 @@ func (f *Fleet) newJob(task Task) *job {
 		need:      task.Need,
 		rows:      task.Need.Rows(),
 		sizes:     task.Need.TileSizes(),
+		patience:  max(f.cfg.StalledAfter, time.Duration(slowWorker*task.Need.PieceSeconds()*float64(time.Second))),
 		tiles:     make([]tile, tiles),
 		members:   map[*session]*membership{},
 		failing:   map[*session]bool{},
 		full:      map[*session]bool{},
+		aside:     map[*session]*fault.Error{},
 		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
 	}
 	if j.ran = task.Ran; j.ran == nil {

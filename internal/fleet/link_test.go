@@ -55,6 +55,13 @@ func (l *link) refuse() {
 	l.cut()
 }
 
+// allow lets new connections be made again.
+func (l *link) allow() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = false
+}
+
 // pause holds back all bytes in both directions, as if the process were stopped.
 func (l *link) pause() {
 	l.mu.Lock()

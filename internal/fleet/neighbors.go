@@ -69,7 +69,7 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 		},
 	})
 	if err == nil && slices.Contains(seen, false) {
-		err = fault.New(fault.Internal, "WORKER_FAILED", "no worker found the neighbors of row %d", slices.Index(seen, false))
+		err = fault.New(fault.Internal, workerFailed, "no worker found the neighbors of row %d", slices.Index(seen, false))
 	}
 	return all, err
 }

@@ -13,12 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// How many failures of workers one operation survives. It survives any number of lost workers.
-const (
-	maxInternalFailures = 3
-	maxNotReady         = 10
-)
-
 // operation is one request to all tiles, or to some.
 type operation struct {
 	name          string
@@ -109,8 +103,8 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 
 // perform runs an operation until there is exactly one answer for every tile. It works in rounds: each
 // round places the tiles that have no answer yet, builds them where they are not built, and sends the
-// request. Tiles whose worker was lost, not ready or out of memory are left for the next round, where
-// they may be on another worker.
+// request. Tiles whose worker was lost, failed, or was not ready are left for the next round, where
+// they may be on another worker. It fails when no worker is left that can do it.
 func (j *job) perform(ctx context.Context, op *operation) error {
 	j.opMu.Lock()
 	defer j.opMu.Unlock()
@@ -122,9 +116,10 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 	if op.tiles == nil {
 		pending = partition.AllTiles(j.rows)
 	}
-	failures := &failureCounts{}
+	failures := newFailureCounts()
 	for betweenOps := true; len(pending) > 0; betweenOps = false {
 		if err := j.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
+			j.forgive()
 			return err
 		}
 		groups := j.groups(pending)
@@ -193,9 +188,6 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) {
 	all.Wait()
 }
 
-// failureCounts counts the failures within one operation.
-type failureCounts struct{ internal, notReady int }
-
 // handleFailure prepares the next round after a group failed, or returns the error that ends the
 // operation.
 func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) error {
@@ -217,17 +209,23 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 		}
 		return nil
 	}
+	if errors.Is(g.err, errStalled) {
+		j.putAside(g.session, fault.New(fault.Internal, workerStalled,
+			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, j.patience))
+		return nil
+	}
 	f, isFailure := errors.AsType[*failure](g.err)
 	if !isFailure {
 		return g.err
 	}
 	switch f.GetKind() {
 	case workerv1.FailureKind_FAILURE_KIND_INVALID:
-		return fault.New(fault.InvalidArgument, f.GetReason(), "%s", f.GetMessage())
+		return j.judgeInvalid(g.session, f.Failure)
 	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
 		log.Info("the worker must be prepared again", "why", f.GetMessage())
-		if failures.notReady++; failures.notReady > maxNotReady {
-			return fault.New(fault.Internal, "WORKER_FAILED", "%s does not become ready for %q: %s", f.worker, op.name, f.GetMessage())
+		if failures.notReady[g.session]++; failures.notReady[g.session] > maxNotReady {
+			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage()))
+			return nil
 		}
 		g.member.prepared, g.member.operandsID = false, 0
 		for t := range j.tiles {
@@ -253,8 +251,9 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 			return damage
 		}
 		log.Error("the worker failed", "error", f.GetMessage())
-		if failures.internal++; failures.internal >= maxInternalFailures {
-			return fault.New(fault.Internal, "WORKER_FAILED", "%q failed %d times, last on worker %q: %s", op.name, failures.internal, f.worker, f.GetMessage())
+		if failures.internal[g.session]++; failures.internal[g.session] >= maxInternalFailures {
+			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage()))
+			return nil
 		}
 		j.failing[g.session] = true
 		j.removeFrom(g.session, g.tiles)

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/text"
@@ -22,22 +24,19 @@ const (
 )
 
 // ensurePlaced gives every tile a live worker. It waits while there is no worker, while other jobs
-// hold the memory and, if the job ran before, for some time while the workers have too little of it. A job that waits for memory holds none itself, so that no two jobs can wait for each
-// other. Between two operations it also moves tiles away from draining workers, and to workers that
+// hold the memory and, for some time, during a shortage. A job that waits for memory holds none itself, so that no two
+// jobs can wait for each other. It moves tiles away from workers that yield them and, between two operations, to workers that
 // joined if that pays. Before an operation over the whole matrix it lets tiles be stored that had no
 // room before.
 func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) error {
-	short := shortage{limit: j.fleet.cfg.WorkerWait}
+	short := j.fleet.newShortage(j.ran.Load())
 	defer short.end()
 	for {
 		j.fleet.mu.Lock()
 		changed := j.fleet.changed
 		waiting, err := j.place(betweenOps, wholeMatrix)
 		j.fleet.mu.Unlock()
-		if j.ran.Load() {
-			waiting, err = short.check(waiting, err)
-		}
-		if err != nil {
+		if waiting, err = short.check(waiting, err); err != nil {
 			return err
 		}
 		if waiting == "" {
@@ -72,10 +71,10 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	}
 	j.unplaceLost()
 	sessions, hosts := j.hosts()
-	layout, unplaced := j.layout(sessions, hosts, betweenOps)
+	layout, unplaced := j.layout(sessions, hosts, true)
 	ok := layout.Place(j.need.StorageRule())
 	if !ok {
-		// Tiles stay on a draining worker as long as no other can take them.
+		// Tiles stay on a worker that yields them as long as no other can take them.
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.StorageRule())
 	}
@@ -99,9 +98,9 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	return "", nil
 }
 
-// layout is the current placement of the tiles; with offDraining, those on draining workers count as
+// layout is the current placement of the tiles; with yielded, those on workers that yield them count as
 // not placed. The second result tells whether a tile has no worker. The caller holds f.mu.
-func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bool) (*partition.Layout, bool) {
+func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) (*partition.Layout, bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
@@ -114,7 +113,7 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bo
 			continue
 		}
 		layout.MarkPlaced(t, index[s], j.tiles[t].wantStored)
-		if offDraining && s.draining {
+		if yielded && s.yields() {
 			layout.Remove(t)
 		}
 	}
@@ -131,10 +130,11 @@ func (j *job) unplaceLost() {
 	for s := range j.members {
 		if s.ended {
 			delete(j.members, s)
-			delete(j.failing, s)
-			delete(j.full, s)
 		}
 	}
+	maps.DeleteFunc(j.failing, func(s *session, _ bool) bool { return s.ended })
+	maps.DeleteFunc(j.full, func(s *session, _ bool) bool { return s.ended })
+	maps.DeleteFunc(j.aside, func(s *session, _ *fault.Error) bool { return s.ended })
 }
 
 // hosts are the live workers in the order of their ids. The caller holds f.mu.
@@ -143,13 +143,13 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	healthy := false
 	for _, s := range j.fleet.sessions {
 		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && !j.failing[s]
+		healthy = healthy || s.takesTiles() && j.aside[s] == nil && !j.doubts(s)
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
-		hosts[h].Accepting = s.takesTiles() && (!healthy || !j.failing[s])
+		hosts[h].Accepting = s.takesTiles() && j.aside[s] == nil && (!healthy || !j.doubts(s))
 	}
 	return sessions, hosts
 }
@@ -195,6 +195,8 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	switch {
 	case len(sessions) == 0:
 		return noneAttached, nil
+	case j.onlyAside(sessions):
+		return "", j.nobodyLeft(sessions)
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:
@@ -202,7 +204,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	}
 	plan, err := planning.Make(j.need, alone)
 	if err != nil {
-		return "", err
+		return "", cmp.Or(j.nobodyLeft(sessions), err)
 	}
 	if j.freeTiles() {
 		j.fleet.log.Info("job frees its tiles while it waits for memory", "job", j.jobID)

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 	"time"
@@ -15,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// errLost is the error of a call whose worker was lost before it answered.
+// errLost is the error of a call whose worker was lost, or yields its tiles, before it answered.
 var errLost = errors.New("fleet: the worker is gone")
 
 // session is one worker from its first hello until it leaves or is lost. It can have several streams,
@@ -32,15 +31,18 @@ type session struct {
 	done         chan struct{} // closed when the session ends
 
 	ended        bool
-	draining     bool // it gets no new tiles
-	leaving      bool // the worker asked to leave
-	farewellSent bool // the worker may leave
+	draining     bool   // it gets no new tiles
+	stalled      uint64 // a command that it seems to hang at: it gets tiles only when there is no other; 0: none
+	away         bool   // its connection was closed, and it did not come back at once
+	leaving      bool   // the worker asked to leave
+	farewellSent bool   // the worker may leave
 
 	lastSeen    time.Time
 	watchdog    *time.Timer
 	watchdogDue time.Time // when the watchdog timer should fire
 
 	stream  *attachment // nil while there is none
+	streams int         // there have been so many
 	outbox  []*workerv1.AttachResponse
 	nextID  uint64
 	pending map[uint64]*call // commands without an answer, by id
@@ -67,14 +69,6 @@ func (a *attachment) endWith(reason error) {
 	}
 }
 
-// call is one command that waits for its answer.
-type call struct {
-	message  *workerv1.AttachResponse
-	maxBytes int    // upper limit of a result by reference
-	result   []byte // the result, if it was sent by reference
-	answer   chan *workerv1.Answer
-}
-
 // admit opens a session for a worker, or resumes the one it had, with a new stream that replaces any
 // other.
 func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
@@ -90,7 +84,8 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	if s.stream != nil {
 		s.stream.endWith(status.Error(codes.Aborted, "the worker attached again"))
 	}
-	s.stream = newAttachment()
+	s.stream, s.away = newAttachment(), false
+	s.streams++
 	s.outbox = append(s.outbox[:0:0], &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
 		Welcome: &workerv1.Welcome{
 			SessionId:       s.id,
@@ -102,6 +97,7 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	// recognize those that they have.
 	for _, c := range sortedCalls(s.pending) {
 		s.outbox = append(s.outbox, c.message)
+		c.movedAt = time.Now()
 	}
 	if s.farewellSent {
 		s.outbox = append(s.outbox, farewell())
@@ -109,6 +105,7 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	s.lastSeen = time.Now()
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
 	f.notifyChanged()
+	f.handOver()
 	return s, s.stream, nil
 }
 
@@ -176,13 +173,16 @@ func (f *Fleet) endSession(s *session, reason error) {
 	f.notifyChanged()
 }
 
-// detach records that a stream broke. The worker has LostAfter to come back.
+// detach records that a stream broke. The worker has LostAfter to come back with its session. A stream that breaks
+// although heartbeats were on time was closed, as happens when a process ends: then it has its tiles for ReconnectWithin
+// only. A link that fails is silent first.
 func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.stream != a {
 		return // another stream replaced it, or the session is over
 	}
+	closed := time.Since(s.lastSeen) <= 2*f.cfg.HeartbeatInterval
 	s.stream, s.lastSeen = nil, time.Now()
 	if s.leaving || s.farewellSent {
 		f.log.Info("worker left", "worker", s.name, "id", s.id, "tiles", s.tiles)
@@ -191,6 +191,9 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	}
 	f.log.Warn("worker's stream broke", "worker", s.name, "id", s.id, "error", cause)
 	f.notifyChanged()
+	if closed {
+		f.awaitReturn(s)
+	}
 }
 
 // receive handles one message of a worker. It returns false if the stream is no longer the session's.
@@ -202,6 +205,8 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	}
 	s.lastSeen = time.Now()
 	switch m := m.GetMessage().(type) {
+	case *workerv1.AttachRequest_Heartbeat:
+		f.noteProgress(s, m.Heartbeat.GetRunning())
 	case *workerv1.AttachRequest_Answer:
 		// Answers that nobody waits for any more are ignored.
 		if c := s.pending[m.Answer.GetCommandId()]; c != nil {
@@ -240,59 +245,12 @@ func (s *session) push(m *workerv1.AttachResponse) {
 	}
 }
 
-// command queues a command. It is sent on every stream until it is answered. The caller holds f.mu.
-func (s *session) command(c *workerv1.Command, maxBytes int) *call {
-	s.nextID++
-	c.CommandId = s.nextID
-	pending := &call{
-		message:  &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}},
-		maxBytes: maxBytes,
-		answer:   make(chan *workerv1.Answer, 1),
-	}
-	s.pending[c.CommandId] = pending
-	s.push(pending.message)
-	return pending
-}
-
-// call runs a command of a job on a worker and waits for its answer, across broken streams. It sends
-// nothing after the job's release, or the worker would keep what nobody frees.
-func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
-	f.mu.Lock()
-	switch {
-	case j.ctx.Err() != nil:
-		f.mu.Unlock()
-		return nil, nil, ErrReleased
-	case s.ended:
-		f.mu.Unlock()
-		return nil, nil, errLost
-	}
-	pending := s.command(c, maxBytes)
-	f.mu.Unlock()
-	select {
-	case answer := <-pending.answer:
-		return answer, pending.result, nil
-	case <-s.done:
-		return nil, nil, errLost
-	case <-ctx.Done():
-		f.mu.Lock()
-		delete(s.pending, c.CommandId)
-		f.mu.Unlock()
-		return nil, nil, context.Cause(ctx)
-	}
-}
-
-// post runs a command without waiting for its answer. The caller holds f.mu.
-func (s *session) post(c *workerv1.Command) {
-	if !s.ended {
-		s.command(c, 0)
-	}
-}
-
 // drain gives a worker no new tiles and dismisses it once it has none. The caller holds f.mu.
 func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true
 		f.notifyChanged()
+		f.handOver()
 	}
 	f.dismissIfIdle(s)
 }

@@ -13,30 +13,47 @@ import (
 // notEnoughMemory is the reason of the error of a job that ran before, and then waited too long for workers.
 const notEnoughMemory = "NOT_ENOUGH_MEMORY"
 
-// shortage is the time in which the workers have too little memory for a job that ran before. There was memory enough
-// then, so that workers were lost, or have yet to come back after a restart of the coordinator: the job waits for them,
-// but not forever.
+// stalledWait, times LostAfter, is how long a job waits for another worker when all that it has hang.
+const stalledWait = 10
+
+// shortage is the time in which a job cannot be placed, but could if a worker joined. If it ran before, there was memory
+// enough then, so that workers were lost, or have yet to come back after a restart of the coordinator. Or all that are
+// left hang. The job waits for others, but not forever.
 type shortage struct {
-	limit time.Duration
-	timer *time.Timer // nil unless there is a shortage
-	err   *fault.Error
+	ran           bool // the job ran before
+	memory, hangs time.Duration
+	timer         *time.Timer // nil unless there is a shortage
+	err           *fault.Error
 }
 
-// check takes what a job waits for, "" for nothing, and why it cannot be placed. If it does not fit, that becomes
+func (f *Fleet) newShortage(ran bool) shortage {
+	return shortage{ran: ran, memory: f.cfg.WorkerWait, hangs: stalledWait * f.cfg.LostAfter}
+}
+
+// check takes what a job waits for, "" for nothing, and why it cannot be placed. What may pass when a worker joins becomes
 // something to wait for.
 func (s *shortage) check(waiting string, err error) (string, error) {
-	f, isFault := errors.AsType[*fault.Error](err)
-	if !isFault || f.Reason != planning.DoesNotFit {
+	f, _ := errors.AsType[*fault.Error](err)
+	switch {
+	case f != nil && f.Reason == planning.DoesNotFit && s.ran:
+		s.begin(s.memory)
+		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", s.memory, f.Message)
+		f.Reason, f.Message = notEnoughMemory, fmt.Sprintf("%s; no worker came for %v", f.Message, s.memory)
+	case f != nil && f.Reason == workerStalled:
+		s.begin(s.hangs)
+		waiting = "waiting for a worker: " + f.Message
+	default:
 		s.end()
 		return waiting, err
 	}
-	if s.timer == nil {
-		s.timer = time.NewTimer(s.limit)
-	}
-	waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", s.limit, f.Message)
-	f.Reason, f.Message = notEnoughMemory, fmt.Sprintf("%s; no worker came for %v", f.Message, s.limit)
 	s.err = f
 	return waiting, nil
+}
+
+func (s *shortage) begin(limit time.Duration) {
+	if s.timer == nil {
+		s.timer = time.NewTimer(limit)
+	}
 }
 
 // wait waits for a change. It fails once a shortage has lasted too long.
@@ -65,7 +82,7 @@ func (s *shortage) end() {
 // AwaitRoom waits until a job that ran before fits into the memory of the workers that are attached, whatever other jobs
 // hold of it: after a restart of the coordinator they come back one after the other.
 func (f *Fleet) AwaitRoom(ctx context.Context, report func(Status), parts ...planning.Workload) error {
-	short := shortage{limit: f.cfg.WorkerWait}
+	short := f.newShortage(true)
 	defer short.end()
 	for {
 		changed, waiting := f.Changed(), ""

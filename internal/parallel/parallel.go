@@ -51,8 +51,17 @@ func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) erro
 	return p.failure
 }
 
+// progressKey is the key of a context's counter.
+type progressKey struct{}
+
+// WithProgress gives a context a counter of the pieces that are done, of all tasks that run in it.
+func WithProgress(ctx context.Context, pieces *atomic.Uint64) context.Context {
+	return context.WithValue(ctx, progressKey{}, pieces)
+}
+
 // work takes one piece after the other until none are left.
 func (p *Pool) work(ctx context.Context) {
+	pieces, counted := ctx.Value(progressKey{}).(*atomic.Uint64)
 	for {
 		at := int(p.next.Add(1)) - 1
 		if at >= p.count {
@@ -61,6 +70,9 @@ func (p *Pool) work(ctx context.Context) {
 		err := ctx.Err()
 		if err == nil {
 			err = p.guarded(at)
+		}
+		if counted {
+			pieces.Add(1)
 		}
 		if err != nil {
 			p.mutex.Lock()

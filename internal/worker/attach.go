@@ -73,7 +73,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 			}
 		case <-heartbeats.C:
 			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{
-				Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
+				Heartbeat: &workerv1.Heartbeat{Sequence: sequence, Running: w.session.progress()}}})
 			sequence++
 		case <-answers:
 			for _, answer := range w.session.takeAnswers() {

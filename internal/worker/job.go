@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
@@ -26,6 +28,8 @@ type job struct {
 	last    *workerv1.Answer // to the last command that was run
 	wake    chan struct{}
 
+	pieces atomic.Uint64 // of its work that are done, so that the coordinator sees that it gets on
+
 	// The fields below are used only by the job's own goroutine.
 	rows     int
 	need     planning.Workload // tells how much memory the job takes
@@ -37,8 +41,9 @@ type job struct {
 }
 
 func newJob(s *session, id string) *job {
-	ctx, cancel := context.WithCancel(s.ctx)
-	return &job{session: s, id: id, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
+	j := &job{session: s, id: id, wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
+	j.ctx, j.cancel = context.WithCancel(parallel.WithProgress(s.ctx, &j.pieces))
+	return j
 }
 
 // enqueue queues a command, unless it is queued or running already. If it is the last command that was
@@ -102,6 +107,17 @@ func (j *job) next() *workerv1.Command {
 			return nil
 		}
 	}
+}
+
+// progress tells how far the running command is, nil if there is none.
+func (j *job) progress() *workerv1.Progress {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.running == 0 {
+		return nil
+	}
+	// The job may be waiting for a data set that another one fetches, so all that arrives counts.
+	return &workerv1.Progress{CommandId: j.running, Pieces: j.pieces.Load() + j.session.worker.received.Load()}
 }
 
 // stop ends the job: its running command is canceled, and its goroutine frees its memory soon.

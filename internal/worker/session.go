@@ -66,6 +66,22 @@ func (s *session) accept(c *workerv1.Command) {
 	}
 }
 
+// progress tells how far the running commands are.
+func (s *session) progress() []*workerv1.Progress {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var running []*workerv1.Progress
+	for _, j := range s.jobs {
+		if p := j.progress(); p != nil {
+			running = append(running, p)
+		}
+	}
+	return running
+}
+
 // answer queues an answer for the stream.
 func (s *session) answer(a *workerv1.Answer) {
 	s.mu.Lock()

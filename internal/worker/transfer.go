@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -71,6 +72,7 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 				return err
 			}
 			at += len(m.GetData())
+			j.pieces.Add(1)
 		}
 	})
 	if status.Code(err) == codes.NotFound {
@@ -106,6 +108,7 @@ func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 		if stream.Send(&workerv1.SendResultRequest{SessionId: j.session.id, Reference: reference, Data: chunk}) != nil {
 			break // CloseAndRecv gives the reason
 		}
+		j.pieces.Add(1)
 	}
 	_, err = stream.CloseAndRecv()
 	return err
@@ -150,7 +153,7 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 		if err != nil {
 			return err
 		}
-		reader := &datasetReader{stream: stream}
+		reader := &datasetReader{stream: stream, parts: &j.session.worker.received}
 		err = use(reader)
 		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
 	})
@@ -159,6 +162,7 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 // datasetReader reads the bytes of a stream and keeps the error that broke it.
 type datasetReader struct {
 	stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
+	parts  *atomic.Uint64 // counts what arrives
 	rest   []byte
 	err    error
 }
@@ -173,6 +177,7 @@ func (r *datasetReader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		r.rest = m.GetData()
+		r.parts.Add(1)
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]

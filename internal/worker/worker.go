@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -62,6 +63,7 @@ type worker struct {
 	datasets *datasets
 	session  *session       // nil before the first welcome
 	running  sync.WaitGroup // goroutines of jobs, those of ended sessions too
+	received atomic.Uint64  // parts of data sets that have arrived
 }
 
 // Run serves a coordinator until ctx ends or the worker is drained. When ctx ends, it waits until its
@@ -88,6 +90,7 @@ func Run(ctx context.Context, cfg Config) error {
 // serve attaches to the coordinator, again whenever a stream breaks.
 func (w *worker) serve(ctx context.Context) error {
 	for pause := backoff.New(retryPolicy); ; {
+		began := time.Now()
 		attached, err := w.attach(ctx)
 		switch {
 		case errors.Is(err, errFarewell):
@@ -98,10 +101,13 @@ func (w *worker) serve(ctx context.Context) error {
 		case isPermanent(err):
 			return wire.Fault(err)
 		}
+		w.log.Warn("not attached; trying again", "coordinator", w.cfg.Coordinator, "error", err)
 		if attached {
 			pause.Reset()
+			if time.Since(began) > retryPolicy.Max {
+				continue // at once: the coordinator takes a worker that stays away for one that has ended
+			}
 		}
-		w.log.Warn("not attached; trying again", "coordinator", w.cfg.Coordinator, "error", err)
 		if pause.Wait(ctx) != nil {
 			return nil
 		}

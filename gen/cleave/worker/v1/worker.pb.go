@@ -398,8 +398,10 @@ func (x *Welcome) GetHeartbeatMillis() uint32 {
 }
 
 type Heartbeat struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sequence      uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Sequence uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The commands that are running.
+	Running       []*Progress `protobuf:"bytes,2,rep,name=running,proto3" json:"running,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -441,6 +443,67 @@ func (x *Heartbeat) GetSequence() uint64 {
 	return 0
 }
 
+func (x *Heartbeat) GetRunning() []*Progress {
+	if x != nil {
+		return x.Running
+	}
+	return nil
+}
+
+// Progress tells how far a command is. A command that reports none for long is given up, and its tiles go to others.
+type Progress struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	CommandId uint64                 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
+	// Grows with every piece of the work that is done and every part of data that arrives or leaves.
+	Pieces        uint64 `protobuf:"varint,2,opt,name=pieces,proto3" json:"pieces,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Progress) Reset() {
+	*x = Progress{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Progress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Progress) ProtoMessage() {}
+
+func (x *Progress) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Progress.ProtoReflect.Descriptor instead.
+func (*Progress) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Progress) GetCommandId() uint64 {
+	if x != nil {
+		return x.CommandId
+	}
+	return 0
+}
+
+func (x *Progress) GetPieces() uint64 {
+	if x != nil {
+		return x.Pieces
+	}
+	return 0
+}
+
 type Leaving struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -449,7 +512,7 @@ type Leaving struct {
 
 func (x *Leaving) Reset() {
 	*x = Leaving{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -461,7 +524,7 @@ func (x *Leaving) String() string {
 func (*Leaving) ProtoMessage() {}
 
 func (x *Leaving) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -474,7 +537,7 @@ func (x *Leaving) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leaving.ProtoReflect.Descriptor instead.
 func (*Leaving) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{5}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{6}
 }
 
 type Farewell struct {
@@ -485,7 +548,7 @@ type Farewell struct {
 
 func (x *Farewell) Reset() {
 	*x = Farewell{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -497,7 +560,7 @@ func (x *Farewell) String() string {
 func (*Farewell) ProtoMessage() {}
 
 func (x *Farewell) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -510,7 +573,7 @@ func (x *Farewell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Farewell.ProtoReflect.Descriptor instead.
 func (*Farewell) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{6}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{7}
 }
 
 type FetchDatasetRequest struct {
@@ -526,7 +589,7 @@ type FetchDatasetRequest struct {
 
 func (x *FetchDatasetRequest) Reset() {
 	*x = FetchDatasetRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -538,7 +601,7 @@ func (x *FetchDatasetRequest) String() string {
 func (*FetchDatasetRequest) ProtoMessage() {}
 
 func (x *FetchDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -551,7 +614,7 @@ func (x *FetchDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDatasetRequest.ProtoReflect.Descriptor instead.
 func (*FetchDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{7}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *FetchDatasetRequest) GetSessionId() string {
@@ -591,7 +654,7 @@ type FetchDatasetResponse struct {
 
 func (x *FetchDatasetResponse) Reset() {
 	*x = FetchDatasetResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -603,7 +666,7 @@ func (x *FetchDatasetResponse) String() string {
 func (*FetchDatasetResponse) ProtoMessage() {}
 
 func (x *FetchDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -616,7 +679,7 @@ func (x *FetchDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDatasetResponse.ProtoReflect.Descriptor instead.
 func (*FetchDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{8}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *FetchDatasetResponse) GetData() []byte {
@@ -636,7 +699,7 @@ type FetchPayloadRequest struct {
 
 func (x *FetchPayloadRequest) Reset() {
 	*x = FetchPayloadRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -648,7 +711,7 @@ func (x *FetchPayloadRequest) String() string {
 func (*FetchPayloadRequest) ProtoMessage() {}
 
 func (x *FetchPayloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -661,7 +724,7 @@ func (x *FetchPayloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchPayloadRequest.ProtoReflect.Descriptor instead.
 func (*FetchPayloadRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{9}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *FetchPayloadRequest) GetSessionId() string {
@@ -687,7 +750,7 @@ type FetchPayloadResponse struct {
 
 func (x *FetchPayloadResponse) Reset() {
 	*x = FetchPayloadResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -699,7 +762,7 @@ func (x *FetchPayloadResponse) String() string {
 func (*FetchPayloadResponse) ProtoMessage() {}
 
 func (x *FetchPayloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -712,7 +775,7 @@ func (x *FetchPayloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchPayloadResponse.ProtoReflect.Descriptor instead.
 func (*FetchPayloadResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{10}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *FetchPayloadResponse) GetData() []byte {
@@ -733,7 +796,7 @@ type SendResultRequest struct {
 
 func (x *SendResultRequest) Reset() {
 	*x = SendResultRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +808,7 @@ func (x *SendResultRequest) String() string {
 func (*SendResultRequest) ProtoMessage() {}
 
 func (x *SendResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +821,7 @@ func (x *SendResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResultRequest.ProtoReflect.Descriptor instead.
 func (*SendResultRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{11}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SendResultRequest) GetSessionId() string {
@@ -790,7 +853,7 @@ type SendResultResponse struct {
 
 func (x *SendResultResponse) Reset() {
 	*x = SendResultResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -802,7 +865,7 @@ func (x *SendResultResponse) String() string {
 func (*SendResultResponse) ProtoMessage() {}
 
 func (x *SendResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -815,7 +878,7 @@ func (x *SendResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResultResponse.ProtoReflect.Descriptor instead.
 func (*SendResultResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{12}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{13}
 }
 
 var File_cleave_worker_v1_worker_proto protoreflect.FileDescriptor
@@ -847,9 +910,14 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x18\n" +
 	"\aresumed\x18\x02 \x01(\bR\aresumed\x12)\n" +
-	"\x10heartbeat_millis\x18\x03 \x01(\rR\x0fheartbeatMillis\"'\n" +
+	"\x10heartbeat_millis\x18\x03 \x01(\rR\x0fheartbeatMillis\"]\n" +
 	"\tHeartbeat\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\x04R\bsequence\"\t\n" +
+	"\bsequence\x18\x01 \x01(\x04R\bsequence\x124\n" +
+	"\arunning\x18\x02 \x03(\v2\x1a.cleave.worker.v1.ProgressR\arunning\"A\n" +
+	"\bProgress\x12\x1d\n" +
+	"\n" +
+	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x16\n" +
+	"\x06pieces\x18\x02 \x01(\x04R\x06pieces\"\t\n" +
 	"\aLeaving\"\n" +
 	"\n" +
 	"\bFarewell\"\x83\x01\n" +
@@ -893,45 +961,47 @@ func file_cleave_worker_v1_worker_proto_rawDescGZIP() []byte {
 	return file_cleave_worker_v1_worker_proto_rawDescData
 }
 
-var file_cleave_worker_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_cleave_worker_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_cleave_worker_v1_worker_proto_goTypes = []any{
 	(*AttachRequest)(nil),        // 0: cleave.worker.v1.AttachRequest
 	(*AttachResponse)(nil),       // 1: cleave.worker.v1.AttachResponse
 	(*Hello)(nil),                // 2: cleave.worker.v1.Hello
 	(*Welcome)(nil),              // 3: cleave.worker.v1.Welcome
 	(*Heartbeat)(nil),            // 4: cleave.worker.v1.Heartbeat
-	(*Leaving)(nil),              // 5: cleave.worker.v1.Leaving
-	(*Farewell)(nil),             // 6: cleave.worker.v1.Farewell
-	(*FetchDatasetRequest)(nil),  // 7: cleave.worker.v1.FetchDatasetRequest
-	(*FetchDatasetResponse)(nil), // 8: cleave.worker.v1.FetchDatasetResponse
-	(*FetchPayloadRequest)(nil),  // 9: cleave.worker.v1.FetchPayloadRequest
-	(*FetchPayloadResponse)(nil), // 10: cleave.worker.v1.FetchPayloadResponse
-	(*SendResultRequest)(nil),    // 11: cleave.worker.v1.SendResultRequest
-	(*SendResultResponse)(nil),   // 12: cleave.worker.v1.SendResultResponse
-	(*Answer)(nil),               // 13: cleave.worker.v1.Answer
-	(*Command)(nil),              // 14: cleave.worker.v1.Command
+	(*Progress)(nil),             // 5: cleave.worker.v1.Progress
+	(*Leaving)(nil),              // 6: cleave.worker.v1.Leaving
+	(*Farewell)(nil),             // 7: cleave.worker.v1.Farewell
+	(*FetchDatasetRequest)(nil),  // 8: cleave.worker.v1.FetchDatasetRequest
+	(*FetchDatasetResponse)(nil), // 9: cleave.worker.v1.FetchDatasetResponse
+	(*FetchPayloadRequest)(nil),  // 10: cleave.worker.v1.FetchPayloadRequest
+	(*FetchPayloadResponse)(nil), // 11: cleave.worker.v1.FetchPayloadResponse
+	(*SendResultRequest)(nil),    // 12: cleave.worker.v1.SendResultRequest
+	(*SendResultResponse)(nil),   // 13: cleave.worker.v1.SendResultResponse
+	(*Answer)(nil),               // 14: cleave.worker.v1.Answer
+	(*Command)(nil),              // 15: cleave.worker.v1.Command
 }
 var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.AttachRequest.hello:type_name -> cleave.worker.v1.Hello
 	4,  // 1: cleave.worker.v1.AttachRequest.heartbeat:type_name -> cleave.worker.v1.Heartbeat
-	13, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
-	5,  // 3: cleave.worker.v1.AttachRequest.leaving:type_name -> cleave.worker.v1.Leaving
+	14, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
+	6,  // 3: cleave.worker.v1.AttachRequest.leaving:type_name -> cleave.worker.v1.Leaving
 	3,  // 4: cleave.worker.v1.AttachResponse.welcome:type_name -> cleave.worker.v1.Welcome
-	14, // 5: cleave.worker.v1.AttachResponse.command:type_name -> cleave.worker.v1.Command
-	6,  // 6: cleave.worker.v1.AttachResponse.farewell:type_name -> cleave.worker.v1.Farewell
-	0,  // 7: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
-	7,  // 8: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
-	9,  // 9: cleave.worker.v1.WorkerService.FetchPayload:input_type -> cleave.worker.v1.FetchPayloadRequest
-	11, // 10: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
-	1,  // 11: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
-	8,  // 12: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
-	10, // 13: cleave.worker.v1.WorkerService.FetchPayload:output_type -> cleave.worker.v1.FetchPayloadResponse
-	12, // 14: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
-	11, // [11:15] is the sub-list for method output_type
-	7,  // [7:11] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	15, // 5: cleave.worker.v1.AttachResponse.command:type_name -> cleave.worker.v1.Command
+	7,  // 6: cleave.worker.v1.AttachResponse.farewell:type_name -> cleave.worker.v1.Farewell
+	5,  // 7: cleave.worker.v1.Heartbeat.running:type_name -> cleave.worker.v1.Progress
+	0,  // 8: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
+	8,  // 9: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
+	10, // 10: cleave.worker.v1.WorkerService.FetchPayload:input_type -> cleave.worker.v1.FetchPayloadRequest
+	12, // 11: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
+	1,  // 12: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
+	9,  // 13: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
+	11, // 14: cleave.worker.v1.WorkerService.FetchPayload:output_type -> cleave.worker.v1.FetchPayloadResponse
+	13, // 15: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
+	12, // [12:16] is the sub-list for method output_type
+	8,  // [8:12] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_worker_proto_init() }
@@ -957,7 +1027,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_worker_proto_rawDesc), len(file_cleave_worker_v1_worker_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

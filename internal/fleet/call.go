@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+)
+
+// errStalled is the error of a call that made no progress for too long, although its worker sends heartbeats.
+var errStalled = errors.New("fleet: the worker makes no progress")
+
+// call is one command that is not answered yet. Fleet.mu guards it.
+type call struct {
+	message  *workerv1.AttachResponse
+	waited   bool                  // somebody waits for the answer
+	maxBytes int                   // upper limit of a result by reference
+	result   []byte                // the result, if it was sent by reference
+	answer   chan *workerv1.Answer // nil when the call is given up
+	pieces   uint64                // that the worker has done, as it last reported
+	movedAt  time.Time             // when it last reported others
+}
+
+// command queues a command. It is sent on every stream until it is answered. The caller holds f.mu.
+func (s *session) command(c *workerv1.Command, maxBytes int) *call {
+	s.nextID++
+	c.CommandId = s.nextID
+	pending := &call{
+		message:  &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}},
+		maxBytes: maxBytes,
+		answer:   make(chan *workerv1.Answer, 1),
+		movedAt:  time.Now(),
+	}
+	s.pending[c.CommandId] = pending
+	s.push(pending.message)
+	return pending
+}
+
+// call runs a command of a job on a worker and waits for its answer, across broken streams, as long as the worker gets
+// on. It sends nothing after the job's release, or the worker would keep what nobody frees.
+func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
+	f.mu.Lock()
+	switch {
+	case j.ctx.Err() != nil:
+		f.mu.Unlock()
+		return nil, nil, ErrReleased
+	case s.ended:
+		f.mu.Unlock()
+		return nil, nil, errLost
+	}
+	pending := s.command(c, maxBytes)
+	pending.waited = true
+	f.mu.Unlock()
+	due := time.Now().Add(j.patience)
+	timer := time.NewTimer(j.patience)
+	defer timer.Stop()
+	for {
+		select {
+		case answer := <-pending.answer:
+			if answer == nil {
+				return nil, nil, errLost
+			}
+			return answer, pending.result, nil
+		case <-s.done:
+			return nil, nil, errLost
+		case <-timer.C:
+			left := f.timeLeft(s, pending, due, j.patience)
+			if left <= 0 {
+				return nil, nil, errStalled
+			}
+			due = time.Now().Add(left)
+			timer.Reset(left)
+		case <-ctx.Done():
+			f.mu.Lock()
+			delete(s.pending, c.CommandId)
+			f.mu.Unlock()
+			return nil, nil, context.Cause(ctx)
+		}
+	}
+}
+
+// timeLeft is how much longer a call may take without progress, now that it was due. If it is no time the call is
+// given up, and the worker has stalled.
+func (f *Fleet) timeLeft(s *session, c *call, due time.Time, patience time.Duration) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, id := time.Now(), c.message.GetCommand().GetCommandId()
+	switch {
+	case s.pending[id] != c: // just answered, or the session is over
+		return patience
+	case s.stream == nil || now.Sub(due) > f.cfg.HeartbeatInterval:
+		// It cannot report progress: silence has a limit of its own. Or this process was stopped, and reports may
+		// be waiting to be read.
+		c.movedAt = now
+	}
+	left := patience - now.Sub(c.movedAt)
+	if left <= 0 {
+		delete(s.pending, id)
+		s.stalled = id
+	}
+	return left
+}
+
+// noteProgress records what a heartbeat tells of the running commands. The caller holds f.mu.
+func (f *Fleet) noteProgress(s *session, running []*workerv1.Progress) {
+	hangs := false
+	for _, p := range running {
+		hangs = hangs || p.GetCommandId() == s.stalled
+		if c := s.pending[p.GetCommandId()]; c != nil && c.pieces != p.GetPieces() {
+			c.pieces, c.movedAt = p.GetPieces(), time.Now()
+		}
+	}
+	if s.stalled != 0 && !hangs {
+		s.stalled = 0
+		f.notifyChanged()
+	}
+}
+
+// post runs a command without waiting for its answer. The caller holds f.mu.
+func (s *session) post(c *workerv1.Command) {
+	if !s.ended {
+		s.command(c, 0)
+	}
+}

@@ -1,0 +1,28 @@
+package parallel
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+)
+
+func TestProgressCountsThePieces(t *testing.T) {
+	var pieces atomic.Uint64
+	ctx := WithProgress(t.Context(), &pieces)
+	pool := NewPool(3)
+	for range 2 {
+		if err := pool.Run(ctx, 3, 10, func(int) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := pool.Run(ctx, 3, 5, func(int) error { return errors.New("fails") }); err == nil {
+		t.Error("no error")
+	}
+	if err := pool.Run(context.Background(), 3, 10, func(int) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := pieces.Load(); got != 25 {
+		t.Errorf("%d pieces were counted, want 25", got)
+	}
+}
