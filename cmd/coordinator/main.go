@@ -22,7 +22,7 @@ func main() {
 
 func command() *cobra.Command {
 	cfg, level := coordinator.DefaultConfig(), "info"
-	memory := shell.Bytes(shell.DefaultMemory())
+	memory, uploads := shell.Bytes(shell.DefaultMemory()), shell.Bytes(shell.DefaultMemory()/4)
 	cfg.Version = shell.Version()
 	cmd := &cobra.Command{
 		Use:   "coordinator --data-dir DIR",
@@ -36,7 +36,6 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.Blobs, "blobs", "", "where data and results are kept: a directory or a `URL` (default DIR/blobs)")
 	set.Var(&memory, "memory", "memory for jobs in this process, such as 4GiB: data sets, eigenvectors, graphs; the process takes up to 64 MiB more (default: 80% of the machine's)")
 	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait, "how long a job that was running waits when workers are lost and the others have too little memory for it")
-	uploads := shell.Bytes(shell.DefaultMemory() / 4)
 	set.Var(&uploads, "upload-memory", "memory for all uploads that are under way at a time, such as 2GiB (default: 20% of the machine's)")
 	set.DurationVar(&cfg.UploadStall, "upload-stall", cfg.UploadStall, "how long an upload may be silent before it is given up")
 	set.DurationVar(&cfg.HeartbeatInterval, "heartbeat", cfg.HeartbeatInterval, "how often workers send a heartbeat")
@@ -48,9 +47,8 @@ func command() *cobra.Command {
 		if cfg.Logger, err = shell.Logger("coordinator", level, os.Stderr); err != nil {
 			return err
 		}
-		cfg.MemoryBytes = int64(memory)
+		cfg.MemoryBytes, cfg.UploadBytes = int64(memory), int64(uploads)
 		coordinator.LimitProcess(cfg.MemoryBytes)
-		cfg.UploadBytes = int64(uploads)
 		c, err := coordinator.New(cmd.Context(), cfg)
 		if err != nil {
 			return err
