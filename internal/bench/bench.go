@@ -53,6 +53,7 @@ func stages() []stage {
 		{"lloyd", "k-means", measureLloyd},
 		{"spectral", "Eigenvectors", measureSpectral},
 		{"auto", "The default", measureAuto},
+		{"levels", "A graph on many levels", measureLevels},
 	}
 }
 
