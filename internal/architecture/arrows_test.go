@@ -54,7 +54,7 @@ var packages = []packageRule{
 	{"multilevel", pure, "dataset parallel"},
 	{"spectral", pure, "constraint dataset fault partition"},
 	{"catalog", pure, ""},
-	{"planning", pure, "catalog dataset fault kernel neighbor partition spectral text vector"},
+	{"planning", pure, "catalog dataset fault kernel multilevel neighbor partition spectral text vector"},
 	{"clustering", pure, "catalog constraint dataset fault inference kernel metric neighbor parallel partition text"},
 	{"clustering/knn", pure, "clustering dataset fault neighbor"},
 	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel labeling metric partition text vector"},

@@ -232,7 +232,7 @@ var Options = []Option{
 	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
 	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,
 		Help: "farthest-first by total or mean distance"},
-	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10; with --paper 1", Group: RunGroup,
+	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10, and for kernel-kmeans on graphs 1, with constraints 2; with --paper 1", Group: RunGroup,
 		Help:     "runs from different starts, the best of which wins; in the spectral family those of k-means on the eigenvectors",
 		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10"}},
 	{Name: "max-iterations", Field: "spec.max_iterations", Common: true, Type: Whole, Max: math.MaxInt32, Default: "100", Group: RunGroup,

@@ -10,10 +10,10 @@ const (
 	// balance is how much small clusters are held back by, as a share of the mean cluster (see labeling.value), until the labels of the
 	// graph itself are refined, by Q alone.
 	balance = 0.07
-	// The coarsest graph has about coarseVertices for each cluster, leastVertices at least: enough to choose from, few enough for
-	// many starts.
-	coarseVertices = 15
-	leastVertices  = 30
+	// CoarseVertices is about how many vertices the coarsest graph has for each cluster, and LeastVertices how many it has at
+	// least: enough to choose from, few enough for many starts.
+	CoarseVertices = 15
+	LeastVertices  = 30
 	// heaviestShare is what a merged vertex weighs at most, in mean weights of the coarsest graph's vertices.
 	heaviestShare = 1.5
 	// A level has at most leastShrinking of the vertices of the one before; otherwise that was the last one.
@@ -21,9 +21,9 @@ const (
 	// maxDescents is how many descents there are, where they read no more than descentWork entries of the graph.
 	maxDescents = 4
 	descentWork = 1 << 18
-	// Merged vertices are made of two. Where a graph has more than manyEntries, of up to manyMerged: then there are fewer levels, each
-	// of which takes about as much memory as the graph.
-	manyEntries = 1 << 24
+	// ManyEntries is from how many entries on vertices are merged in groups of up to manyMerged instead of pairs: then there are
+	// fewer levels, each of which takes about as much memory as the graph.
+	ManyEntries = 1 << 24
 	manyMerged  = 8
 )
 
@@ -145,7 +145,7 @@ func Value(g *Graph, k int, labels []int32) float64 { return newLabeling(g, k, l
 // coarsen makes graphs of fewer and fewer vertices, the first of them the graph itself, the maps from each to the next, and of
 // given labels those of the last one.
 func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (levels []*Graph, maps [][]int32, labels []int32, err error) {
-	least := max(leastVertices, coarseVertices*o.K)
+	least := max(LeastVertices, CoarseVertices*o.K)
 	heaviest := heaviestShare * g.mass() / float64(least)
 	levels, labels = []*Graph{g}, slices.Clone(o.Labels)
 	merge := func(into []int32, count int) error {
@@ -168,7 +168,7 @@ func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 			return levels, maps, labels, nil
 		}
 		largest := int32(2)
-		if last.Entries() > manyEntries {
+		if last.Entries() > ManyEntries {
 			largest = manyMerged
 		}
 		into, count := match(last, labels, largest, heaviest, rng)

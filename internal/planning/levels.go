@@ -3,6 +3,7 @@ package planning
 import (
 	"fmt"
 
+	"github.com/cleave-project/cleave/internal/multilevel"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -20,27 +21,28 @@ type Levels struct {
 const (
 	pairShrinking   = 1.9
 	groupShrinking  = 5.0
-	manyEntries     = 1 << 24
-	coarseVertices  = 15.0
 	entryBytes      = 12 // a column and a weight
 	levelRowBytes   = 24 // the row's place, weight and diagonal
 	workRowBytes    = 48 // labels, matching, and what is marked
 	levelEntry      = 50 // nanoseconds for an entry of a level
 	coarseEntry     = 20 // and for one start on the last level
 	levelGarbage    = 1.25
-	levelsAtOnce    = 2
+	fitsAtOnce      = 2
 	manyLevelStarts = 10
 )
+
+// SideBySideEntries is up to how many entries of a graph fits of it run side by side.
+const SideBySideEntries = 1 << 22
 
 // each calls for the size of every level, the graph itself first.
 func (l *Levels) each(level func(vertices, entries float64)) {
 	vertices, entries := float64(l.Vertices), float64(l.Entries)
 	for {
 		level(vertices, entries)
-		if vertices <= coarseVertices*float64(l.K) || vertices < 30 {
+		if vertices <= max(multilevel.LeastVertices, multilevel.CoarseVertices*float64(l.K)) {
 			return
 		}
-		if vertices /= pairShrinking; entries > manyEntries {
+		if vertices /= pairShrinking; entries > multilevel.ManyEntries {
 			vertices /= groupShrinking / pairShrinking
 		}
 		entries = min(entries, vertices*vertices)
@@ -61,8 +63,8 @@ func (l *Levels) coordinatorBytes() int64 {
 		first = false
 	})
 	bytes += float64(l.Entries)*entryBytes + float64(l.Vertices)*workRowBytes
-	if l.Entries <= 1<<22 {
-		bytes *= float64(min(levelsAtOnce, max(1, l.Fits)))
+	if l.Entries <= SideBySideEntries {
+		bytes *= float64(min(fitsAtOnce, max(1, l.Fits)))
 	}
 	return int64(levelGarbage * bytes)
 }

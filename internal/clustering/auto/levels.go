@@ -23,12 +23,9 @@ type levels struct {
 }
 
 // softWeight is what a violated constraint costs, as a share of what its points have in the value if all their edges are within
-// their cluster. Leaving a cluster costs a vertex up to twice that: so one constraint moves those that stand between
-// clusters, and a wrong one none that has most of its edges in one.
+// their cluster. Moving a vertex with a share f of its edges there, and all others in one more cluster, costs about 2 (2f - 1)
+// of that: so one constraint moves those that stand between clusters, and a wrong one none with f above 5/8.
 const softWeight = 0.5
-
-// levelsAtOnce is the number of entries up to which fits run side by side, each of them on one thread.
-const levelsAtOnce = 1 << 22
 
 // openLevels cuts the graph without constraints.
 func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error {
@@ -70,7 +67,7 @@ func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found) *ans
 func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
 	answers := make([]*answer, len(tasks))
 	atOnce, threads := runtime.GOMAXPROCS(0), 1
-	if len(s.graph.Column) > levelsAtOnce {
+	if len(s.graph.Column) > planning.SideBySideEntries { // one at a time, on all threads
 		atOnce, threads = 1, r.threads
 	}
 	err := parallel.NewPool(atOnce).Run(ctx, atOnce, len(tasks), func(at int) error {
@@ -161,30 +158,6 @@ func (l *levels) mass(keep []bool) []float64 {
 	return mass
 }
 
-// loosestCluster is the one that the largest share of its edges leaves.
-func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
-	inside, total := make([]float64, k), make([]float64, k)
-	for i, c := range labels {
-		if c < 0 {
-			continue
-		}
-		neighbors, weights := g.Row(i)
-		for at, j := range neighbors {
-			total[c] += weights[at]
-			if labels[j] == c {
-				inside[c] += weights[at]
-			}
-		}
-	}
-	loosest, least := int32(0), math.Inf(1)
-	for c := range int32(k) {
-		if total[c] > 0 && inside[c]/total[c] < least {
-			loosest, least = c, inside[c]/total[c]
-		}
-	}
-	return loosest
-}
-
 // Levels describes the cuts of the graph itself; nil: there are none.
 func (p *Problem) Levels() *planning.Levels {
 	g, is := p.data.(*dataset.Graph)
@@ -208,9 +181,8 @@ func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {
 			return []clustering.Space{clustering.SpaceGraph}
 		}
 	}
-	supervised := len(p.spec.Constraints) > 0 || len(p.spec.Seeds) > 0
 	switch {
-	case !supervised:
+	case !p.supervised():
 		return []clustering.Space{clustering.SpaceLevels}
 	case p.n*p.spec.K > maxEigenvalues:
 		p.Warnings = append(p.Warnings, clustering.Notice{Code: "EIGENVECTORS_LEFT_OUT", Message: fmt.Sprintf(

@@ -38,11 +38,11 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		spec: spec, data: data, n: data.Rows(),
 		neighbors: cmp.Or(o.Neighbors, DefaultNeighbors), folds: cmp.Or(o.Folds, DefaultFolds),
 	}
-	p.names = p.spaceNames()
 	var err error
 	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
 		return nil, err
 	}
+	p.names = p.spaceNames()
 	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting {
 		p.Warnings = append(p.Warnings, notice)
 	}

@@ -21,15 +21,12 @@ func (p *Problem) StartsMultilevel() bool {
 // multilevelStart makes first labels on the graph that the coordinator has anyway. Small pieces, which are clusters that cost
 // nothing, take no part and then join the others.
 func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
-	left := m.largePieces()
-	keep, kept := make([]bool, m.p.n), 0
+	large, keep := m.largePieces(), make([]bool, m.p.n)
 	for i := range keep {
-		if keep[i] = !left.Left(int32(i)) && !m.isIsolated(i); keep[i] {
-			kept++
-		}
+		keep[i] = !large.Left(int32(i))
 	}
 	labels := clustering.Unassigned(m.p.n)
-	k := min(m.p.spec.K, kept)
+	k := min(m.p.spec.K, large.Size(m.p.n))
 	if k == 0 {
 		return labels, nil
 	}
