@@ -10,10 +10,11 @@ const (
 	// balance is how much small clusters are held back by, as a share of the mean cluster (see labeling.value), until the labels of the
 	// graph itself are refined, by Q alone.
 	balance = 0.07
-	// CoarseVertices is about how many vertices the coarsest graph has for each cluster, and LeastVertices how many it has at
-	// least: enough to choose from, few enough for many starts.
+	// CoarseVertices is about how many vertices the coarsest graph has for each cluster: enough to choose from, few enough
+	// for many starts.
 	CoarseVertices = 15
-	LeastVertices  = 30
+	// LeastVertices is how many it has at least.
+	LeastVertices = 30
 	// heaviestShare is what a merged vertex weighs at most, in mean weights of the coarsest graph's vertices.
 	heaviestShare = 1.5
 	// A level has at most leastShrinking of the vertices of the one before; otherwise that was the last one.
