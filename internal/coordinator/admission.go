@@ -12,6 +12,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -54,6 +55,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	record := &statev1.JobRecord{
 		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(problem.coordinatorBytes()),
 		Job: &cleavev1.Job{
+			Owner: identity.FromContext(ctx).Name,
 			JobId: id, DisplayName: spec.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
 			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
 		},

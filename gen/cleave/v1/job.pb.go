@@ -160,8 +160,10 @@ type Job struct {
 	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	DatasetId   string `protobuf:"bytes,3,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	// Of the request that created the job, in canonical form.
-	RequestId string   `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"` // Field 5 is kept free for the job's owner, once callers are authenticated.
-	State     JobState `protobuf:"varint,6,opt,name=state,proto3,enum=cleave.v1.JobState" json:"state,omitempty"`
+	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Who created it; empty where callers are not authenticated.
+	Owner string   `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
+	State JobState `protobuf:"varint,6,opt,name=state,proto3,enum=cleave.v1.JobState" json:"state,omitempty"`
 	// For people: what a pending job waits for, or what a canceled job left behind.
 	StatusMessage string `protobuf:"bytes,7,opt,name=status_message,json=statusMessage,proto3" json:"status_message,omitempty"`
 	// A cancellation was accepted. The job may still be on its way to JOB_STATE_CANCELLED.
@@ -239,6 +241,13 @@ func (x *Job) GetDatasetId() string {
 func (x *Job) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *Job) GetOwner() string {
+	if x != nil {
+		return x.Owner
 	}
 	return ""
 }
@@ -414,14 +423,15 @@ var File_cleave_v1_job_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_job_proto_rawDesc = "" +
 	"\n" +
-	"\x13cleave/v1/job.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x93\x05\n" +
+	"\x13cleave/v1/job.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\x05\n" +
 	"\x03Job\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x03 \x01(\tR\tdatasetId\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x04 \x01(\tR\trequestId\x12)\n" +
+	"request_id\x18\x04 \x01(\tR\trequestId\x12\x14\n" +
+	"\x05owner\x18\x05 \x01(\tR\x05owner\x12)\n" +
 	"\x05state\x18\x06 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x12%\n" +
 	"\x0estatus_message\x18\a \x01(\tR\rstatusMessage\x12)\n" +
 	"\x10cancel_requested\x18\b \x01(\bR\x0fcancelRequested\x12&\n" +
