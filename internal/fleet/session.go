@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -31,11 +32,14 @@ type session struct {
 	done         chan struct{} // closed when the session ends
 
 	ended        bool
-	draining     bool   // it gets no new tiles
-	stalled      uint64 // a command that it seems to hang at: it gets tiles only when there is no other; 0: none
-	away         bool   // its connection was closed, and it did not come back at once
-	leaving      bool   // the worker asked to leave
-	farewellSent bool   // the worker may leave
+	draining     bool         // it gets no new tiles
+	stalled      uint64       // a command that it seems to hang at: it gets tiles only when there is no other; 0: none
+	away         bool         // its connection was closed, and it did not come back at once
+	slow         bool         // others overtook it lately: it gets tiles only when there is no other
+	overtaken    int          // how often others did
+	wrong        *fault.Error // why its answers are not to be trusted; nil: they are
+	leaving      bool         // the worker asked to leave
+	farewellSent bool         // the worker may leave
 
 	lastSeen    time.Time
 	watchdog    *time.Timer
@@ -128,6 +132,7 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	if s.name == "" {
 		s.name = s.id
 	}
+	s.wrong = f.quarantined[hello.GetSessionId()]
 	f.sessions[s.id] = s
 	s.watchdog = time.AfterFunc(f.cfg.LostAfter, func() { f.checkAlive(s) })
 	return s
@@ -170,6 +175,9 @@ func (f *Fleet) endSession(s *session, reason error) {
 		s.stream = nil
 	}
 	s.outbox, s.pending = nil, nil
+	if s.wrong != nil {
+		f.quarantined[s.id] = s.wrong // the same process may attach again
+	}
 	f.notifyChanged()
 }
 
