@@ -54,6 +54,8 @@ type Config struct {
 	LostAfter         time.Duration
 	ReconnectWithin   time.Duration
 	StalledAfter      time.Duration
+	// Distrust is about workers that are slow or wrong.
+	Distrust Distrust
 	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it,
 	// because some were lost or have yet to come back. Then it fails.
 	WorkerWait time.Duration
@@ -80,6 +82,7 @@ func DefaultConfig() Config {
 		ReconnectWithin:   fleet.DefaultReconnectWithin,
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
+		Distrust:          DefaultDistrust(),
 		ShutdownTimeout:   5 * time.Second,
 	}
 }
@@ -126,6 +129,9 @@ func (cfg Config) withDefaults() (Config, error) {
 			cfg.StalledAfter, cfg.HeartbeatInterval)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
+	}
+	if err := cfg.Distrust.check(); err != nil {
+		return cfg, err
 	}
 	if cfg.MemoryBytes > 0 {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)

@@ -1128,6 +1128,9 @@ type JobSpec struct {
 	// Points, sparse points or a kernel matrix become the graph of their nearest neighbors, and the algorithm clusters
 	// that graph. Refused for graphs, and for algorithms that take none.
 	NeighborGraph *NeighborGraph `protobuf:"bytes,13,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`
+	// The share of the work that a second worker does too, 0 to 1: answers that differ show which worker is wrong. No bit
+	// of the result depends on it. Absent, the coordinator's --verify.
+	Verify *float64 `protobuf:"fixed64,14,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
 	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
 	// the job says which.
 	//
@@ -1270,6 +1273,13 @@ func (x *JobSpec) GetNeighborGraph() *NeighborGraph {
 		return x.NeighborGraph
 	}
 	return nil
+}
+
+func (x *JobSpec) GetVerify() float64 {
+	if x != nil && x.Verify != nil {
+		return *x.Verify
+	}
+	return 0
 }
 
 func (x *JobSpec) GetAlgorithm() isJobSpec_Algorithm {
@@ -2830,7 +2840,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\xc9\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\xf1\n" +
 	"\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
@@ -2847,7 +2857,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12&\n" +
 	"\x05scale\x18\v \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x12%\n" +
 	"\x0epaper_settings\x18\f \x01(\bR\rpaperSettings\x12?\n" +
-	"\x0eneighbor_graph\x18\r \x01(\v2\x18.cleave.v1.NeighborGraphR\rneighborGraph\x12%\n" +
+	"\x0eneighbor_graph\x18\r \x01(\v2\x18.cleave.v1.NeighborGraphR\rneighborGraph\x12\x1b\n" +
+	"\x06verify\x18\x0e \x01(\x01H\x03R\x06verify\x88\x01\x01\x12%\n" +
 	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
 	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
@@ -2867,7 +2878,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterationsB\f\n" +
 	"\n" +
-	"_tolerance\"v\n" +
+	"_toleranceB\t\n" +
+	"\a_verify\"v\n" +
 	"\rNeighborGraph\x12!\n" +
 	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x124\n" +
 	"\aweights\x18\x02 \x01(\x0e2\x1a.cleave.v1.NeighborWeightsR\aweightsB\f\n" +
