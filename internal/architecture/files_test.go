@@ -13,7 +13,7 @@ import (
 const (
 	maxLines     = 400 // a file has one subject: about 300 lines
 	maxTestLines = 500
-	maxMainLines = 60 // a main reads flags and calls Run
+	maxMainLines = 80 // a main reads flags and calls Run
 )
 
 // leftovers must not occur in any file. Here they are in two parts, so that this file passes the test.
