@@ -20,10 +20,11 @@ const (
 	// out of ten.
 	enoughChecks = 10
 	// A way replaces the answer without constraints if it is better by more than so many standard errors, which one in ten
-	// that is no better exceeds by chance; where constraints are few, or contradict each other, by more; where they are
+	// that is no better exceeds by chance; where constraints contradict each other, or are few, by more; where they are
 	// trusted, unless it is clearly worse.
 	leastAdvantage       = 1.28
 	leastAdvantageUnsure = 1.5
+	leastAdvantageFew    = 2.0
 	clearlyWorse         = -1.0
 )
 
@@ -124,7 +125,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		tried := r.tried(clustering.Way{Space: name, Use: clustering.UseNone}, right, best)
 		choice.Trials = append(choice.Trials, tried)
 		r.o.Trial(tried.Trial)
-		if tried.Advantage > leastAdvantageUnsure {
+		if tried.Advantage > leastAdvantageFew {
 			base, best = s, right
 			choice.Reason = fmt.Sprintf("without constraints this space agrees with them by %.2f, better by %.2g standard errors than the one that would be taken", tried.Agreement(), tried.Advantage)
 		}
