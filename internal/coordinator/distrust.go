@@ -13,6 +13,9 @@ type Distrust struct {
 	// SlowAfter is how long a worker may keep the others of a job waiting, beyond 3 times what they take.
 	// Then its tiles are also given to others.
 	SlowAfter time.Duration
+	// Referee is a worker in this process, for the moment in which two workers disagree and there is no third to decide.
+	// Nil: the job fails then.
+	Referee fleet.Referee
 }
 
 // DefaultDistrust verifies nothing.

@@ -24,6 +24,7 @@ func (c *Coordinator) newFleet() *fleet.Fleet {
 		ReconnectWithin:   c.cfg.ReconnectWithin,
 		StalledAfter:      c.cfg.StalledAfter,
 		SlowAfter:         c.cfg.Distrust.SlowAfter,
+		Referee:           c.cfg.Distrust.Referee,
 		Datasets:          c.datasets,
 	})
 }

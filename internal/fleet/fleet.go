@@ -61,6 +61,7 @@ type Config struct {
 	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
 	StalledAfter      time.Duration // how long a command may make no progress; longer if its pieces are large
 	SlowAfter         time.Duration // how long a worker may keep the others waiting, beyond 3 times what they take
+	Referee           Referee       // decides when two workers disagree and there is no third; may be nil
 	Datasets          DatasetSource
 }
 
@@ -179,7 +180,9 @@ func (f *Fleet) Workers() []WorkerInfo {
 	defer f.mu.Unlock()
 	infos := make([]WorkerInfo, 0, len(f.sessions))
 	for _, s := range f.sessions {
-		infos = append(infos, f.info(s))
+		if !s.referee {
+			infos = append(infos, f.info(s))
+		}
 	}
 	slices.SortFunc(infos, func(a, b WorkerInfo) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"reflect"
 	"slices"
 	"strings"
@@ -349,7 +350,31 @@ func TestALiarAboutNeighborsIsNamed(t *testing.T) {
 	c.wantNamed(l)
 }
 
-// With two workers nobody can tell which is wrong: the job fails and names both.
+// With two workers the coordinator decides itself.
+func TestTheCoordinatorDecides(t *testing.T) {
+	c := newCluster(t, func(cfg *fleet.Config) {
+		cfg.Referee = func(ctx context.Context, dial func(context.Context, string) (net.Conn, error)) error {
+			return worker.Run(ctx, worker.Config{Coordinator: "passthrough:///coordinator", Name: "coordinator", Threads: 1,
+				DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}})
+		}
+	})
+	c.startWorker("a")
+	command := matrixCommands["update"]
+	l := c.startLiar("liar", command.about, flipBit)
+	p := gaussianProblem(t, liarRows, 1)
+	id, size := c.datasets.put(t, p.data)
+	untilTrusted(c, verifyAll(p.task("job", id, size, nil)), func(task fleet.Task) (any, error) {
+		e, err := c.fleet.NewExecutor(c.ctx, task)
+		if err != nil {
+			return nil, err
+		}
+		defer e.Release()
+		return askAll(c.ctx, e, command.ask)
+	})
+	c.wantNamed(l)
+}
+
+// With two workers, and a coordinator that cannot, nobody can tell which is wrong: the job fails and names both.
 func TestTwoWorkersDisagree(t *testing.T) {
 	c := newCluster(t)
 	c.startWorker("a")

@@ -142,6 +142,9 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	sessions := make([]*session, 0, len(j.fleet.sessions))
 	healthy := false
 	for _, s := range j.fleet.sessions {
+		if s.referee {
+			continue
+		}
 		sessions = append(sessions, s)
 		healthy = healthy || s.takesTiles() && j.refused(s) == nil && !j.doubts(s)
 	}
@@ -164,7 +167,9 @@ func (j *job) host(s *session) partition.Host {
 }
 
 // takesTiles tells whether new tiles may be placed on a worker.
-func (s *session) takesTiles() bool { return s.stream != nil && !s.draining && s.wrong == nil }
+func (s *session) takesTiles() bool {
+	return s.stream != nil && !s.draining && s.wrong == nil && !s.referee
+}
 
 func (s *session) capacity() int64 {
 	if s.memory == 0 || s.memory > planning.Unlimited {

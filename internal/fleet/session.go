@@ -29,6 +29,7 @@ type session struct {
 	threads      int
 	memory       uint64 // 0: unlimited
 	attachedAt   time.Time
+	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
 	ended        bool
@@ -75,7 +76,7 @@ func (a *attachment) endWith(reason error) {
 
 // admit opens a session for a worker, or resumes the one it had, with a new stream that replaces any
 // other.
-func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
+func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachment, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -84,6 +85,7 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	s, resumed := f.sessions[hello.GetSessionId()]
 	if !resumed {
 		s = f.newSession(hello)
+		s.referee = referee
 	}
 	if s.stream != nil {
 		s.stream.endWith(status.Error(codes.Aborted, "the worker attached again"))

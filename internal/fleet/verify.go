@@ -16,7 +16,8 @@ import (
 )
 
 // Verification: a share of the tiles is built on a second worker too, which then does all that the first one is asked
-// for. Their answers must have the same bits. When they have not, a third worker decides which of them is wrong.
+// for. Their answers must have the same bits. When they have not, a third worker decides which of them is wrong,
+// or the coordinator itself where there is none.
 
 // verifyWindow is the number of operations after which other tiles are verified. A copy costs a build before it can
 // verify anything, so it stays for some time.
@@ -99,7 +100,7 @@ func (j *job) judge(ctx context.Context, groups []*group, op *operation) error {
 			}
 			j.fleet.mu.Lock()
 			j.fleet.quarantine(liar, fault.New(fault.Internal, workerWrong,
-				"worker %q answers %q for tile %d with other bits than two others", liar.name, op.name, t))
+				"worker %q answers %q for tile %d with other bits than two others compute", liar.name, op.name, t))
 			j.fleet.mu.Unlock()
 		}
 	}
@@ -116,6 +117,9 @@ func (j *job) findWrong(ctx context.Context, a, b *group, t int, op *operation) 
 	names := fmt.Sprintf("workers %q and %q", a.session.name, b.session.name)
 	j.fleet.log.Error(names+" give different answers; a third one decides", "job", j.jobID, "operation", op.name, "tile", t)
 	third := j.thirdAnswer(ctx, t, op, a.session, b.session)
+	if third == nil {
+		third = j.askReferee(ctx, t, op)
+	}
 	switch {
 	case context.Cause(ctx) != nil:
 		return nil, context.Cause(ctx)
