@@ -38,6 +38,7 @@ type faultRun struct {
 	job     string
 	w       *Watch
 	hit     chan struct{} // closed when a fault that waits for its moment has struck
+	struck  time.Time     // when the fault struck
 
 	link      *proxy     // to one of the workers, if the fault has it
 	namespace *namespace // of one of the workers, if the fault has it
@@ -76,7 +77,10 @@ func strikeOnce(t testing.TB, f disturbance, seed uint64) time.Duration {
 	r.job, r.w = f.load().run(r.c)
 	r.w.Resumes = true
 	f.strike(r)
-	pause := r.follow(time.Now())
+	if r.struck.IsZero() {
+		r.mark()
+	}
+	pause := r.follow(r.struck)
 	if end := r.w.Events[len(r.w.Events)-1].GetEnded(); f.ends != "" {
 		if end.GetError().GetReason() != f.ends {
 			t.Fatalf("the job ended with %v, want %s", end, f.ends)
@@ -102,6 +106,19 @@ func (r *faultRun) any() *Worker { return r.workers[r.rng.IntN(len(r.workers))] 
 func (r *faultRun) iterate() {
 	r.Helper()
 	r.w.UntilIterations(r.w.Iterations() + 2 + r.rng.IntN(20))
+}
+
+// mark says that the fault strikes now.
+func (r *faultRun) mark() { r.struck = time.Now() }
+
+// later does something after some time, or at the end of the test.
+func (r *faultRun) later(pause time.Duration, do func()) {
+	once := sync.OnceFunc(do)
+	timer := time.AfterFunc(pause, once)
+	r.Cleanup(func() {
+		timer.Stop()
+		once()
+	})
 }
 
 // awaitHit waits until a fault has struck by itself.

@@ -98,8 +98,7 @@ func losePackets(r *faultRun) {
 	ns := r.namespace
 	r.iterate()
 	ns.run("ip", "link", "set", ns.near, "down")
-	r.c.AwaitWorkers(2)
-	ns.run("ip", "link", "set", ns.near, "up")
+	r.later(2*time.Second, func() { _ = exec.Command("ip", "link", "set", ns.near, "up").Run() }) // it may be gone
 }
 
 // slowLink slows the link down in both directions for the rest of the run.

@@ -114,6 +114,7 @@ var largeMatrix = sync.OnceValue(func() *workload {
 
 func killAll(r *faultRun) {
 	r.iterate()
+	r.mark()
 	for _, w := range r.workers {
 		w.Kill()
 	}
@@ -143,8 +144,7 @@ func pauseLong(r *faultRun) {
 	r.iterate()
 	w := r.any()
 	w.Pause()
-	r.c.AwaitWorkers(2)
-	w.Resume()
+	r.later(2*time.Second, w.Resume) // lost-after is a second
 }
 
 // stopForGood stops a worker that nothing but its slowness gives away.

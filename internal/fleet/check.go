@@ -23,10 +23,7 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // finiteNonNegative is what row sums and maxima must be.
 func finiteNonNegative(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
-// gain is what local search may gain by a row: nothing at all, -Inf, where the row cannot move.
-func gain(v float64) bool { return v < math.Inf(1) }
-
-// number is what distances must be: those to absent clusters are infinite.
+// number is what distances and gains must be: those of absent clusters, and of rows that cannot move, are infinite.
 func number(v float64) bool { return !math.IsNaN(v) }
 
 // unpackPossible unpacks values, each of which must be possible.
@@ -42,22 +39,22 @@ func unpackPossible(values []float64, packed []byte, possible func(float64) bool
 	return nil
 }
 
-// checkMoves checks the moves of one tile, which are those of each of some lanes, in row order: each is of a point that
-// has the label it moves from, to another cluster of the lane.
+// checkMoves checks the moves of one tile in some lanes, those of each lane in row order: each is of a point that has the
+// label it moves from, to another cluster of the lane.
 func (j *job) checkMoves(moves []labeling.Move, lanes []int) error {
-	shape, at, before := j.shape(), 0, int32(-1)
+	shape, before := j.shape(), make(map[int]int32, len(lanes))
+	for _, lane := range lanes {
+		before[lane] = -1
+	}
 	for _, m := range moves {
 		if !shape.Valid(m) || m.To < 0 || m.To == m.From {
 			return fmt.Errorf("a move of point %d from cluster %d to %d", m.Point, m.From, m.To)
 		}
 		lane := shape.Lane(m)
-		for at < len(lanes) && lanes[at] != lane {
-			at, before = at+1, -1
-		}
-		if at == len(lanes) || m.Point <= before {
+		if last, asked := before[lane]; !asked || m.Point <= last {
 			return fmt.Errorf("a move of point %d out of order", m.Point)
 		}
-		before = m.Point
+		before[lane] = m.Point
 		if label := j.labels[lane*j.rows+int(m.Point)]; label != m.From {
 			return fmt.Errorf("a move of point %d from cluster %d, but it is in %d", m.Point, m.From, label)
 		}
@@ -77,7 +74,7 @@ func (j *job) checkCandidates(tiles []int, candidates []labeling.Candidate, lane
 			return fmt.Errorf("point %d, which is in none of the tiles", c.Point)
 		case j.labels[lanes[at]*j.rows+int(c.Point)] < 0:
 			return fmt.Errorf("point %d as the farthest from its cluster, but it has none", c.Point)
-		case !finite(c.Distance):
+		case !number(c.Distance):
 			return fmt.Errorf("a distance of %v", c.Distance)
 		}
 	}

@@ -46,7 +46,7 @@ func TestAStragglerWithVectorsIsOvertaken(t *testing.T) {
 	c := newCluster(t, hurried)
 	slow := c.startWorker("slow")
 	c.startWorker("b")
-	p := newVectorProblem(t, randomPoints(t, 203, 5, 1), metric.SquaredEuclidean, false)
+	p := newVectorProblem(t, randomPoints(t, 3000, 5, 1), metric.SquaredEuclidean, false)
 	newVectorSequence(c, c.submitVectors(p, nil), p, 1).run(12, func(op int) {
 		switch op % 6 {
 		case 3:

@@ -21,7 +21,7 @@ import (
 
 // verifyWindow is the number of operations after which other tiles are verified. A copy costs a build before it can
 // verify anything, so it stays for some time.
-const verifyWindow = 32
+const verifyWindow = 64
 
 // workersDisagree is the reason of a job whose workers give different answers, when it cannot be told which is right.
 const workersDisagree = "WORKERS_DISAGREE"
@@ -72,7 +72,7 @@ func (j *job) copyForVerification(t int, except ...*session) *copied {
 		return cmp.Compare(j.draw(fmt.Sprint(t, " ", a.id)), j.draw(fmt.Sprint(t, " ", b.id)))
 	})
 	for _, s := range helpers {
-		if c := j.copyTo(s, t, false); c != nil {
+		if c := j.copyTo(s, t, true); c != nil {
 			return c
 		}
 	}
