@@ -19,6 +19,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/redact"
 )
 
 // The exit codes of every program.
@@ -97,12 +98,14 @@ func ExitCode(err error) int {
 			return ExitCanceled
 		case fault.Internal:
 			return ExitFailed
-		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists, fault.ResourceExhausted:
+		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists, fault.ResourceExhausted,
+			fault.Unauthenticated, fault.PermissionDenied:
 			return ExitBadInput
 		}
 	}
 	switch status.Code(err) {
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists, codes.OutOfRange:
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists, codes.OutOfRange,
+		codes.Unauthenticated, codes.PermissionDenied:
 		return ExitBadInput
 	case codes.Canceled:
 		return ExitCanceled
@@ -123,7 +126,7 @@ func sentence(err error) string {
 	case ok:
 		message = s.Message()
 	}
-	return strings.Join(strings.Fields(message), " ")
+	return redact.Text(strings.Join(strings.Fields(message), " "))
 }
 
 // withFlag makes a message about a field of the API one about its flag.
@@ -147,13 +150,13 @@ func FlagName(option string) string {
 	return "--" + option
 }
 
-// Logger writes log lines of a level and above to w.
+// Logger writes log lines of a level and above to w, without secrets that somebody put in a wrong place.
 func Logger(name, level string, w io.Writer) (hclog.Logger, error) {
 	parsed := hclog.LevelFromString(level)
 	if parsed == hclog.NoLevel {
 		return nil, Usage("the log level %q is unknown; use trace, debug, info, warn, error or off", level)
 	}
-	return hclog.New(&hclog.LoggerOptions{Name: name, Level: parsed, Output: w}), nil
+	return hclog.New(&hclog.LoggerOptions{Name: name, Level: parsed, Output: redact.Writer(w)}), nil
 }
 
 // version is set by the linker: -X github.com/cleave-project/cleave/internal/cli/shell.version=v1.2.3
