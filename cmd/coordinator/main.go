@@ -23,7 +23,6 @@ func main() {
 func command() *cobra.Command {
 	cfg, level := coordinator.DefaultConfig(), "info"
 	memory, uploads := shell.Bytes(shell.DefaultMemory()), shell.Bytes(shell.DefaultMemory()/4)
-	cfg.Version = shell.Version()
 	cmd := &cobra.Command{
 		Use:   "coordinator --data-dir DIR",
 		Short: "Serve the Cleave API and place tiles on workers",
@@ -42,12 +41,13 @@ func command() *cobra.Command {
 	set.DurationVar(&cfg.LostAfter, "lost-after", cfg.LostAfter, "how long a worker may be silent until its tiles go to others")
 	set.DurationVar(&cfg.ReconnectWithin, "reconnect-within", cfg.ReconnectWithin, "how long a worker whose connection was closed keeps its tiles")
 	set.DurationVar(&cfg.StalledAfter, "stalled-after", cfg.StalledAfter, "how long a worker may make no progress until its tiles go to others; 30 times what is planned for a piece of work if that is longer")
+	addSecurityFlags(set, &cfg.Security)
 	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Logger, err = shell.Logger("coordinator", level, os.Stderr); err != nil {
 			return err
 		}
-		cfg.MemoryBytes, cfg.UploadBytes = int64(memory), int64(uploads)
+		cfg.MemoryBytes, cfg.UploadBytes, cfg.Version = int64(memory), int64(uploads), shell.Version()
 		coordinator.LimitProcess(cfg.MemoryBytes)
 		c, err := coordinator.New(cmd.Context(), cfg)
 		if err != nil {

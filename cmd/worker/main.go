@@ -34,6 +34,7 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.Name, "name", cfg.Name, "a `NAME` to show in lists")
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
 	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's)")
+	cfg.Dial.AddFlags(set)
 	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Coordinator == "" {

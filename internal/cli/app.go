@@ -21,6 +21,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(string) string
+	access         accessFlags
 }
 
 // Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage,
@@ -44,7 +45,9 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		a.runCommand(), a.planCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
 		a.resultCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.datasetsCommand(), a.tablesCommand(),
 		a.generateCommand(), a.overlayCommand(), a.serveCommand(), a.versionCommand(),
+		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 	)
+	a.addAccessFlags(root)
 	return shell.Run(ctx, root, args, stderr)
 }
 

@@ -10,12 +10,14 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
 type serveFlags struct {
 	listen, dataDir, logLevel string
 	workers                   *jobflags.OptionFlag
+	insecure                  bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -30,6 +32,7 @@ func (a *app) serveCommand() *cobra.Command {
 	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
 	set.Var(f.workers, "workers", "workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "keep jobs and data in this `DIR` (default: in memory, until the end)")
+	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption, and let everyone do everything; the program coordinator has certificates")
 	set.StringVar(&f.logLevel, "log-level", "warn", "trace, debug, info, warn, error or off")
 	return cmd
 }
@@ -41,6 +44,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	cfg := coordinator.DefaultConfig()
 	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
+	cfg.Security.Serve.Insecure = f.insecure
 	cfg.MemoryBytes = int64(shell.DefaultMemory())
 	if f.dataDir == "" {
 		cfg.Store = "memory"
@@ -52,6 +56,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Address.String(),
+		Dial:        credentials.Dial{Insecure: f.insecure},
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/cleave-project/cleave/internal/access"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 )
@@ -60,6 +61,9 @@ type Config struct {
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
+	// Security says who may connect and call.
+	Security Security
+
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -81,6 +85,7 @@ func DefaultConfig() Config {
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
 		ShutdownTimeout:   5 * time.Second,
+		Security:          Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
 	}
 }
 
@@ -126,6 +131,10 @@ func (cfg Config) withDefaults() (Config, error) {
 			cfg.StalledAfter, cfg.HeartbeatInterval)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
+	}
+	var err error
+	if cfg.Security, err = cfg.Security.check(cfg.Listen, cfg.Listener); err != nil {
+		return cfg, err
 	}
 	if cfg.MemoryBytes > 0 {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)

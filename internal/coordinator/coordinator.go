@@ -42,6 +42,7 @@ type Coordinator struct {
 	uploads  *uploads
 	fleet    *fleet.Fleet
 
+	guard    guard
 	listener net.Listener
 	server   *grpc.Server
 	health   *health.Server
@@ -97,6 +98,9 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
+	if err = c.openGuard(); err != nil {
+		return nil, err
+	}
 	if c.state, err = store.Open(ctx, cfg.Store, cfg.DataDir, c.log.Named("store")); err != nil {
 		return nil, err
 	}
@@ -214,7 +218,7 @@ func (c *Coordinator) closeAll() error {
 	if c.listener != nil {
 		c.listener.Close()
 	}
-	var errs []error
+	errs := []error{c.guard.close()}
 	if c.state != nil {
 		errs = append(errs, c.state.Close())
 	}

@@ -26,10 +26,10 @@ import (
 func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	handler := recovery.WithRecoveryHandlerContext(c.panicked)
 	// Options that come later override those of the fleet: clients may send larger messages than workers.
-	server := grpc.NewServer(append(fleet.ServerOptions(),
+	server := grpc.NewServer(append(append(fleet.ServerOptions(), c.securityOptions()...),
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
-		grpc.ChainUnaryInterceptor(c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(c.streamErrors, recovery.StreamServerInterceptor(handler)),
+		grpc.ChainUnaryInterceptor(c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler)),
 	)...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})
