@@ -30,8 +30,9 @@ const (
 	maxRedirects  = 5
 )
 
-// errFetching means that a key is not known yet, and may soon be.
-var errFetching = errors.New("the keys of the issuer are being fetched")
+// fetching, in the context of a check, is where it notes that a key is not known yet and may soon be. The verifier keeps
+// nothing of our errors but their text.
+type fetching struct{}
 
 // keySet is the public keys of an issuer, from a file or from a URL. Calls never wait for the URL: keys are fetched beside them.
 type keySet struct {
@@ -74,7 +75,7 @@ func (k *keySet) close() {
 }
 
 // VerifySignature implements oidc.KeySet.
-func (k *keySet) VerifySignature(_ context.Context, token string) ([]byte, error) {
+func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSigned(token, algorithms)
 	if err != nil {
 		return nil, errors.New("it is no signed web token")
@@ -88,8 +89,8 @@ func (k *keySet) VerifySignature(_ context.Context, token string) ([]byte, error
 			return payload, nil
 		}
 	}
-	if pending {
-		return nil, errFetching
+	if noted, is := ctx.Value(fetching{}).(*bool); is {
+		*noted = pending
 	}
 	return nil, errors.New("no key of the issuer has signed it")
 }

@@ -71,10 +71,11 @@ func (w *webTokens) close() { w.keys.close() }
 
 // identify is who a token speaks of. Errors never repeat the token.
 func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
-	token, err := w.verifier.Verify(context.Background(), raw)
+	pending := false
+	token, err := w.verifier.Verify(context.WithValue(context.Background(), fetching{}, &pending), raw)
 	var expired *oidc.TokenExpiredError
 	switch {
-	case errors.Is(err, errFetching):
+	case pending:
 		return caller, fault.New(fault.Unavailable, "KEYS_MISSING", "the keys of %s are being fetched; try again", w.cfg.Issuer)
 	case errors.As(err, &expired):
 		return caller, unauthenticated("TOKEN_EXPIRED", "the token expired at %s; get a new one", expired.Expiry.UTC().Format(time.RFC3339))
