@@ -6,8 +6,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/credentials"
@@ -25,11 +28,40 @@ func (t *transport) ClientHandshake(ctx context.Context, authority string, conn 
 }
 
 func (t *transport) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	secured, info, err := credentials.NewTLS(t.config()).ServerHandshake(conn)
+	open := &heldOpen{Conn: conn}
+	open.held.Store(true)
+	secured, info, err := credentials.NewTLS(t.config()).ServerHandshake(open)
+	open.held.Store(false)
 	if err != nil { // not louder: anyone can cause it
 		t.log.Debug("a connection is refused", "peer", conn.RemoteAddr(), "error", err)
+		linger(conn)
 	}
 	return secured, info, err
+}
+
+// heldOpen is a connection that a failed handshake does not close.
+type heldOpen struct {
+	net.Conn
+	held atomic.Bool
+}
+
+func (h *heldOpen) Close() error {
+	if h.held.Load() {
+		return nil
+	}
+	return h.Conn.Close()
+}
+
+// linger waits a moment until a refused client has closed its side. A client sends its first call before it knows whether its
+// certificate is taken; if we closed the connection with that unread, it would be reset, and the client never told why.
+func linger(conn net.Conn) {
+	const moment, most = time.Second, 64 << 10
+	if half, is := conn.(interface{ CloseWrite() error }); is {
+		_ = half.CloseWrite()
+	}
+	if conn.SetReadDeadline(time.Now().Add(moment)) == nil {
+		_, _ = io.CopyN(io.Discard, conn, most)
+	}
 }
 
 func (t *transport) Info() credentials.ProtocolInfo { return credentials.NewTLS(t.config()).Info() }
