@@ -82,7 +82,7 @@ var packages = []packageRule{
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
 	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint dataset evaluate fault fleet identity kernel metric neighbor partition planning store table text wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor parallel partition planning text vector wire"},
-	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
+	{"cli/shell", io, "catalog fault text"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table text wire worker"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +15,9 @@ import (
 )
 
 type serveFlags struct {
-	listen, dataDir, logLevel string
-	workers                   *jobflags.OptionFlag
+	listen, dataDir string
+	logs            shell.Logs
+	workers         *jobflags.OptionFlag
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -30,12 +32,13 @@ func (a *app) serveCommand() *cobra.Command {
 	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
 	set.Var(f.workers, "workers", "workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "keep jobs and data in this `DIR` (default: in memory, until the end)")
-	set.StringVar(&f.logLevel, "log-level", "warn", "trace, debug, info, warn, error or off")
+	f.logs.AddFlags(set, "warn")
+	shell.Configurable(cmd, "CLEAVE_SERVE", os.Environ())
 	return cmd
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
-	logger, err := shell.Logger("cleave", f.logLevel, a.stderr)
+	logger, err := f.logs.Logger("cleave", a.stderr)
 	if err != nil {
 		return err
 	}
