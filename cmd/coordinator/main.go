@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/observe"
 )
 
 func main() {
@@ -21,7 +21,7 @@ func main() {
 }
 
 func command() *cobra.Command {
-	cfg, logs := coordinator.DefaultConfig(), shell.Logs{}
+	cfg, logs, watched := coordinator.DefaultConfig(), shell.Logs{}, observe.Options{}
 	memory, uploads := shell.Bytes(shell.DefaultMemory()), shell.Bytes(shell.DefaultMemory()/4)
 	cfg.Version = shell.Version()
 	cmd := &cobra.Command{
@@ -39,6 +39,7 @@ func command() *cobra.Command {
 	set.DurationVar(&cfg.UploadStall, "upload-stall", cfg.UploadStall, "how long an upload may be silent before it is given up")
 	addWorkerFlags(set, &cfg)
 	logs.AddFlags(set, "info")
+	watched.AddFlags(set, os.Getenv)
 	shell.Configurable(cmd, "CLEAVE_COORDINATOR", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Logger, err = logs.Logger("coordinator", os.Stderr); err != nil {
@@ -46,12 +47,7 @@ func command() *cobra.Command {
 		}
 		cfg.MemoryBytes, cfg.UploadBytes = int64(memory), int64(uploads)
 		coordinator.LimitProcess(cfg.MemoryBytes)
-		c, err := coordinator.New(cmd.Context(), cfg)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("listening on %s\n", c.Addr())
-		return shell.Stopped(cmd.Context(), c.Serve(cmd.Context()))
+		return serve(cmd.Context(), cfg, watched)
 	}
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -22,6 +23,7 @@ func main() {
 
 func command() *cobra.Command {
 	cfg, logs := worker.Config{Version: shell.Version(), Threads: runtime.GOMAXPROCS(0)}, shell.Logs{}
+	watched := observe.Options{}
 	memory := shell.Bytes(shell.DefaultMemory())
 	cfg.Name, _ = os.Hostname()
 	cmd := &cobra.Command{
@@ -35,6 +37,7 @@ func command() *cobra.Command {
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
 	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's)")
 	logs.AddFlags(set, "info")
+	watched.AddFlags(set, os.Getenv)
 	shell.Configurable(cmd, "CLEAVE_WORKER", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Coordinator == "" {
@@ -45,7 +48,7 @@ func command() *cobra.Command {
 		}
 		cfg.MemoryBytes = uint64(memory)
 		worker.LimitProcess(cfg.MemoryBytes)
-		return shell.Stopped(cmd.Context(), worker.Run(cmd.Context(), cfg))
+		return work(cmd.Context(), cfg, watched)
 	}
 	return cmd
 }

@@ -11,12 +11,14 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
 type serveFlags struct {
 	listen, dataDir string
 	logs            shell.Logs
+	watched         observe.Options
 	workers         *jobflags.OptionFlag
 }
 
@@ -33,6 +35,7 @@ func (a *app) serveCommand() *cobra.Command {
 	set.Var(f.workers, "workers", "workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "keep jobs and data in this `DIR` (default: in memory, until the end)")
 	f.logs.AddFlags(set, "warn")
+	f.watched.AddFlags(set, a.env)
 	shell.Configurable(cmd, "CLEAVE_SERVE", os.Environ())
 	return cmd
 }
@@ -49,14 +52,25 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		cfg.Store = "memory"
 	}
 	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
+	observing, err := observe.Start(ctx, f.watched, "serve", shell.Version(), logger)
+	if err != nil {
+		return err
+	}
+	defer observing.Close()
+	if address := observing.AdminAddr(); address != "" {
+		fmt.Fprintf(a.stdout, "admin on %s\n", address)
+	}
+	cfg.Observe = observing.Coordinator()
 	cluster, err := client.StartCluster(ctx, cfg)
 	if err != nil {
 		return err
 	}
+	observing.SetReady(cluster.Ready)
 	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Address.String(),
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
+		Observe:     observing.Worker(),
 	})
 	ctx, done := cluster.Context(ctx)
 	defer done()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/observe"
 )
 
 // Config says how a coordinator runs. Start from DefaultConfig; New checks it.
@@ -59,6 +60,9 @@ type Config struct {
 	WorkerWait time.Duration
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
+
+	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	Observe *observe.Coordinator
 
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time

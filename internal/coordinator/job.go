@@ -12,6 +12,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -42,6 +43,7 @@ type job struct {
 	alone     bool          // no other job runs beside it
 	counted   bool          // its run is counted as an attempt; only its supervisor uses it
 	resumed   bool          // an earlier coordinator accepted it, and may have run it
+	observed  *observe.Job
 
 	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
 	cancel context.CancelCauseFunc
@@ -60,7 +62,9 @@ func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
 		memory: int64(record.GetCoordinatorBytes()),
 		log:    log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
 	}
-	j.ctx, j.cancel = context.WithCancelCause(c.runCtx)
+	ctx, observed := c.cfg.Observe.BeginJob(c.runCtx, j.id, record.GetTraceParent())
+	j.observed = observed
+	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	return j
 }
 
