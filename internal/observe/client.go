@@ -28,7 +28,7 @@ func StartClient(ctx context.Context, name, version string, getenv func(string) 
 					span.SetStatus(codes.Error, "")
 				}
 				span.End()
-				(&Observing{tracing: tracing}).Close()
+				tracing.close()
 			}
 		}
 	}

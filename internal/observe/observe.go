@@ -7,7 +7,6 @@ package observe
 
 import (
 	"context"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/pflag"
@@ -96,15 +95,10 @@ func (o *Observing) AdminAddr() string {
 	return o.admin.listener.Addr().String()
 }
 
-// closeTimeout is how long the last traces may take to be sent.
-const closeTimeout = 2 * time.Second
-
 // Close sends the traces that are left and closes the admin port.
 func (o *Observing) Close() {
 	if o.tracing != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-		defer cancel()
-		_ = o.tracing.provider.Shutdown(ctx) // the exporter logs its errors
+		o.tracing.close()
 	}
 	if o.admin != nil {
 		o.admin.close()

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"net/url"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
@@ -22,6 +23,19 @@ import (
 type tracing struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
+	log      hclog.Logger
+}
+
+// closeTimeout is how long the last traces may take to be sent.
+const closeTimeout = 2 * time.Second
+
+// close sends what is left.
+func (t *tracing) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		t.log.Warn("the last traces cannot be sent and are dropped", "error", err)
+	}
 }
 
 func startTracing(ctx context.Context, endpoint, program, version string, log hclog.Logger) (*tracing, error) {
@@ -33,14 +47,14 @@ func startTracing(ctx context.Context, endpoint, program, version string, log hc
 	if err != nil {
 		return nil, fault.Invalid("TRACES_URL_INVALID", "traces cannot be sent to %s: %v", u.Redacted(), err)
 	}
-	return newTracing(ctx, &loggingExporter{SpanExporter: exporter, log: log, to: u.Redacted()}, program, version), nil
+	return newTracing(ctx, &loggingExporter{SpanExporter: exporter, log: log, to: u.Redacted()}, program, version, log), nil
 }
 
-func newTracing(ctx context.Context, exporter sdktrace.SpanExporter, program, version string) *tracing {
+func newTracing(ctx context.Context, exporter sdktrace.SpanExporter, program, version string, log hclog.Logger) *tracing {
 	about, _ := resource.New(ctx, resource.WithFromEnv(), resource.WithHost(), resource.WithAttributes( // what it cannot find out is left out
 		attribute.String("service.name", "cleave-"+program), attribute.String("service.version", version)))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-	return &tracing{provider: provider, tracer: provider.Tracer("github.com/cleave-project/cleave")}
+	return &tracing{provider: provider, tracer: provider.Tracer("github.com/cleave-project/cleave"), log: log}
 }
 
 // loggingExporter says in our log why spans are lost; OpenTelemetry would say so in the global one.
