@@ -59,27 +59,33 @@ func receiveTraces(t testing.TB) (*traceReceiver, string) {
 	return r, "http://" + listener.Addr().String()
 }
 
-// The trace of a client goes on in the coordinator and in the worker: one trace for a job.
+// The trace of a client goes on in the coordinator, after a restart too, and in the worker: one trace for a job.
 func TestAJobIsOneTraceFromTheClientToItsWorker(t *testing.T) {
 	receiver, url := receiveTraces(t)
 	c := StartCoordinator(t, Options{Args: []string{"--traces", url}})
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
-	w := StartWorker(t, c, "w0")
-	c.AwaitWorkers(1)
 	const traceID, parent = "0123456789abcdef0123456789abcdef", "fedcba9876543210"
 	spec := longBuild().on(c)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", "00-"+traceID+"-"+parent+"-01")
 	created, err := c.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec})
-	longBuild().finish(t, "a traced cluster", c.Watch(must(t, created, err).GetJob().GetJobId()))
+	job := must(t, created, err).GetJob().GetJobId()
+	c.Terminate() // before there is a worker
+	c.Restart()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+	w := StartWorker(t, c, "w0")
+	c.AwaitWorkers(1)
+	longBuild().finish(t, "a traced cluster", c.Watch(job))
 	w.Terminate() // sends what is left
 	c.Terminate()
 
 	receiver.mu.Lock()
 	defer receiver.mu.Unlock()
-	byID, byName := map[string]receivedSpan{}, map[string]receivedSpan{}
+	byID, byName, jobs := map[string]receivedSpan{}, map[string]receivedSpan{}, 0
 	for _, span := range receiver.spans {
 		if hex.EncodeToString(span.GetTraceId()) == traceID {
 			byID[string(span.GetSpanId())], byName[span.GetName()] = span, span
+			if span.GetName() == "job" {
+				jobs++
+			}
 		} else if span.GetName() != "cleave.v1.DatasetService/CreateDataset" { // which the test does without a trace
 			t.Errorf("%s of %s is in another trace", span.GetName(), span.service)
 		}
@@ -92,6 +98,9 @@ func TestAJobIsOneTraceFromTheClientToItsWorker(t *testing.T) {
 		if got := above(name); got.Span == nil || got.GetName() != want {
 			t.Errorf("%q is in %q, want %q", name, got.GetName(), want)
 		}
+	}
+	if jobs != 2 {
+		t.Errorf("%d coordinators have the job in its trace", jobs)
 	}
 	if got := hex.EncodeToString(byName["cleave.v1.JobService/CreateJob"].GetParentSpanId()); got != parent {
 		t.Errorf("the call is in span %s", got)
