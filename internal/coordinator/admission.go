@@ -13,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -55,6 +56,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	}
 	record := &statev1.JobRecord{
 		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(problem.coordinatorBytes()),
+		TraceParent: observe.TraceParent(ctx),
 		Job: &cleavev1.Job{
 			Owner: owner,
 			JobId: id, DisplayName: spec.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
@@ -111,8 +113,9 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	} else if err != nil {
 		return "", err
 	}
-	c.launch(c.newJob(record, newEventLog(id, c.persist)), problem)
-	c.log.Info("job is accepted", "job", id, "dataset", record.GetJob().GetDatasetId())
+	c.launch(c.newJob(record, newEventLog(id, c.flushEvents)), problem)
+	c.cfg.Observe.Accepted()
+	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(ctx), "dataset", record.GetJob().GetDatasetId())
 	return id, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/access"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/observe"
 )
 
 // Config says how a coordinator runs. Start from DefaultConfig; New checks it.
@@ -63,6 +64,8 @@ type Config struct {
 
 	// Security says who may connect and call.
 	Security Security
+	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	Observe *observe.Coordinator
 
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time

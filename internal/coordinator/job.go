@@ -13,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -44,6 +45,7 @@ type job struct {
 	alone     bool          // no other job runs beside it
 	counted   bool          // its run is counted as an attempt; only its supervisor uses it
 	resumed   bool          // an earlier coordinator accepted it, and may have run it
+	observed  *observe.Job
 
 	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
 	cancel context.CancelCauseFunc
@@ -62,7 +64,9 @@ func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
 		memory: int64(record.GetCoordinatorBytes()),
 		log:    log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
 	}
-	j.ctx, j.cancel = context.WithCancelCause(c.runCtx)
+	ctx, observed := c.cfg.Observe.BeginJob(c.runCtx, j.id, record.GetTraceParent())
+	j.observed = observed
+	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	return j
 }
 
