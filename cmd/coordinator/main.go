@@ -37,11 +37,11 @@ func command() *cobra.Command {
 	set.Var(&memory, "memory", "memory for jobs in this process, such as 4GiB: data sets, eigenvectors, graphs; the process takes up to 64 MiB more (default: 80% of the machine's)")
 	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait, "how long a job that was running waits when workers are lost and the others have too little memory for it")
 	set.Var(&uploads, "upload-memory", "memory for all uploads that are under way at a time, such as 2GiB (default: 20% of the machine's)")
-	set.DurationVar(&cfg.UploadStall, "upload-stall", cfg.UploadStall, "how long an upload may be silent before it is given up")
 	set.DurationVar(&cfg.HeartbeatInterval, "heartbeat", cfg.HeartbeatInterval, "how often workers send a heartbeat")
 	set.DurationVar(&cfg.LostAfter, "lost-after", cfg.LostAfter, "how long a worker may be silent until its tiles go to others")
 	set.DurationVar(&cfg.ReconnectWithin, "reconnect-within", cfg.ReconnectWithin, "how long a worker whose connection was closed keeps its tiles")
 	set.DurationVar(&cfg.StalledAfter, "stalled-after", cfg.StalledAfter, "how long a worker may make no progress until its tiles go to others; 30 times what is planned for a piece of work if that is longer")
+	addLimitFlags(set, &cfg)
 	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Logger, err = shell.Logger("coordinator", level, os.Stderr); err != nil {

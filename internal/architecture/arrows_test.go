@@ -40,6 +40,7 @@ var packages = []packageRule{
 	{"fault", pure, ""},
 	{"text", pure, ""},
 	{"identity", pure, ""},
+	{"turns", pure, "text"},
 	{"hugepage", advice, ""},
 	{"parallel", pure, ""},
 	{"dataset", pure, "fault parallel"},
@@ -80,7 +81,7 @@ var packages = []packageRule{
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning spectral table vector"},
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
-	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint dataset evaluate fault fleet identity kernel metric neighbor partition planning store table text wire"},
+	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint dataset evaluate fault fleet identity kernel metric neighbor partition planning store table text turns wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor parallel partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},

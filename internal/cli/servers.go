@@ -38,7 +38,7 @@ func (a *app) remote(server string) (*client.Client, error) {
 	if server == "" {
 		return nil, shell.Usage("which coordinator? Give --server HOST:PORT or set %s", serverVariable)
 	}
-	return client.Connect(server)
+	return a.connect(server)
 }
 
 // remoteOrNil connects to the coordinator that --server or the environment names. The client is nil when
@@ -53,7 +53,16 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 	if server == "" {
 		return nil, nil
 	}
-	return client.Connect(server)
+	return a.connect(server)
+}
+
+// connect connects to a coordinator, and tells the user when calls have to be repeated.
+func (a *app) connect(server string) (*client.Client, error) {
+	c, err := client.Connect(server)
+	if err == nil {
+		c.Warn = func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
+	}
+	return c, err
 }
 
 // describedJob are the flags that describe a job and name the coordinator that runs it.

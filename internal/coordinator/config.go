@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"net"
 	"path/filepath"
 	"time"
@@ -60,6 +61,9 @@ type Config struct {
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
+	Limits    Limits
+	Retention Retention
+
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -81,6 +85,7 @@ func DefaultConfig() Config {
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
 		ShutdownTimeout:   5 * time.Second,
+		Limits:            defaultLimits(),
 	}
 }
 
@@ -126,6 +131,9 @@ func (cfg Config) withDefaults() (Config, error) {
 			cfg.StalledAfter, cfg.HeartbeatInterval)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
+	}
+	if err := errors.Join(cfg.Limits.check(), cfg.Retention.check()); err != nil {
+		return cfg, err
 	}
 	if cfg.MemoryBytes > 0 {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)

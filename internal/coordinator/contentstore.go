@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -35,6 +36,7 @@ type contentStore[V any] struct {
 	used    int64
 	recent  *list.List // of *decoded[V], the most recently used first
 	byID    map[string]*list.Element
+	uses    uses
 }
 
 // contentKind is what sets one kind of values apart from another.
@@ -57,9 +59,10 @@ type decoded[V any] struct {
 	bytes int64
 }
 
-func newContentStore[V any](state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, kind contentKind[V]) *contentStore[V] {
+func newContentStore[V any](state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, uses uses, kind contentKind[V]) *contentStore[V] {
+	uses.touched = map[string]time.Time{}
 	return &contentStore[V]{
-		contentKind: kind, state: state, blobs: blobs, commit: commit, budget: budget,
+		contentKind: kind, state: state, blobs: blobs, commit: commit, budget: budget, uses: uses,
 		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{},
 	}
 }
@@ -133,20 +136,29 @@ func (s *contentStore[V]) record(ctx context.Context, id string) (*statev1.Conte
 	return record, err
 }
 
-// find is the record of a value, nil when there is none.
+// find is the record of a value that is used now, nil when there is none.
 func (s *contentStore[V]) find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	record, revision, err := s.look(ctx, id)
+	if record != nil {
+		s.touch(id, record, revision)
+	}
+	return record, err
+}
+
+// look is the record of a value and its revision, nil when there is none.
+func (s *contentStore[V]) look(ctx context.Context, id string) (*statev1.ContentRecord, int64, error) {
 	entry, err := s.state.Get(ctx, s.key(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	record := &statev1.ContentRecord{}
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, fmt.Errorf("the record of %s %s cannot be read: %w", s.noun, id, err)
+		return nil, 0, fmt.Errorf("the record of %s %s cannot be read: %w", s.noun, id, err)
 	}
-	return record, nil
+	return record, entry.Revision, nil
 }
 
 // listContent is one page of the records, seen as what clients get.
@@ -224,14 +236,19 @@ func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V
 	if err := required(s.word+"_id", id); err != nil {
 		return err
 	}
+	return deleteContentIf(ctx, c, s, id, func(*statev1.ContentRecord) bool { return true })
+}
+
+// deleteContentIf deletes a value that is still due, unless a job that has not ended uses it.
+func deleteContentIf[V any](ctx context.Context, c *Coordinator, s *contentStore[V], id string, due func(*statev1.ContentRecord) bool) error {
 	c.admission.Lock()
 	defer c.admission.Unlock()
 	if user := c.findJob(func(j *job) bool { return s.usedBy(j, id) }); user != "" {
 		return fault.New(fault.FailedPrecondition, s.reason("_IN_USE"),
 			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.noun).With("job_id", user)
 	}
-	record, err := s.find(ctx, id)
-	if record == nil || err != nil {
+	record, _, err := s.look(ctx, id)
+	if record == nil || err != nil || !due(record) {
 		return err
 	}
 	blob, txn := record.GetBlob(), store.Txn{Delete: []string{s.key(id)}}
@@ -242,6 +259,7 @@ func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V
 		return err
 	}
 	s.mu.Lock()
+	delete(s.uses.touched, id)
 	s.evict(s.byID[id])
 	s.mu.Unlock()
 	if blob == "" {

@@ -28,8 +28,10 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	// Options that come later override those of the fleet: clients may send larger messages than workers.
 	server := grpc.NewServer(append(fleet.ServerOptions(),
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
-		grpc.ChainUnaryInterceptor(c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(c.streamErrors, recovery.StreamServerInterceptor(handler)),
+		grpc.InTapHandle(c.gate.enter),
+		grpc.ForceServerCodecV2(newSharingCodec()),
+		grpc.ChainUnaryInterceptor(holdUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(holdStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.timeReaders),
 	)...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})

@@ -38,6 +38,9 @@ type Client struct {
 	Jobs     cleavev1.JobServiceClient
 	Cluster  cleavev1.ClusterServiceClient
 
+	// Warn tells the user that calls are repeated; nil: nobody is told.
+	Warn func(format string, args ...any)
+
 	address    string
 	connection *grpc.ClientConn
 	embedded   *Cluster // nil: the coordinator is another process
@@ -45,7 +48,9 @@ type Client struct {
 
 // Connect prepares a connection to a coordinator. Nothing is sent before the first call.
 func Connect(address string, options ...grpc.DialOption) (*Client, error) {
+	c := &Client{address: address}
 	options = append([]grpc.DialOption{
+		grpc.WithUnaryInterceptor(c.repeatUnary),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(retryPolicy),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
@@ -55,14 +60,10 @@ func Connect(address string, options ...grpc.DialOption) (*Client, error) {
 	if err != nil {
 		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
 	}
-	return &Client{
-		connection: connection,
-		address:    address,
-		Datasets:   cleavev1.NewDatasetServiceClient(connection),
-		Tables:     cleavev1.NewTableServiceClient(connection),
-		Jobs:       cleavev1.NewJobServiceClient(connection),
-		Cluster:    cleavev1.NewClusterServiceClient(connection),
-	}, nil
+	c.connection = connection
+	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(connection), cleavev1.NewTableServiceClient(connection)
+	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(connection), cleavev1.NewClusterServiceClient(connection)
+	return c, nil
 }
 
 // Close ends the connection, and an embedded cluster with it.

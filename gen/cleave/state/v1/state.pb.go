@@ -10,6 +10,8 @@ import (
 	v1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -24,10 +26,12 @@ const (
 
 // ContentRecord is a data set or a table, and the blob of its canonical bytes.
 type ContentRecord struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Dataset       *v1.Dataset            `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
-	Blob          string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
-	Table         *v1.Table              `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Dataset *v1.Dataset            `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	Blob    string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
+	Table   *v1.Table              `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	// About when it was last used; absent means when it was created.
+	LastUse       *timestamppb.Timestamp `protobuf:"bytes,240,opt,name=last_use,json=lastUse,proto3" json:"last_use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -83,6 +87,13 @@ func (x *ContentRecord) GetTable() *v1.Table {
 	return nil
 }
 
+func (x *ContentRecord) GetLastUse() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUse
+	}
+	return nil
+}
+
 // JobRecord is a job and the blobs of its large parts.
 type JobRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -112,6 +123,8 @@ type JobRecord struct {
 	Attempts uint32 `protobuf:"varint,21,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// How many events the job had when the last attempt began.
 	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
+	// How much of its time limit the job has used. It is written every few seconds, and only of a job with a limit.
+	TimeUsed      *durationpb.Duration `protobuf:"bytes,240,opt,name=time_used,json=timeUsed,proto3" json:"time_used,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -242,6 +255,13 @@ func (x *JobRecord) GetAttemptEvents() uint64 {
 		return x.AttemptEvents
 	}
 	return 0
+}
+
+func (x *JobRecord) GetTimeUsed() *durationpb.Duration {
+	if x != nil {
+		return x.TimeUsed
+	}
+	return nil
 }
 
 // RequestRecord is the job that a request id created.
@@ -400,11 +420,12 @@ var File_cleave_state_v1_state_proto protoreflect.FileDescriptor
 
 const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\"y\n" +
+	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb1\x01\n" +
 	"\rContentRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
 	"\x04blob\x18\x02 \x01(\tR\x04blob\x12&\n" +
-	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xa7\x04\n" +
+	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\x126\n" +
+	"\blast_use\x18\xf0\x01 \x01(\v2\x1a.google.protobuf.TimestampR\alastUse\"\xe0\x04\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -422,7 +443,8 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
-	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\"G\n" +
+	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x127\n" +
+	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
@@ -448,33 +470,37 @@ func file_cleave_state_v1_state_proto_rawDescGZIP() []byte {
 
 var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_cleave_state_v1_state_proto_goTypes = []any{
-	(*ContentRecord)(nil),    // 0: cleave.state.v1.ContentRecord
-	(*JobRecord)(nil),        // 1: cleave.state.v1.JobRecord
-	(*RequestRecord)(nil),    // 2: cleave.state.v1.RequestRecord
-	(*EventBatch)(nil),       // 3: cleave.state.v1.EventBatch
-	(*Outcome)(nil),          // 4: cleave.state.v1.Outcome
-	(*v1.Dataset)(nil),       // 5: cleave.v1.Dataset
-	(*v1.Table)(nil),         // 6: cleave.v1.Table
-	(*v1.Job)(nil),           // 7: cleave.v1.Job
-	(*v1.ModelHead)(nil),     // 8: cleave.v1.ModelHead
-	(*v1.EmbeddingHead)(nil), // 9: cleave.v1.EmbeddingHead
-	(*v1.Event)(nil),         // 10: cleave.v1.Event
-	(*v1.Result)(nil),        // 11: cleave.v1.Result
+	(*ContentRecord)(nil),         // 0: cleave.state.v1.ContentRecord
+	(*JobRecord)(nil),             // 1: cleave.state.v1.JobRecord
+	(*RequestRecord)(nil),         // 2: cleave.state.v1.RequestRecord
+	(*EventBatch)(nil),            // 3: cleave.state.v1.EventBatch
+	(*Outcome)(nil),               // 4: cleave.state.v1.Outcome
+	(*v1.Dataset)(nil),            // 5: cleave.v1.Dataset
+	(*v1.Table)(nil),              // 6: cleave.v1.Table
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(*v1.Job)(nil),                // 8: cleave.v1.Job
+	(*v1.ModelHead)(nil),          // 9: cleave.v1.ModelHead
+	(*v1.EmbeddingHead)(nil),      // 10: cleave.v1.EmbeddingHead
+	(*durationpb.Duration)(nil),   // 11: google.protobuf.Duration
+	(*v1.Event)(nil),              // 12: cleave.v1.Event
+	(*v1.Result)(nil),             // 13: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
 	5,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
 	6,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
-	7,  // 2: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	8,  // 3: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
-	9,  // 4: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
-	10, // 5: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	11, // 6: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	10, // 7: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	8,  // [8:8] is the sub-list for method output_type
-	8,  // [8:8] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	7,  // 2: cleave.state.v1.ContentRecord.last_use:type_name -> google.protobuf.Timestamp
+	8,  // 3: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
+	9,  // 4: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	10, // 5: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
+	11, // 6: cleave.state.v1.JobRecord.time_used:type_name -> google.protobuf.Duration
+	12, // 7: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	13, // 8: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	12, // 9: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }
