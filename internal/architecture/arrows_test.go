@@ -96,6 +96,8 @@ var packages = []packageRule{
 	{"catalog/cmd/tables", testOnly, ""}, // make generate
 	{"bench", testOnly, ""},              // make bench
 	{"bench/cmd/bench", testOnly, ""},
+	{"loadtest", testOnly, ""}, // make load
+	{"loadtest/cmd/load", testOnly, ""},
 	{"experiments", testOnly, ""}, // make experiments
 	{"experiments/cmd/experiments", testOnly, ""},
 	{"answers", testOnly, ""}, // make answers
