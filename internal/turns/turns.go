@@ -164,7 +164,7 @@ func (q *Queue[K]) obstacle(p *place[K]) string {
 	case q.alone:
 		return "a job runs alone, because the coordinator ended while it ran before"
 	case q.limits.Running > 0 && q.running >= q.limits.Running:
-		return fmt.Sprintf("at most %d jobs run at once", q.limits.Running)
+		return fmt.Sprintf("the limit is %s at a time", text.Plural(q.limits.Running, "job"))
 	case q.limits.Memory > 0 && q.memory+p.Memory > q.limits.Memory:
 		return fmt.Sprintf("it takes %s of the coordinator's memory, and jobs that run leave %s of %s",
 			text.Bytes(p.Memory), text.Bytes(max(0, q.limits.Memory-q.memory)), text.Bytes(q.limits.Memory))
@@ -180,7 +180,7 @@ func (q *Queue[K]) Why(key K) string {
 	}
 	o := q.owners[p.Owner]
 	if q.full(o) {
-		return fmt.Sprintf("at most %d jobs of one owner run at once", q.limits.RunningPerOwner)
+		return fmt.Sprintf("the limit is %s of one owner at a time", text.Plural(q.limits.RunningPerOwner, "job"))
 	}
 	if why := q.obstacle(p); why != "" {
 		return why

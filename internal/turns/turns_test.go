@@ -98,7 +98,7 @@ func TestWhy(t *testing.T) {
 	q.Advance()
 	for key, want := range map[string]string{
 		"a0": "",
-		"a1": "at most 1 jobs of one owner run at once",
+		"a1": "the limit is 1 job of one owner at a time",
 		"b0": "it takes 60 B of the coordinator's memory, and jobs that run leave 40 B of 100 B",
 		"b1": "1 job ahead of it",
 		"c0": "a job of another owner is ahead of it",

@@ -39,10 +39,11 @@ type Watcher interface {
 func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watcher) (*cleavev1.JobEnded, error) {
 	pause := backoff.New(reconnects)
 	var lastContact time.Time // zero: never
+	refusals := 0             // since then
 	for {
 		ended, err := c.watchOnce(ctx, jobID, &after, w, func() {
 			pause.Reset()
-			lastContact = time.Now()
+			lastContact, refusals = time.Now(), 0
 		})
 		if errors.Is(err, io.EOF) {
 			ended, err = c.endOf(ctx, jobID)
@@ -53,9 +54,9 @@ func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watch
 			return ended, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case wire.Reason(err) == reasonSlowReader:
-			lastContact = time.Now() // however long nobody read
-		case err != nil && status.Code(err) != codes.Unavailable && !refused:
+		case refused && refusals < maxRefusals: // or it was not read, for however long
+			refusals++
+		case err != nil && status.Code(err) != codes.Unavailable:
 			return nil, c.Explain(err)
 		case time.Since(lastContact) > reconnectTimeout:
 			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("job %s goes on without being watched: %s", jobID, status.Convert(err).Message())))
