@@ -66,15 +66,21 @@ func (g *guard) close() error {
 	return nil
 }
 
-// securityOptions are those of the server. Calls are let in before anything of their messages is read.
+// securityOptions are those of the server.
 func (c *Coordinator) securityOptions() (options []grpc.ServerOption) {
 	if c.guard.transport != nil {
 		options = append(options, grpc.Creds(c.guard.transport))
 	}
-	if c.guard.callers != nil {
-		options = append(options, grpc.InTapHandle(c.letIn))
-	}
 	return options
+}
+
+// enter takes a place for a call and then finds out who calls, before anything of its messages is read.
+func (c *Coordinator) enter(ctx context.Context, call *tap.Info) (context.Context, error) {
+	ctx, err := c.gate.enter(ctx, call)
+	if err != nil || c.guard.callers == nil {
+		return ctx, err
+	}
+	return c.letIn(ctx, call)
 }
 
 // letIn finds out who calls and whether they may. What it refuses costs nothing but the header of the call.

@@ -30,8 +30,10 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	// Options that come later override those of the fleet: clients may send larger messages than workers.
 	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.securityOptions(), []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
-		grpc.ChainUnaryInterceptor(c.cfg.Observe.Unary, c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(c.cfg.Observe.Stream, c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler)),
+		grpc.InTapHandle(c.enter),
+		grpc.ForceServerCodecV2(newSharingCodec()),
+		grpc.ChainUnaryInterceptor(holdUnary, c.cfg.Observe.Unary, c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(holdStream, c.cfg.Observe.Stream, c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.timeReaders),
 	})...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})

@@ -80,7 +80,9 @@ func (c *Coordinator) supervise(j *job) {
 	var out runOutcome
 	select {
 	case <-j.mayRun:
+		stopClock := c.limitTime(j)
 		out = c.run(j)
+		stopClock()
 	case <-j.ctx.Done():
 		out.err = j.ctx.Err()
 	}
