@@ -108,7 +108,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.state, c.blobs = observeState(c.state, cfg.Observe), observeBlobs(c.blobs, cfg.Observe)
 	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit)
 	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit)
-	c.uploads = &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall, observe: cfg.Observe}
+	c.uploads = &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall}
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type datasetService struct {
 
 func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
 	upload := wire.NewUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin("dataset")
+	held := s.c.uploads.begin()
 	defer held.end()
 	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
 		return err

@@ -19,7 +19,7 @@ type tableService struct {
 
 func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
 	upload := wire.NewTableUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin("table")
+	held := s.c.uploads.begin()
 	defer held.end()
 	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
 		return err
