@@ -23,7 +23,7 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 		return err
 	}
 	upload := wire.NewUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin(stream.Context(), "dataset")
+	held := s.c.uploads.begin(stream.Context())
 	defer held.end()
 	err := receiveUpload(held, stream.Recv, func(part *cleavev1.CreateDatasetRequest) error {
 		if err := s.c.cfg.Limits.checkRows(wire.DeclaredRows(part.GetHeader())); err != nil {

@@ -95,7 +95,7 @@ func (c *Coordinator) logCall(ctx context.Context, method string, began time.Tim
 
 // panicked turns a panic in a handler into an error of that call alone.
 func (c *Coordinator) panicked(ctx context.Context, p any) error {
-	c.log.Error("a call panicked", "request", observe.RequestID(ctx), "panic", p, "stack", string(debug.Stack()))
+	c.log.Error("a call panicked", "panic", p, "request", observe.RequestID(ctx), "stack", string(debug.Stack()))
 	return panicFault(p)
 }
 

@@ -10,16 +10,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
 // uploads keeps clients that send slowly, or not at all, from holding the memory of the coordinator.
 type uploads struct {
-	limit   int64         // of the memory of all uploads that are under way
-	stall   time.Duration // how long one may be silent
-	rates   *uploadRates
-	observe *observe.Coordinator
+	limit int64         // of the memory of all uploads that are under way
+	stall time.Duration // how long one may be silent
+	rates *uploadRates
 
 	mu   sync.Mutex
 	used int64
@@ -31,19 +29,18 @@ const heldPerByte = 2
 // upload is what one upload holds.
 type upload struct {
 	all       *uploads
-	kind      string
 	held      int64
 	pace      func(bytes int) error
 	endPacing func()
 }
 
 func newUploads(cfg Config) *uploads {
-	return &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall, rates: newUploadRates(cfg.Limits), observe: cfg.Observe}
+	return &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall, rates: newUploadRates(cfg.Limits)}
 }
 
-func (u *uploads) begin(ctx context.Context, kind string) *upload {
+func (u *uploads) begin(ctx context.Context) *upload {
 	pace, end := u.rates.begin(ctx)
-	return &upload{all: u, kind: kind, pace: pace, endPacing: end}
+	return &upload{all: u, pace: pace, endPacing: end}
 }
 
 // hold takes memory for a part, unless all uploads together would have too much. One that is alone may have any size: what it
@@ -104,9 +101,7 @@ func receiveUpload[P proto.Message](u *upload, receive func() (P, error), take f
 			if next.err != nil {
 				return next.err
 			}
-			size := proto.Size(next.part)
-			u.all.observe.UploadBytes(u.kind, size)
-			if err := u.hold(heldPerByte * int64(size)); err != nil {
+			if err := u.hold(heldPerByte * int64(proto.Size(next.part))); err != nil {
 				return err
 			}
 			if err := u.pace(size); err != nil { // the next part is read meanwhile, and no more
