@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -66,8 +67,15 @@ func (g *guard) close() error {
 	return nil
 }
 
+// What strangers may take before it is known who they are.
+const (
+	maxHeaderBytes   = 64 << 10 // of a call: tokens are a few KiB at most
+	handshakeTimeout = 20 * time.Second
+)
+
 // securityOptions are those of the server.
-func (c *Coordinator) securityOptions() (options []grpc.ServerOption) {
+func (c *Coordinator) securityOptions() []grpc.ServerOption {
+	options := []grpc.ServerOption{grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout)}
 	if c.guard.transport != nil {
 		options = append(options, grpc.Creds(c.guard.transport))
 	}

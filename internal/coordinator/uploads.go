@@ -101,7 +101,8 @@ func receiveUpload[P proto.Message](u *upload, receive func() (P, error), take f
 			if next.err != nil {
 				return next.err
 			}
-			if err := u.hold(heldPerByte * int64(proto.Size(next.part))); err != nil {
+			size := proto.Size(next.part)
+			if err := u.hold(heldPerByte * int64(size)); err != nil {
 				return err
 			}
 			if err := u.pace(size); err != nil { // the next part is read meanwhile, and no more
