@@ -63,6 +63,7 @@ type Config struct {
 	SlowAfter         time.Duration // how long a worker may keep the others waiting, beyond 3 times what they take
 	Referee           Referee       // decides when two workers disagree and there is no third; may be nil
 	Datasets          DatasetSource
+	Observer          Observer // may be nil
 }
 
 // Fleet is all attached workers and the jobs that run on them.
@@ -104,6 +105,9 @@ func New(cfg Config) *Fleet {
 	}
 	if cfg.SlowAfter <= 0 {
 		cfg.SlowAfter = DefaultSlowAfter
+	}
+	if cfg.Observer == nil {
+		cfg.Observer = nobody{}
 	}
 	return &Fleet{
 		cfg:         cfg,

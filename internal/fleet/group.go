@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // group is the part of an operation that one worker does. Groups of the same worker run one after the other.
@@ -143,9 +144,12 @@ func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes in
 		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.at(g, t).epoch}
 	}
 	set(c)
+	parent, end := j.fleet.cfg.Observer.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
+	c.TraceParent = parent
 	timed := j.pace.start(g, c, j.rowsOf(tiles))
 	answer, result, err := j.fleet.call(ctx, j, g.session, c, maxBytes)
 	j.pace.finish(timed, err == nil && answer.GetFailure() == nil)
+	end(whyNotDone(answer, err))
 	if err != nil {
 		return nil, err
 	}
