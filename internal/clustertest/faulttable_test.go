@@ -3,6 +3,7 @@ package clustertest
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -63,7 +64,7 @@ func strikeOnce(t testing.TB, f disturbance, seed uint64) time.Duration {
 		}
 	}
 	r := &faultRun{TB: t, rng: random(seed), hit: make(chan struct{})}
-	r.c = StartCoordinator(t, Options{Args: append([]string{"--heartbeat", "100ms", "--lost-after", "1s", "--slow-after", "300ms"}, f.flags...)})
+	r.c = StartCoordinator(t, Options{Args: append([]string{"--heartbeat", "100ms", "--lost-after", "1s", "--slow-after", "300ms", "--admin", "127.0.0.1:0"}, f.flags...)})
 	if f.start != nil {
 		f.start(r)
 	} else {
@@ -95,7 +96,9 @@ func strikeOnce(t testing.TB, f disturbance, seed uint64) time.Duration {
 func (r *faultRun) startWorkers(count int) {
 	r.Helper()
 	for i := range count {
-		r.workers = append(r.workers, StartWorker(r, r.c, fmt.Sprint("w", i)))
+		name := fmt.Sprint("w", i)
+		r.workers = append(r.workers, &Worker{Name: name, Process: start(r, "worker "+name, Build(r).Worker,
+			"--coordinator", r.c.Addr, "--name", name, "--threads", "1", "--memory", "1GiB", "--admin", "127.0.0.1:0")})
 	}
 }
 
@@ -148,10 +151,11 @@ func (r *faultRun) follow(last time.Time) (longest time.Duration) {
 
 // holding is what a process holds.
 type holding struct {
-	process *Process
-	pid     int
-	files   int
-	bytes   int64
+	process    *Process
+	pid        int
+	files      int
+	bytes      int64
+	goroutines int // 0 if that cannot be told
 }
 
 // hold is what the coordinator and the workers hold now, of those whose processes can be looked at.
@@ -177,22 +181,23 @@ func (r *faultRun) processes() []*Process {
 // memory that piles up. The coordinator has the data set of the job now, and its events.
 func (r *faultRun) sameHold(before []holding) {
 	r.Helper()
-	const moreFiles, moreBytes = 4, 192 << 20
+	const moreFiles, moreBytes, moreGoroutines = 4, 192 << 20, 12 // one connection more may be open
 	for _, was := range before {
 		if !was.process.Running() || was.process.cmd.Process.Pid != was.pid {
 			continue
 		}
 		Eventually(r, was.process.name+" holds what it held", func() (bool, string) {
 			is, ok := holds(was.process)
-			return !ok || is.files <= was.files+moreFiles && is.bytes <= was.bytes+moreBytes,
-				fmt.Sprintf("%d files and %d bytes, before %d and %d", is.files, is.bytes, was.files, was.bytes)
+			return !ok || is.files <= was.files+moreFiles && is.bytes <= was.bytes+moreBytes &&
+				(was.goroutines == 0 || is.goroutines <= was.goroutines+moreGoroutines),
+				fmt.Sprintf("%d files, %d bytes, %d goroutines; before %d, %d, %d", is.files, is.bytes, is.goroutines, was.files, was.bytes, was.goroutines)
 		})
 	}
 }
 
-// holds reads what a process holds from /proc.
+// holds reads what a process holds from /proc and from its admin port, if it has one.
 func holds(p *Process) (holding, bool) {
-	h := holding{process: p, pid: p.cmd.Process.Pid}
+	h := holding{process: p, pid: p.cmd.Process.Pid, goroutines: goroutinesOf(p)}
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", h.pid))
 	if err != nil {
 		return h, false
@@ -210,6 +215,24 @@ func holds(p *Process) (holding, bool) {
 		}
 	}
 	return h, false
+}
+
+// adminClient gives up on processes that are stopped, and leaves no connection open.
+var adminClient = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// goroutinesOf is how many goroutines a process has, 0 if it does not tell.
+func goroutinesOf(p *Process) (count int) {
+	found := adminAddress.FindSubmatch(p.stdout.bytes())
+	if found == nil {
+		return 0
+	}
+	response, err := adminClient.Get("http://" + string(found[1]) + "/debug/pprof/goroutine?debug=1")
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	_, _ = fmt.Fscanf(response.Body, "goroutine profile: total %d", &count)
+	return count
 }
 
 // Workloads of about a second, long enough for a fault.

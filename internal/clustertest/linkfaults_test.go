@@ -81,7 +81,7 @@ func startInNamespace(r *faultRun) {
 	ns.run("ip", "-n", ns.name, "link", "set", ns.far, "up")
 	link := startProxyAt(r, subnet+".1:0", r.c.Addr)
 	p := start(r, "worker far", "ip", "netns", "exec", ns.name, Build(r).Worker,
-		"--coordinator", link.addr(), "--name", "far", "--threads", "1", "--memory", "1GiB")
+		"--coordinator", link.addr(), "--name", "far", "--threads", "1", "--memory", "1GiB", "--insecure")
 	r.workers = append(r.workers, &Worker{Name: "far", Process: p})
 	r.namespace = ns
 }
