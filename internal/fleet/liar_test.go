@@ -35,13 +35,14 @@ type liar struct {
 	lies  atomic.Int32
 	mu    sync.Mutex
 	asked map[uint64]bool // the commands to lie about
+	*testWorker
 }
 
 // startLiar starts a real worker that lies about some commands.
 func (c *cluster) startLiar(name string, about func(*workerv1.Command) bool, lie func(*workerv1.Done)) *liar {
 	c.Helper()
 	l := &liar{about: about, lie: lie, asked: map[uint64]bool{}}
-	c.startWorker(name, func(cfg *worker.Config) {
+	l.testWorker = c.startWorker(name, func(cfg *worker.Config) {
 		cfg.DialOptions = append(cfg.DialOptions, grpc.WithStreamInterceptor(
 			func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
 				stream, err := open(ctx, desc, conn, method, options...)
@@ -372,6 +373,16 @@ func TestTheCoordinatorDecides(t *testing.T) {
 		return askAll(c.ctx, e, command.ask)
 	})
 	c.wantNamed(l)
+
+	// It does not get rid of that by attaching again.
+	was := c.worker("liar").ID
+	l.link.refuse()
+	c.until("the liar is lost", func() bool { return c.worker("liar") == nil })
+	l.link.allow()
+	c.until("the liar is back", func() bool { return c.worker("liar") != nil })
+	if w := c.worker("liar"); w.ID == was || w.State != fleet.WorkerQuarantined {
+		t.Errorf("the liar is %+v", w)
+	}
 }
 
 // With two workers, and a coordinator that cannot, nobody can tell which is wrong: the job fails and names both.
