@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -44,9 +45,11 @@ type Coordinator struct {
 	gate     *callGate
 	fleet    *fleet.Fleet
 
+	guard    guard
 	listener net.Listener
 	server   *grpc.Server
 	health   *health.Server
+	serving  atomic.Bool
 
 	// A shutdown has three stages: stopping ends the open watches, runCtx ends the runs, and storeCtx
 	// ends writing to the stores.
@@ -102,12 +105,16 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
+	if err = c.openGuard(); err != nil {
+		return nil, err
+	}
 	if c.state, err = store.Open(ctx, cfg.Store, cfg.DataDir, c.log.Named("store")); err != nil {
 		return nil, err
 	}
 	if c.blobs, err = store.OpenBlobs(ctx, cfg.Blobs); err != nil {
 		return nil, err
 	}
+	c.state, c.blobs = observeState(c.state, cfg.Observe), observeBlobs(c.blobs, cfg.Observe)
 	c.retention = newRetention(c)
 	if cfg.Retention.Quota > 0 {
 		c.blobs = meteredBlobs{c.blobs, &c.retention.bytes}
@@ -128,6 +135,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		return nil, err
 	}
 	c.fleet = c.newFleet()
+	cfg.Observe.Watch(c.snapshot)
 	c.server, c.health = c.newServer()
 	if err = c.resumeUnfinished(ctx); err != nil {
 		return nil, fmt.Errorf("cannot resume the unfinished jobs: %w", err)
@@ -162,6 +170,7 @@ func (c *Coordinator) Addr() net.Addr { return c.listener.Addr() }
 func (c *Coordinator) Serve(ctx context.Context) error {
 	c.log.Info("serving", "address", c.Addr().String(), "version", c.cfg.Version)
 	served := make(chan error, 1)
+	c.serving.Store(true)
 	go func() { served <- c.server.Serve(c.listener) }()
 
 	var err error
@@ -228,7 +237,7 @@ func (c *Coordinator) closeAll() error {
 	if c.listener != nil {
 		c.listener.Close()
 	}
-	var errs []error
+	errs := []error{c.guard.close()}
 	if c.state != nil {
 		errs = append(errs, c.state.Close())
 	}

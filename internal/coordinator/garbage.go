@@ -32,7 +32,7 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 	blobs := jobBlobPrefix(job.GetJobId())
 	txn := store.Txn{Put: []store.Entry{{Key: garbageKey(blobs)}}, Delete: []string{jobKey(job.GetJobId())}}
 	if job.GetRequestId() != "" {
-		txn.Delete = append(txn.Delete, requestKey(job.GetRequestId()))
+		txn.Delete = append(txn.Delete, requestKey(job.GetOwner(), job.GetRequestId()))
 	}
 	if err := c.commit(txn); err != nil {
 		return err

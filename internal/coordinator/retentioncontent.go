@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -49,12 +48,12 @@ func sweepContent[V any](ctx context.Context, r *retention, s *contentStore[V], 
 			continue
 		}
 		// A job may have come in the meantime, or a call that looks for it because one will.
-		err := deleteContentIf(ctx, r.c, s, u.id, func(record *statev1.ContentRecord) bool { return now.Sub(s.lastUse(u.id, record)) >= keep })
-		if fault.Is(err, s.reason("_IN_USE")) {
-			continue
-		}
+		deleted, err := deleteUnused(ctx, r.c, s, u.id, func(record *statev1.ContentRecord) bool { return now.Sub(s.lastUse(u.id, record)) >= keep })
 		if err != nil {
 			return err
+		}
+		if !deleted {
+			continue
 		}
 		r.c.log.Info("a "+s.noun+" is kept no longer", s.word, u.id, "used", u.last, "because", why)
 	}

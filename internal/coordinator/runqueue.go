@@ -60,6 +60,13 @@ func (q *runQueue) waiting(owner string) (all, own, running int) {
 	return all, own, q.turns.Running()
 }
 
+// memory is what the jobs that run have together.
+func (q *runQueue) memory() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.turns.Memory()
+}
+
 // priorityOf is the priority of a job as a number.
 func priorityOf(record *statev1.JobRecord) int {
 	switch record.GetJob().GetPriority() {

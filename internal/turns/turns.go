@@ -204,3 +204,6 @@ func (q *Queue[K]) Waiting(of string) (all, own int) {
 
 // Running is how many jobs run.
 func (q *Queue[K]) Running() int { return q.running }
+
+// Memory is what the jobs that run have together.
+func (q *Queue[K]) Memory() int64 { return q.memory }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -31,7 +32,7 @@ func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) e
 	}
 	go server.Serve(listener) //nolint:errcheck // it ends with Stop
 	t.Cleanup(server.Stop)
-	if c, err = Connect(listener.Addr().String()); err != nil {
+	if c, err = Connect(listener.Addr().String(), credentials.Dial{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
