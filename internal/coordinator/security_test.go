@@ -342,6 +342,12 @@ func TestRolesAndCredentials(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) { wantError(t, c.err, c.code, c.why) })
 	}
+	// A call is refused by its header alone: this one has sent no message yet.
+	call, err := nobody.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/cleave.v1.JobService/CreateJob")
+	if err == nil {
+		err = call.RecvMsg(&cleavev1.CreateJobResponse{})
+	}
+	wantError(t, err, who, noToken)
 	if _, err := healthv1.NewHealthClient(nobody.conn).Check(t.Context(), &healthv1.HealthCheckRequest{}); err != nil {
 		t.Errorf("nobody can ask for the health: %v", err)
 	}
