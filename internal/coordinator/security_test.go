@@ -335,6 +335,7 @@ func TestRolesAndCredentials(t *testing.T) {
 		{"a submitter attaches", attach(alice), denied, missing},
 		{"an admin drains", drain(ada), codes.NotFound, "WORKER_NOT_FOUND"},
 		{"an admin attaches", attach(ada), denied, missing},
+		{"a reader calls what is not there", unknown(rita), codes.Unimplemented, ""},
 		{"an admin calls what is not there", unknown(ada), codes.Unimplemented, ""},
 		{"a worker lists", list(worker), denied, missing},
 		{"a worker uploads", upload(worker), denied, missing},
