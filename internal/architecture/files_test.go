@@ -13,7 +13,7 @@ import (
 const (
 	maxLines     = 400 // a file has one subject: about 300 lines
 	maxTestLines = 500
-	maxMainLines = 60 // a file of a main reads flags of one subject, or calls Run
+	maxMainLines = 60 // a file of a main: flags of one subject, or what reads them and calls Run
 )
 
 // leftovers must not occur in any file. Here they are in two parts, so that this file passes the test.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,13 +13,16 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
 type serveFlags struct {
-	listen, dataDir, logLevel string
-	workers                   *jobflags.OptionFlag
-	insecure                  bool
+	listen, dataDir string
+	logs            shell.Logs
+	watched         observe.Options
+	workers         *jobflags.OptionFlag
+	insecure        bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -34,12 +38,14 @@ func (a *app) serveCommand() *cobra.Command {
 	set.Var(f.workers, "workers", "workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "keep jobs and data in this `DIR` (default: in memory, until the end)")
 	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption, and let everyone do everything; the program coordinator has certificates")
-	set.StringVar(&f.logLevel, "log-level", "warn", "trace, debug, info, warn, error or off")
+	f.logs.AddFlags(set, "warn")
+	f.watched.AddFlags(set, a.env)
+	shell.Configurable(cmd, "CLEAVE_SERVE", os.Environ())
 	return cmd
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
-	logger, err := shell.Logger("cleave", f.logLevel, a.stderr)
+	logger, err := f.logs.Logger("cleave", a.stderr)
 	if err != nil {
 		return err
 	}
@@ -51,6 +57,15 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		cfg.Store = "memory"
 	}
 	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
+	observing, err := observe.Start(ctx, f.watched, "serve", shell.Version(), logger)
+	if err != nil {
+		return err
+	}
+	defer observing.Close()
+	if address := observing.AdminAddr(); address != "" {
+		fmt.Fprintf(a.stdout, "admin on %s\n", address)
+	}
+	cfg.Observe = observing.Coordinator()
 	cluster, err := client.StartCluster(ctx, cfg)
 	if fault.Is(err, credentials.NotSecure) {
 		return shell.Usage("%s is reached by other machines; the program coordinator serves them with certificates, cleave serve only with --insecure, without encryption", f.listen)
@@ -58,11 +73,13 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
+	observing.SetReady(cluster.Ready)
 	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Address.String(),
 		Dial:        credentials.Dial{Insecure: f.insecure},
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
+		Observe:     observing.Worker(),
 	})
 	ctx, done := cluster.Context(ctx)
 	defer done()

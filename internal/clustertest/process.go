@@ -59,7 +59,7 @@ func (p *Process) start() {
 }
 
 // crashOutput matches output that always means a defect.
-var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
+var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=|"@message":"[^"]*panicked"`)
 
 func (p *Process) cleanUp() {
 	p.signal(syscall.SIGKILL)

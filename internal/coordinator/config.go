@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"net"
 	"path/filepath"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/access"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/observe"
 )
 
 // Config says how a coordinator runs. Start from DefaultConfig; New checks it.
@@ -63,6 +65,10 @@ type Config struct {
 
 	// Security says who may connect and call.
 	Security Security
+	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	Observe   *observe.Coordinator
+	Limits    Limits
+	Retention Retention
 
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -86,6 +92,7 @@ func DefaultConfig() Config {
 		WorkerWait:        fleet.DefaultWorkerWait,
 		ShutdownTimeout:   5 * time.Second,
 		Security:          Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
+		Limits:            defaultLimits(),
 	}
 }
 
@@ -133,6 +140,9 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
+	if err = errors.Join(cfg.Limits.check(), cfg.Retention.check()); err != nil {
+		return cfg, err
+	}
 	if cfg.Security, err = cfg.Security.check(cfg.Listen, cfg.Listener); err != nil {
 		return cfg, err
 	}

@@ -74,16 +74,25 @@ const (
 	handshakeTimeout = 20 * time.Second
 )
 
-// securityOptions are those of the server. Calls are let in before anything of their messages is read.
+// securityOptions are those of the server.
 func (c *Coordinator) securityOptions() []grpc.ServerOption {
 	options := []grpc.ServerOption{grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout)}
 	if c.guard.transport != nil {
 		options = append(options, grpc.Creds(c.guard.transport))
 	}
-	if c.guard.callers != nil {
-		options = append(options, grpc.InTapHandle(c.letIn))
-	}
 	return options
+}
+
+// enter finds out who calls and then takes a place for the call, before anything of its messages is read. In this order, because
+// gRPC does not end the context of a call that is refused here: strangers would keep their places.
+func (c *Coordinator) enter(ctx context.Context, call *tap.Info) (context.Context, error) {
+	if c.guard.callers != nil {
+		var err error
+		if ctx, err = c.letIn(ctx, call); err != nil {
+			return nil, err
+		}
+	}
+	return c.gate.enter(ctx, call)
 }
 
 // letIn finds out who calls and whether they may. What it refuses costs nothing but the header of the call.

@@ -18,7 +18,12 @@ type clusterService struct {
 }
 
 func (c *Coordinator) newFleet() *fleet.Fleet {
+	var observer fleet.Observer
+	if c.cfg.Observe != nil {
+		observer = c.cfg.Observe
+	}
 	return fleet.New(fleet.Config{
+		Observer:          observer,
 		Logger:            c.cfg.Logger.Named("fleet"),
 		HeartbeatInterval: c.cfg.HeartbeatInterval,
 		LostAfter:         c.cfg.LostAfter,

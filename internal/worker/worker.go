@@ -30,6 +30,7 @@ import (
 	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -45,6 +46,9 @@ type Config struct {
 	Dial         credentials.Dial  // how the connection is encrypted, and our certificate
 	DialOptions  []grpc.DialOption // added to the worker's own, which they override
 	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to be placed elsewhere; 0: 5 s
+
+	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	Observe *observe.Worker
 
 	// SharedDataset gives data sets that are in the memory of this process and need not be fetched; it may be nil.
 	SharedDataset func(id string) dataset.Dataset
@@ -65,6 +69,8 @@ type worker struct {
 	session  *session       // nil before the first welcome
 	running  sync.WaitGroup // goroutines of jobs, those of ended sessions too
 	received atomic.Uint64  // parts of data sets that have arrived
+	attached atomic.Bool    // the coordinator has sent a welcome on the current stream
+	jobs     atomic.Int32   // of all sessions
 }
 
 // Run serves a coordinator until ctx ends or the worker is drained. When ctx ends, it waits until its
@@ -84,9 +90,10 @@ func Run(ctx context.Context, cfg Config) error {
 		return fault.Invalid("BAD_ADDRESS", "the coordinator's address %q is not usable: %v", cfg.Coordinator, err)
 	}
 	defer conn.Close()
-	w := &worker{cfg: cfg, log: cfg.Logger, client: workerv1.NewWorkerServiceClient(conn), memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited)))}
+	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), client: workerv1.NewWorkerServiceClient(conn), memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited)))}
 	w.datasets = newDatasets(w.memory)
 	w.memory.reclaim = w.datasets.evict
+	defer cfg.Observe.Watch(w.snapshot)()
 	defer w.running.Wait()
 	defer w.endSession()
 	return w.serve(ctx)

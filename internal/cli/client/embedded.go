@@ -25,7 +25,7 @@ const embeddedLog = "error"
 // StartEmbedded starts a coordinator that keeps everything in memory, and its workers, connected by pipes.
 // They run until the client is closed, also when ctx ends, so that there is time to cancel a job.
 func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, error) {
-	logger, err := shell.Logger("cleave", embeddedLog, log)
+	logger, err := (&shell.Logs{Level: embeddedLog}).Logger("cleave", log)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
@@ -148,15 +147,6 @@ func FlagName(option string) string {
 		return "--init " + start + ":FILE"
 	}
 	return "--" + option
-}
-
-// Logger writes log lines of a level and above to w, without secrets that somebody put in a wrong place.
-func Logger(name, level string, w io.Writer) (hclog.Logger, error) {
-	parsed := hclog.LevelFromString(level)
-	if parsed == hclog.NoLevel {
-		return nil, Usage("the log level %q is unknown; use trace, debug, info, warn, error or off", level)
-	}
-	return hclog.New(&hclog.LoggerOptions{Name: name, Level: parsed, Output: redact.Writer(w)}), nil
 }
 
 // version is set by the linker: -X github.com/cleave-project/cleave/internal/cli/shell.version=v1.2.3
