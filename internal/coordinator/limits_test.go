@@ -173,7 +173,8 @@ func TestPriorities(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	s := spec(h.upload())
 	s.Priority = cleavev1.Priority_PRIORITY_HIGH
-	_, err := h.createAs("ann", s)
+	ann := identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter})
+	_, err := h.c.create(ann, &cleavev1.CreateJobRequest{Spec: s})
 	wantError(t, wire.Status(err), codes.PermissionDenied, "PRIORITY_DENIED")
 	if job := h.end(h.create(s)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH { // nobody is known, so that all may
 		t.Errorf("the job is %v", job)
