@@ -88,7 +88,11 @@ func (c *Coordinator) enter(ctx context.Context, call *tap.Info) (context.Contex
 	if err != nil || c.guard.callers == nil {
 		return ctx, err
 	}
-	return c.letIn(ctx, call)
+	inside, err := c.letIn(ctx, call)
+	if err != nil {
+		hold(ctx)() // there will be no stream whose end gives the place back
+	}
+	return inside, err
 }
 
 // letIn finds out who calls and whether they may. What it refuses costs nothing but the header of the call.
