@@ -46,7 +46,7 @@ BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(RO
 	$(if $(QUICK),,-out docs/benchmarks.md)
 
 .PHONY: load
-load: build ## Measure how many clients one coordinator serves (STAGES=watches,calls,submits,store; LOAD_ARGS='-ca FILE -flags "..."' with TLS)
+load: build ## Measure how many clients one coordinator serves (STAGES=watches,calls,submits,store; LOAD_ARGS=-plain without TLS)
 	go build -o bin/load ./internal/loadtest/cmd/load
 	bin/load $(if $(STAGES),-stages '$(STAGES)') $(LOAD_ARGS)
 

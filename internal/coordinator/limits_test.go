@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -173,7 +174,8 @@ func TestPriorities(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	s := spec(h.upload())
 	s.Priority = cleavev1.Priority_PRIORITY_HIGH
-	_, err := h.createAs("ann", s)
+	ann := identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter})
+	_, err := h.c.create(ann, &cleavev1.CreateJobRequest{Spec: s})
 	wantError(t, wire.Status(err), codes.PermissionDenied, "PRIORITY_DENIED")
 	if job := h.end(h.create(s)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH { // nobody is known, so that all may
 		t.Errorf("the job is %v", job)
@@ -278,4 +280,28 @@ func TestFreeDisk(t *testing.T) {
 	wantRefusal(t, h.refusedUpload(10), "DISK_FULL")
 	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
 	wantRefusal(t, err, "DISK_FULL")
+}
+
+// Calls that are refused because nobody knows who makes them take no place.
+func TestUnknownCallersTakeNoPlace(t *testing.T) {
+	cfg := testConfig()
+	cfg.Limits.Calls, cfg.Limits.Streams = 1, 1
+	s := newSecured(t, cfg, scripted(steps(1)))
+	nobody := s.withToken("wrong")
+	for range 3 {
+		_, err := nobody.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: "none"})
+		if status.Code(err) != codes.Unauthenticated {
+			t.Errorf("a call: %v", err)
+		}
+		stream, err := nobody.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: "none"})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		if status.Code(err) != codes.Unauthenticated {
+			t.Errorf("a watch: %v", err)
+		}
+	}
+	if calls, streams := s.c.gate.inWork(); calls != 0 || streams != 0 {
+		t.Errorf("%d calls are in work and %d streams are open", calls, streams)
+	}
 }

@@ -8,24 +8,26 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // Config says what is measured, and how much of it.
 type Config struct {
-	Coordinator string   // the program
-	Flags       []string // further ones of the coordinator
-	Dir         string   // for data; a folder of its own is made in it
-	Dial        []grpc.DialOption
+	Coordinator string    // the program
+	Cleave      string    // the program, which makes certificates; empty: no TLS
+	Flags       []string  // further ones of the coordinator
+	Dir         string    // for data; a folder of its own is made in it
 	Out         io.Writer // what is found, as a table
 	Stages      []string  // empty: all
 
@@ -33,6 +35,8 @@ type Config struct {
 	Calls                int // GetJob a second
 	Jobs                 int // in the store
 	Seconds              int // of each measurement
+
+	client, worker credentials.Dial
 }
 
 // stage is one measurement.
@@ -58,15 +62,15 @@ type row struct{ what, found, wanted string }
 
 // Run measures and prints what it finds.
 func Run(ctx context.Context, cfg Config) error {
-	if cfg.Dial == nil {
-		cfg.Dial = []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
-	}
 	dir, err := os.MkdirTemp(cfg.Dir, "cleave-load-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	cfg.Dir = dir
+	if err := cfg.secure(ctx); err != nil {
+		return err
+	}
 	fmt.Fprintf(cfg.Out, "load of the machine before: %s\n", machineLoad())
 	for _, s := range stages {
 		if len(cfg.Stages) > 0 && !slices.Contains(cfg.Stages, s.name) {
@@ -98,8 +102,29 @@ type client struct {
 	jobs cleavev1.JobServiceClient
 }
 
+// secure makes certificates, and has all sides use them.
+func (cfg *Config) secure(ctx context.Context) error {
+	if cfg.Cleave == "" {
+		return nil
+	}
+	dir := filepath.Join(cfg.Dir, "certs")
+	if out, err := exec.CommandContext(ctx, cfg.Cleave, "certs", "init", "--host", "localhost", "--dir", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("no certificates are made: %w: %s", err, out)
+	}
+	of := func(party string) credentials.Dial {
+		return credentials.Dial{Files: credentials.Files{Dir: filepath.Join(dir, party)}, ServerName: "localhost"}
+	}
+	cfg.client, cfg.worker = of("admin"), of("worker")
+	cfg.Flags = append(cfg.Flags, "--tls", filepath.Join(dir, "coordinator"))
+	return nil
+}
+
 func (cfg *Config) connect(address string) (*client, error) {
-	connection, err := grpc.NewClient(address, cfg.Dial...)
+	options, err := cfg.client.Options(nil, address)
+	if err != nil {
+		return nil, err
+	}
+	connection, err := grpc.NewClient(address, options...)
 	if err != nil {
 		return nil, err
 	}

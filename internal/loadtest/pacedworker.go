@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -24,11 +25,11 @@ type pacedWorker struct {
 }
 
 // run serves a coordinator until ctx ends.
-func (w *pacedWorker) run(ctx context.Context, address string, dial []grpc.DialOption) error {
+func (w *pacedWorker) run(ctx context.Context, address string, dial credentials.Dial) error {
 	w.commands, w.answered = map[uint64]string{}, map[string]time.Time{}
 	return worker.Run(ctx, worker.Config{
-		Coordinator: address, Name: "paced", Threads: 1,
-		DialOptions: append(append([]grpc.DialOption{}, dial...), grpc.WithChainStreamInterceptor(w.intercept)),
+		Coordinator: address, Name: "paced", Threads: 1, Dial: dial,
+		DialOptions: []grpc.DialOption{grpc.WithChainStreamInterceptor(w.intercept)},
 	})
 }
 

@@ -26,7 +26,7 @@ func watches(ctx context.Context, cfg *Config) (rows []row, err error) {
 	defer running.Wait()
 	defer cancel()
 	paced := &pacedWorker{pace: 950 * time.Millisecond}
-	running.Go(func() { _ = paced.run(ctx, s.address, cfg.Dial) })
+	running.Go(func() { _ = paced.run(ctx, s.address, cfg.worker) })
 	var clients []*client
 	for range cfg.Connections {
 		c, err := cfg.connect(s.address)

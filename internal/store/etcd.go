@@ -26,6 +26,10 @@ type etcdState struct {
 	admit   func(Txn) error // refuses transactions that must not be tried; may be nil
 	lease   int             // seconds after which a silent leader is replaced
 
+	// reading are the options of all reads. An embedded etcd has one member, which has applied a transaction when it
+	// answers: it need not ask itself whether it is up to date, which would cost a turn of its log for every read.
+	reading []clientv3.OpOption
+
 	// ctx ends when the state is closed, and cancels all calls. Close waits for them, because an
 	// embedded server must not stop during a call.
 	ctx    context.Context
@@ -69,7 +73,7 @@ func (s *etcdState) Get(ctx context.Context, key string) (Entry, error) {
 		return Entry{}, err
 	}
 	defer done()
-	resp, err := s.client.Get(ctx, entryRoot+key)
+	resp, err := s.client.Get(ctx, entryRoot+key, s.reading...)
 	if err != nil {
 		return Entry{}, s.explain(err)
 	}
@@ -93,7 +97,7 @@ func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) (
 		return nil, nil
 	}
 	// With no explicit order, etcd answers in key order and stops at the limit.
-	resp, err := s.client.Get(ctx, from, clientv3.WithRange(to), clientv3.WithLimit(int64(limit)))
+	resp, err := s.client.Get(ctx, from, append([]clientv3.OpOption{clientv3.WithRange(to), clientv3.WithLimit(int64(limit))}, s.reading...)...)
 	if err != nil {
 		return nil, s.explain(err)
 	}

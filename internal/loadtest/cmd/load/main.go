@@ -3,8 +3,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"flag"
 	"fmt"
 	"os"
@@ -12,20 +10,17 @@ import (
 	"strings"
 	"syscall"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-
 	"github.com/cleave-project/cleave/internal/loadtest"
 )
 
 func main() {
 	cfg := loadtest.Config{Out: os.Stdout}
-	var list, flags, ca, certificate, key string
+	var list, flags string
+	plain := false
 	flag.StringVar(&cfg.Coordinator, "coordinator", "bin/coordinator", "the coordinator's `program`")
-	flag.StringVar(&flags, "flags", "", "further `flags` of the coordinator, separated by spaces, such as those of TLS")
-	flag.StringVar(&ca, "ca", "", "`file` of the authority that the coordinator's certificate is from (default: no TLS)")
-	flag.StringVar(&certificate, "cert", "", "`file` of the certificate of clients and worker")
-	flag.StringVar(&key, "key", "", "`file` of its key")
+	flag.StringVar(&cfg.Cleave, "cleave", "bin/cleave", "the cleave `program`, which makes certificates")
+	flag.BoolVar(&plain, "plain", false, "without TLS")
+	flag.StringVar(&flags, "flags", "", "further `flags` of the coordinator, separated by spaces")
 	flag.StringVar(&cfg.Dir, "dir", os.TempDir(), "`folder` for the coordinator's data")
 	flag.StringVar(&list, "stages", "", "comma-separated `stages` (default all): "+strings.Join(loadtest.StageNames(), ", "))
 	flag.IntVar(&cfg.Streams, "streams", 10_000, "watches")
@@ -35,42 +30,17 @@ func main() {
 	flag.IntVar(&cfg.Seconds, "seconds", 20, "of each measurement")
 	flag.Parse()
 	cfg.Flags = strings.Fields(flags)
+	if plain {
+		cfg.Cleave = ""
+	}
 	if list != "" {
 		cfg.Stages = strings.Split(list, ",")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := secure(&cfg, ca, certificate, key)
-	if err == nil {
-		err = loadtest.Run(ctx, cfg)
-	}
-	if err != nil {
+	if err := loadtest.Run(ctx, cfg); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		stop()
 		os.Exit(1)
 	}
-}
-
-// secure makes clients use TLS, if there is an authority.
-func secure(cfg *loadtest.Config, ca, certificate, key string) error {
-	if ca == "" {
-		return nil
-	}
-	authority, err := os.ReadFile(ca)
-	if err != nil {
-		return err
-	}
-	settings := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-	if !settings.RootCAs.AppendCertsFromPEM(authority) {
-		return fmt.Errorf("%s has no certificate", ca)
-	}
-	if certificate != "" {
-		own, err := tls.LoadX509KeyPair(certificate, key)
-		if err != nil {
-			return err
-		}
-		settings.Certificates = []tls.Certificate{own}
-	}
-	cfg.Dial = []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(settings))}
-	return nil
 }
