@@ -42,6 +42,7 @@ func command() *cobra.Command {
 	set.DurationVar(&cfg.LostAfter, "lost-after", cfg.LostAfter, "how long a worker may be silent until its tiles go to others")
 	set.DurationVar(&cfg.ReconnectWithin, "reconnect-within", cfg.ReconnectWithin, "how long a worker whose connection was closed keeps its tiles")
 	set.DurationVar(&cfg.StalledAfter, "stalled-after", cfg.StalledAfter, "how long a worker may make no progress until its tiles go to others; 30 times what is planned for a piece of work if that is longer")
+	addSnapshotFlags(set, &cfg.Snapshots)
 	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Logger, err = shell.Logger("coordinator", level, os.Stderr); err != nil {

@@ -57,6 +57,8 @@ type Config struct {
 	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it,
 	// because some were lost or have yet to come back. Then it fails.
 	WorkerWait time.Duration
+	// Snapshots of running jobs.
+	Snapshots Snapshots
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
@@ -80,6 +82,7 @@ func DefaultConfig() Config {
 		ReconnectWithin:   fleet.DefaultReconnectWithin,
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
+		Snapshots:         defaultSnapshots(),
 		ShutdownTimeout:   5 * time.Second,
 	}
 }
@@ -126,6 +129,12 @@ func (cfg Config) withDefaults() (Config, error) {
 			cfg.StalledAfter, cfg.HeartbeatInterval)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
+	}
+	if err := cfg.Snapshots.check(); err != nil {
+		return cfg, err
+	}
+	if cfg.Store == storeMemory { // there will be no other coordinator to go on
+		cfg.Snapshots.Interval = 0
 	}
 	if cfg.MemoryBytes > 0 {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)

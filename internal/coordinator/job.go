@@ -30,18 +30,19 @@ const (
 // job is a job that has not ended. When it ends it is removed from the coordinator's table; its watchers
 // still read its log to the end.
 type job struct {
-	id        string
-	datasetID string
-	tableIDs  []string
-	log       *eventLog
-	progress  *liveProgress
-	mayRun    chan struct{} // closed when it may run
-	done      chan struct{} // closed when its supervision has ended
-	problem   *prepared     // if it may run at once; only its supervisor uses it
-	memory    int64         // of the coordinator, that it takes while it runs
-	alone     bool          // no other job runs beside it
-	counted   bool          // its run is counted as an attempt; only its supervisor uses it
-	resumed   bool          // an earlier coordinator accepted it, and may have run it
+	id         string
+	datasetID  string
+	tableIDs   []string
+	log        *eventLog
+	progress   *liveProgress
+	mayRun     chan struct{} // closed when it may run
+	done       chan struct{} // closed when its supervision has ended
+	problem    *prepared     // if it may run at once; only its supervisor uses it
+	memory     int64         // of the coordinator, that it takes while it runs
+	alone      bool          // no other job runs beside it
+	counted    bool          // its run is counted as an attempt; only its supervisor uses it
+	resumed    bool          // an earlier coordinator accepted it, and may have run it
+	remembered bool          // there are snapshots of it, or may be
 
 	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
 	cancel context.CancelCauseFunc

@@ -21,7 +21,7 @@ import (
 // Memory has the pieces of one run. It can be used by several goroutines.
 type Memory struct {
 	measure func(encode func())
-	limit   int // bytes of one state
+	limit   int // bytes of all pieces
 
 	mu     sync.Mutex
 	pieces map[string]*Piece
@@ -30,7 +30,7 @@ type Memory struct {
 	wake   chan struct{}
 }
 
-// NewMemory makes a memory. States and results of more than limit bytes are not kept. Measure, if not nil, is called to encode states on
+// NewMemory makes a memory of at most so many bytes: states and results for which there is no room are not kept. Measure, if not nil, is called to encode states on
 // behalf of the run, which waits meanwhile.
 func NewMemory(limit int, measure func(encode func())) *Memory {
 	if measure == nil {
@@ -147,7 +147,7 @@ func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	m := p.memory
 	m.mu.Lock()
 	round := m.round
-	wanted := p.round < round && bytes <= m.limit
+	wanted := p.round < round && m.hasRoom(bytes)
 	m.mu.Unlock()
 	if !wanted {
 		return
@@ -155,8 +155,18 @@ func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	encoded := m.encode(bytes, encode)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p.bytes, p.done, p.round = encoded, false, round
-	m.change()
+	if m.hasRoom(len(encoded)) {
+		p.bytes, p.done, p.round = encoded, false, round
+		m.change()
+	}
+}
+
+// hasRoom tells whether so many bytes can be kept, before any that they replace are gone; m.mu is held.
+func (m *Memory) hasRoom(bytes int) bool {
+	for _, p := range m.pieces {
+		bytes += len(p.bytes)
+	}
+	return bytes <= m.limit
 }
 
 // encode encodes a state while the run waits.
@@ -171,13 +181,22 @@ func (m *Memory) encode(bytes int, encode func(*Writer)) []byte {
 
 // Finish keeps the result of a piece, of about so many bytes, and forgets its parts.
 func (p *Piece) Finish(bytes int, encode func(*Writer)) {
-	if p == nil || bytes > p.memory.limit {
+	if p == nil {
 		return
 	}
 	m := p.memory
+	m.mu.Lock()
+	room := m.hasRoom(bytes)
+	m.mu.Unlock()
+	if !room {
+		return
+	}
 	encoded := m.encode(bytes, encode)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !m.hasRoom(len(encoded)) {
+		return
+	}
 	p.bytes, p.done = encoded, true
 	for key := range m.pieces {
 		if strings.HasPrefix(key, p.key+"/") {
