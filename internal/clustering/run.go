@@ -1,7 +1,9 @@
 package clustering
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -40,6 +42,9 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 	return results[0], nil
 }
 
+// errNoAnswer says that no restart has labels, which only a snapshot can make believe that is not one of this run.
+var errNoAnswer = errors.New("clustering: no restart has an answer")
+
 // RunAll runs several jobs on one executor, side by side: what their restarts ask at the same time is asked together.
 // Each result, and what each job's observer hears, is what Run gives for the job alone. Observers are called one at a
 // time. When a job fails, all do.
@@ -67,7 +72,7 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 	results := make([]*Result, len(jobs))
 	for at, j := range s.jobs {
 		if j.best == nil {
-			return nil, ctx.Err()
+			return nil, cmp.Or(ctx.Err(), errNoAnswer)
 		}
 		results[at] = j.best.result
 		fill(ctx, j.family, results[at])

@@ -1,8 +1,11 @@
 package kernelkmeans
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"maps"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -27,8 +30,8 @@ func (m *method) Save(w *snapshot.Writer) {
 	w.Int(int(m.ended))
 	w.Bool(m.chained)
 	w.Int(len(m.seen))
-	for hash := range m.seen {
-		w.Append(hash[:])
+	for _, hash := range slices.SortedFunc(maps.Keys(m.seen), func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) }) {
+		w.Append(hash[:]) // in an order, so that a state has one encoding
 	}
 	if w.Bool(m.best != nil); m.best != nil {
 		w.Int32s(m.best.labels)

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -105,7 +106,7 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 }
 
 // moments runs a job and returns snapshots of it: one before each state and each result that it keeps.
-func moments(t *testing.T, c resumeCase) [][]byte {
+func moments(t testing.TB, c resumeCase) [][]byte {
 	t.Helper()
 	var mu sync.Mutex
 	var found [][]byte
@@ -121,7 +122,7 @@ func moments(t *testing.T, c resumeCase) [][]byte {
 		memory.Ask()
 		encode()
 	})
-	if _, err := local.Solve(snapshot.With(t.Context(), memory), c.data, c.spec, 2, clustering.NopObserver{}); err != nil {
+	if _, err := local.Solve(snapshot.With(context.Background(), memory), c.data, c.spec, 2, clustering.NopObserver{}); err != nil {
 		t.Fatal(err)
 	}
 	return found
