@@ -58,6 +58,8 @@ type snapshots struct {
 	number   int          // of the next one
 	encoding atomic.Int64 // nanoseconds that the run waited since the last one
 	failed   bool         // the last one could not be stored
+	stored   int          // how many were
+	spent    time.Duration
 }
 
 // remember is the context of a run that is remembered from now on. If snapshots cannot be read the run begins at the
@@ -79,6 +81,7 @@ func (c *Coordinator) remember(j *job) (ctx context.Context, stop func()) {
 		if cause := context.Cause(j.ctx); cause != nil && interrupted(cause) {
 			s.store() // for the next coordinator
 		}
+		c.log.Debug("snapshots of the job", "job", j.id, "stored", s.stored, "took", s.spent, "bytes", s.memory.Bytes())
 	})
 }
 
@@ -107,7 +110,7 @@ func (c *Coordinator) openSnapshots(j *job) (*snapshots, error) {
 		return s, nil
 	}
 	s.read(j.ctx)
-	return s, nil
+	return s, c.goesOn(j, s.memory.Steps())
 }
 
 // identify is what the states of the job depend on: its spec, and the version of this software.
@@ -131,7 +134,7 @@ func (s *snapshots) read(ctx context.Context) {
 		err := s.readBlob(ctx, name)
 		if err == nil {
 			pieces, done := s.memory.Pieces()
-			s.c.log.Info("the job goes on from a snapshot", "job", s.job.id, "snapshot", name, "pieces", pieces, "done", done)
+			s.c.log.Info("the job goes on from a snapshot", "job", s.job.id, "snapshot", name, "pieces", pieces, "done", done, "steps", s.memory.Steps())
 			return
 		}
 		if ctx.Err() != nil {
@@ -215,12 +218,15 @@ func (s *snapshots) store() time.Duration {
 	switch {
 	case err == nil:
 		s.blobs, s.job.remembered = append(s.blobs, name), true
+		s.stored++
 		s.prune(ctx)
 	case ctx.Err() == nil && !s.failed:
 		s.c.log.Warn("a snapshot of a job cannot be stored; it is tried again", "job", s.job.id, "error", err)
 	}
 	s.failed = err != nil
-	return time.Since(began) + time.Duration(s.encoding.Swap(0))
+	took := time.Since(began) + time.Duration(s.encoding.Swap(0))
+	s.spent += took
+	return took
 }
 
 // prune deletes snapshots that newer ones have replaced.

@@ -10,7 +10,7 @@ import (
 // A snapshot is
 //
 //	magic, format, identity      8, 4 and 32 bytes
-//	for each piece:              its name, whether it is done, its bytes
+//	for each piece:              its name, whether it is done, its steps, its bytes
 //
 // where a number of bytes comes before names and bytes. Whoever stores it adds checksums.
 const magic = "CLEAVE\x00S"
@@ -31,6 +31,7 @@ func (m *Memory) Write(to io.Writer, of Identity) error {
 		w := &Writer{}
 		w.String(p.key)
 		w.Bool(p.done)
+		w.Int(p.saved)
 		w.Int(len(p.bytes))
 		if _, err := to.Write(w.bytes); err != nil {
 			return err
@@ -52,8 +53,10 @@ func (m *Memory) Read(snapshot []byte, of Identity) error {
 	}
 	pieces := map[string]*Piece{}
 	for r := NewReader(rest); len(r.rest) > 0 || r.failed; {
-		p := &Piece{memory: m, key: r.String(), done: r.Bool()}
+		p := &Piece{memory: m, key: r.String(), done: r.Bool(), saved: r.Int()}
+		p.steps = p.saved
 		p.bytes = r.take(r.Int())
+		r.Check(p.saved >= 0)
 		if r.failed || pieces[p.key] != nil {
 			return ErrDamaged
 		}
@@ -66,6 +69,14 @@ func (m *Memory) Read(snapshot []byte, of Identity) error {
 	defer m.mu.Unlock()
 	m.pieces = pieces
 	return nil
+}
+
+// Bytes is how many bytes the pieces have.
+func (m *Memory) Bytes() (bytes int) {
+	for _, p := range m.sorted() {
+		bytes += len(p.bytes)
+	}
+	return bytes
 }
 
 // Pieces is how many pieces there is something of, and how many of them are done.

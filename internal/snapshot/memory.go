@@ -65,6 +65,8 @@ type Piece struct {
 	done  bool
 	bytes []byte // the result if it is done, else its state; nil: there is none yet
 	round int    // in which its state was encoded
+	steps int    // how often its state was offered, also to earlier processes
+	saved int    // and how often before bytes were encoded, with those of parts that are done
 }
 
 type contextKey struct{}
@@ -120,13 +122,22 @@ func Open(ctx context.Context, name string) *Piece {
 	return p
 }
 
+// Steps is how far the run has come, as a number that depends on nothing but its states: the steps that were made until they
+// were encoded.
+func (m *Memory) Steps() (steps int) {
+	for _, p := range m.sorted() {
+		steps += p.saved
+	}
+	return steps
+}
+
 // Result reads the result of a piece that an earlier process finished, nil if there is none.
-func (p *Piece) Result() *Reader { return p.saved(true) }
+func (p *Piece) Result() *Reader { return p.read(true) }
 
 // State reads the state of a piece that an earlier process began, nil if there is none.
-func (p *Piece) State() *Reader { return p.saved(false) }
+func (p *Piece) State() *Reader { return p.read(false) }
 
-func (p *Piece) saved(done bool) *Reader {
+func (p *Piece) read(done bool) *Reader {
 	if p == nil {
 		return nil
 	}
@@ -134,6 +145,9 @@ func (p *Piece) saved(done bool) *Reader {
 	defer p.memory.mu.Unlock()
 	if p.done != done || p.bytes == nil {
 		return nil
+	}
+	if !done {
+		p.steps = max(0, p.saved-1) // the state that the work goes on from is offered again
 	}
 	return NewReader(p.bytes)
 }
@@ -146,6 +160,7 @@ func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	}
 	m := p.memory
 	m.mu.Lock()
+	p.steps++
 	round := m.round
 	wanted := p.round < round && m.hasRoom(bytes)
 	m.mu.Unlock()
@@ -156,7 +171,7 @@ func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hasRoom(len(encoded)) {
-		p.bytes, p.done, p.round = encoded, false, round
+		p.bytes, p.done, p.round, p.saved = encoded, false, round, p.steps
 		m.change()
 	}
 }
@@ -197,9 +212,10 @@ func (p *Piece) Finish(bytes int, encode func(*Writer)) {
 	if !m.hasRoom(len(encoded)) {
 		return
 	}
-	p.bytes, p.done = encoded, true
-	for key := range m.pieces {
+	p.bytes, p.done, p.saved = encoded, true, p.steps+1
+	for key, part := range m.pieces {
 		if strings.HasPrefix(key, p.key+"/") {
+			p.saved += max(part.steps, part.saved)
 			delete(m.pieces, key)
 		}
 	}

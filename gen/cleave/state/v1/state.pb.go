@@ -112,6 +112,8 @@ type JobRecord struct {
 	Attempts uint32 `protobuf:"varint,21,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// How many events the job had when the last attempt began.
 	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
+	// The steps of the snapshot that the last attempt went on from.
+	AttemptSteps  uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -240,6 +242,13 @@ func (x *JobRecord) GetAttempts() uint32 {
 func (x *JobRecord) GetAttemptEvents() uint64 {
 	if x != nil {
 		return x.AttemptEvents
+	}
+	return 0
+}
+
+func (x *JobRecord) GetAttemptSteps() uint64 {
+	if x != nil {
+		return x.AttemptSteps
 	}
 	return 0
 }
@@ -404,7 +413,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\rContentRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
 	"\x04blob\x18\x02 \x01(\tR\x04blob\x12&\n" +
-	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xa7\x04\n" +
+	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xcd\x04\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -422,7 +431,8 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
-	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\"G\n" +
+	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
+	"\rattempt_steps\x18\xc8\x01 \x01(\x04R\fattemptSteps\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
