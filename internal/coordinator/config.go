@@ -7,8 +7,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/cleave-project/cleave/internal/access"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/observe"
 )
 
 // Config says how a coordinator runs. Start from DefaultConfig; New checks it.
@@ -62,6 +64,11 @@ type Config struct {
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
+	// Security says who may connect and call.
+	Security Security
+	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	Observe *observe.Coordinator
+
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -84,6 +91,7 @@ func DefaultConfig() Config {
 		WorkerWait:        fleet.DefaultWorkerWait,
 		Snapshots:         defaultSnapshots(),
 		ShutdownTimeout:   5 * time.Second,
+		Security:          Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
 	}
 }
 
@@ -130,7 +138,11 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
-	if err := cfg.Snapshots.check(); err != nil {
+	var err error
+	if cfg.Security, err = cfg.Security.check(cfg.Listen, cfg.Listener); err != nil {
+		return cfg, err
+	}
+	if err = cfg.Snapshots.check(); err != nil {
 		return cfg, err
 	}
 	if cfg.Store == storeMemory { // there will be no other coordinator to go on

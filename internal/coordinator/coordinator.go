@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
@@ -42,9 +43,11 @@ type Coordinator struct {
 	uploads  *uploads
 	fleet    *fleet.Fleet
 
+	guard    guard
 	listener net.Listener
 	server   *grpc.Server
 	health   *health.Server
+	serving  atomic.Bool
 
 	// A shutdown has three stages: stopping ends the open watches, runCtx ends the runs, and storeCtx
 	// ends writing to the stores.
@@ -97,15 +100,19 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
+	if err = c.openGuard(); err != nil {
+		return nil, err
+	}
 	if c.state, err = store.Open(ctx, cfg.Store, cfg.DataDir, c.log.Named("store")); err != nil {
 		return nil, err
 	}
 	if c.blobs, err = store.OpenBlobs(ctx, cfg.Blobs); err != nil {
 		return nil, err
 	}
+	c.state, c.blobs = observeState(c.state, cfg.Observe), observeBlobs(c.blobs, cfg.Observe)
 	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit)
 	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit)
-	c.uploads = &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall}
+	c.uploads = &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall, observe: cfg.Observe}
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}
@@ -118,6 +125,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		return nil, err
 	}
 	c.fleet = c.newFleet()
+	cfg.Observe.Watch(c.snapshot)
 	c.server, c.health = c.newServer()
 	if err = c.resumeUnfinished(ctx); err != nil {
 		return nil, fmt.Errorf("cannot resume the unfinished jobs: %w", err)
@@ -149,6 +157,7 @@ func (c *Coordinator) Addr() net.Addr { return c.listener.Addr() }
 func (c *Coordinator) Serve(ctx context.Context) error {
 	c.log.Info("serving", "address", c.Addr().String(), "version", c.cfg.Version)
 	served := make(chan error, 1)
+	c.serving.Store(true)
 	go func() { served <- c.server.Serve(c.listener) }()
 
 	var err error
@@ -214,7 +223,7 @@ func (c *Coordinator) closeAll() error {
 	if c.listener != nil {
 		c.listener.Close()
 	}
-	var errs []error
+	errs := []error{c.guard.close()}
 	if c.state != nil {
 		errs = append(errs, c.state.Close())
 	}

@@ -7,6 +7,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -18,7 +19,7 @@ type datasetService struct {
 
 func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
 	upload := wire.NewUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin()
+	held := s.c.uploads.begin("dataset")
 	defer held.end()
 	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
 		return err
@@ -32,7 +33,7 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 		return err
 	}
 	added := record.GetDataset()
-	s.c.log.Info("data set is stored", "dataset", added.GetDatasetId(), "kind", wire.Kind(added.GetKind()), "rows", added.GetRows(), "bytes", added.GetBytes())
+	s.c.log.Info("data set is stored", "dataset", added.GetDatasetId(), "request", observe.RequestID(stream.Context()), "kind", shortName(added.GetKind(), "DATASET_KIND_"), "rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: added})
 }
 

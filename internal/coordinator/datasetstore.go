@@ -50,7 +50,10 @@ func (s *datasetStore) OpenDataset(ctx context.Context, id string, offset, lengt
 		content, err := dataset.Marshal(data)
 		return section(content, offset, length), err
 	}
-	record, err := s.record(ctx, id)
+	record, err := s.find(ctx, id) // whoever owns it: a job of theirs needs it
+	if record == nil && err == nil {
+		err = s.notFound(id)
+	}
 	if err != nil {
 		return nil, err
 	}

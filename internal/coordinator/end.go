@@ -46,7 +46,8 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		}
 		return
 	}
-	c.log.Info("job ended", "job", j.id, "state", end.state, "stop", end.event.GetEnded().GetStopReason(), "error", end.failureProto().GetMessage())
+	j.observeEnd(end)
+	c.log.Info("job ended", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "stop", shortName(end.stopReason(), "STOP_REASON_"), "error", end.failureProto().GetMessage())
 }
 
 // interrupted tells whether an error only says that this coordinator ends.
@@ -87,7 +88,7 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 			continue
 		}
 		if err != nil {
-			c.log.Error("the outcome of a job cannot be stored", "job", j.id, "state", end.state, "error", err)
+			c.log.Error("the outcome of a job cannot be stored", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "error", err)
 			end.withoutResult(j, err)
 			blobs = endBlobs{}
 		}

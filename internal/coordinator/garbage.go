@@ -27,7 +27,7 @@ func (s *jobService) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobR
 	blobs := jobBlobPrefix(job.GetJobId())
 	txn := store.Txn{Put: []store.Entry{{Key: garbageKey(blobs)}}, Delete: []string{jobKey(job.GetJobId())}}
 	if job.GetRequestId() != "" {
-		txn.Delete = append(txn.Delete, requestKey(job.GetRequestId()))
+		txn.Delete = append(txn.Delete, requestKey(job.GetOwner(), job.GetRequestId()))
 	}
 	if err := s.c.commit(txn); err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -31,6 +33,7 @@ const (
 // still read its log to the end.
 type job struct {
 	id         string
+	owner      string
 	datasetID  string
 	tableIDs   []string
 	log        *eventLog
@@ -43,6 +46,7 @@ type job struct {
 	counted    bool          // its run is counted as an attempt; only its supervisor uses it
 	resumed    bool          // an earlier coordinator accepted it, and may have run it
 	remembered bool          // there are snapshots of it, or may be
+	observed   *observe.Job
 
 	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
 	cancel context.CancelCauseFunc
@@ -57,11 +61,13 @@ type job struct {
 
 func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
 	j := &job{
-		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
+		id: record.GetJob().GetJobId(), owner: record.GetJob().GetOwner(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		memory: int64(record.GetCoordinatorBytes()),
 		log:    log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
 	}
-	j.ctx, j.cancel = context.WithCancelCause(c.runCtx)
+	ctx, observed := c.cfg.Observe.BeginJob(c.runCtx, j.id, record.GetTraceParent())
+	j.observed = observed
+	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	return j
 }
 
@@ -195,23 +201,30 @@ func (c *Coordinator) forget(id string) {
 	delete(c.jobs, id)
 }
 
-// find returns a job if it has not ended, and otherwise its record.
+// find returns a job of the caller if it has not ended, and otherwise its record. A job of somebody else is not found.
 func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRecord, error) {
 	if err := required("job_id", id); err != nil {
 		return nil, nil, err
 	}
+	caller := identity.FromContext(ctx)
 	for {
 		if j := c.unfinished(id); j != nil {
+			if !caller.Sees(j.owner) {
+				return nil, nil, jobNotFound(id)
+			}
 			return j, nil, nil
 		}
 		entry, err := c.state.Get(ctx, jobKey(id))
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil, fault.New(fault.NotFound, reasonJobNotFound, "there is no job %q", id).With("job_id", id)
+			return nil, nil, jobNotFound(id)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		record, err := readJob(entry)
+		if err == nil && !caller.Sees(record.GetJob().GetOwner()) {
+			return nil, nil, jobNotFound(id)
+		}
 		if err != nil || ended(record.GetJob()) {
 			return nil, record, err
 		}
@@ -219,6 +232,10 @@ func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRe
 		c.admission.Lock()
 		c.admission.Unlock() //nolint:staticcheck // waits until it is created, guards nothing
 	}
+}
+
+func jobNotFound(id string) error {
+	return fault.New(fault.NotFound, reasonJobNotFound, "there is no job %q", id).With("job_id", id)
 }
 
 // endedRecord is the record of a job that has ended.

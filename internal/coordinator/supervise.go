@@ -68,6 +68,7 @@ type runOutcome struct {
 // supervise takes an unfinished job through the queue, its run and its end.
 func (c *Coordinator) supervise(j *job) {
 	defer close(j.done)
+	defer j.observed.Close()
 	flushing, stopFlushing := context.WithCancel(context.Background())
 	flushed := make(chan struct{})
 	go func() {
@@ -87,6 +88,7 @@ func (c *Coordinator) supervise(j *job) {
 	c.queue.leave(j)
 	stopFlushing()
 	<-flushed
+	j.observed.Phase("ending")
 	c.finish(j, out)
 	j.cancel(nil)
 }

@@ -9,13 +9,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
 // uploads keeps clients that send slowly, or not at all, from holding the memory of the coordinator.
 type uploads struct {
-	limit int64         // of the memory of all uploads that are under way
-	stall time.Duration // how long one may be silent
+	limit   int64         // of the memory of all uploads that are under way
+	stall   time.Duration // how long one may be silent
+	observe *observe.Coordinator
 
 	mu   sync.Mutex
 	used int64
@@ -27,10 +29,11 @@ const heldPerByte = 2
 // upload is what one upload holds.
 type upload struct {
 	all  *uploads
+	kind string
 	held int64
 }
 
-func (u *uploads) begin() *upload { return &upload{all: u} }
+func (u *uploads) begin(kind string) *upload { return &upload{all: u, kind: kind} }
 
 // hold takes memory for a part, unless all uploads together would have too much. One that is alone may have any size: what it
 // may have is limited elsewhere.
@@ -89,7 +92,9 @@ func receiveUpload[P proto.Message](u *upload, receive func() (P, error), take f
 			if next.err != nil {
 				return next.err
 			}
-			if err := u.hold(heldPerByte * int64(proto.Size(next.part))); err != nil {
+			size := proto.Size(next.part)
+			u.all.observe.UploadBytes(u.kind, size)
+			if err := u.hold(heldPerByte * int64(size)); err != nil {
 				return err
 			}
 			if err := take(next.part); err != nil {

@@ -25,6 +25,8 @@ const (
 	DataLoss                           // something that was stored is damaged or gone
 	DeadlineExceeded                   // the other side took too long
 	Unavailable                        // a part of the system does not work now; trying again may help
+	Unauthenticated                    // nobody knows who calls
+	PermissionDenied                   // it is known who calls, and they may not
 )
 
 // Error is one fault.

@@ -35,6 +35,8 @@ var codeOf = map[fault.Kind]codes.Code{
 	fault.DataLoss:           codes.DataLoss,
 	fault.DeadlineExceeded:   codes.DeadlineExceeded,
 	fault.Unavailable:        codes.Unavailable,
+	fault.Unauthenticated:    codes.Unauthenticated,
+	fault.PermissionDenied:   codes.PermissionDenied,
 }
 
 // codeFor is the gRPC code of a kind of fault.

@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -44,13 +44,16 @@ type Client struct {
 }
 
 // Connect prepares a connection to a coordinator. Nothing is sent before the first call.
-func Connect(address string, options ...grpc.DialOption) (*Client, error) {
+func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) (*Client, error) {
+	secured, err := dial.Options(nil, address)
+	if err != nil {
+		return nil, err
+	}
 	options = append([]grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(retryPolicy),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
-	}, options...)
+	}, append(secured, options...)...)
 	connection, err := grpc.NewClient(address, options...)
 	if err != nil {
 		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
@@ -85,7 +88,7 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 // when it did not answer.
 func (c *Client) Explain(err error) error {
 	if status.Code(err) == codes.Unavailable {
-		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, innermost(status.Convert(err).Message()))
+		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, credentials.Explain(innermost(status.Convert(err).Message())))
 	}
 	return wire.Fault(err)
 }
@@ -95,7 +98,11 @@ func innermost(message string) string {
 	if at := strings.LastIndex(message, "desc = "); at >= 0 {
 		message = message[at+len("desc = "):]
 	}
-	return strings.TrimPrefix(strings.Trim(message, `"`), "transport: Error while dialing: ")
+	message = strings.Trim(message, `"`)
+	for _, wrapping := range []string{"transport: Error while dialing: ", "transport: authentication handshake failed: "} {
+		message = strings.TrimPrefix(message, wrapping)
+	}
+	return message
 }
 
 // DescribeDataset is what the coordinator knows about a data set.

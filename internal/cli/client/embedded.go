@@ -12,11 +12,15 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
 // embeddedAddress is not resolved: the dialer connects to the pipe.
 const embeddedAddress = "passthrough:///embedded"
+
+// withinProcess is how an embedded cluster is connected: nothing leaves the process.
+var withinProcess = credentials.Dial{Insecure: true}
 
 // embeddedLog is the level of an embedded cluster's log. The run reports its own errors.
 const embeddedLog = "error"
@@ -24,7 +28,7 @@ const embeddedLog = "error"
 // StartEmbedded starts a coordinator that keeps everything in memory, and its workers, connected by pipes.
 // They run until the client is closed, also when ctx ends, so that there is time to cancel a job.
 func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, error) {
-	logger, err := shell.Logger("cleave", embeddedLog, log)
+	logger, err := (&shell.Logs{Level: embeddedLog}).Logger("cleave", log)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +47,7 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 		Coordinator: embeddedAddress,
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
+		Dial:        withinProcess,
 		DialOptions: []grpc.DialOption{dial},
 	})
 	waiting, done := cluster.Context(ctx)
@@ -51,7 +56,7 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 		cluster.Stop()
 		return nil, err
 	}
-	c, err := Connect(embeddedAddress, dial)
+	c, err := Connect(embeddedAddress, withinProcess, dial)
 	if err != nil {
 		cluster.Stop()
 		return nil, err

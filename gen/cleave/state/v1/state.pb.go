@@ -10,6 +10,7 @@ import (
 	v1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -24,10 +25,12 @@ const (
 
 // ContentRecord is a data set or a table, and the blob of its canonical bytes.
 type ContentRecord struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Dataset       *v1.Dataset            `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
-	Blob          string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
-	Table         *v1.Table              `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Dataset *v1.Dataset            `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	Blob    string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
+	Table   *v1.Table              `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	// Whose it is. Without any, which is how earlier versions wrote it, it belongs to the owner without a name.
+	Claims        []*Claim `protobuf:"bytes,220,rep,name=claims,proto3" json:"claims,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -83,6 +86,75 @@ func (x *ContentRecord) GetTable() *v1.Table {
 	return nil
 }
 
+func (x *ContentRecord) GetClaims() []*Claim {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
+// Claim is that of one owner on a data set or a table, which several may have uploaded.
+type Claim struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Owner string                 `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	// As this owner called it, and when they uploaded it.
+	DisplayName   string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Claim) Reset() {
+	*x = Claim{}
+	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Claim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Claim) ProtoMessage() {}
+
+func (x *Claim) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Claim.ProtoReflect.Descriptor instead.
+func (*Claim) Descriptor() ([]byte, []int) {
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Claim) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *Claim) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *Claim) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
 // JobRecord is a job and the blobs of its large parts.
 type JobRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -113,14 +185,16 @@ type JobRecord struct {
 	// How many events the job had when the last attempt began.
 	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
 	// The steps of the snapshot that the last attempt went on from.
-	AttemptSteps  uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
+	AttemptSteps uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
+	// The span of the call that created the job, as W3C Trace Context writes it; empty if there were no traces.
+	TraceParent   string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -132,7 +206,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -145,7 +219,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{1}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *JobRecord) GetJob() *v1.Job {
@@ -253,6 +327,13 @@ func (x *JobRecord) GetAttemptSteps() uint64 {
 	return 0
 }
 
+func (x *JobRecord) GetTraceParent() string {
+	if x != nil {
+		return x.TraceParent
+	}
+	return ""
+}
+
 // RequestRecord is the job that a request id created.
 type RequestRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -265,7 +346,7 @@ type RequestRecord struct {
 
 func (x *RequestRecord) Reset() {
 	*x = RequestRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -277,7 +358,7 @@ func (x *RequestRecord) String() string {
 func (*RequestRecord) ProtoMessage() {}
 
 func (x *RequestRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -290,7 +371,7 @@ func (x *RequestRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRecord.ProtoReflect.Descriptor instead.
 func (*RequestRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RequestRecord) GetJobId() string {
@@ -317,7 +398,7 @@ type EventBatch struct {
 
 func (x *EventBatch) Reset() {
 	*x = EventBatch{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -329,7 +410,7 @@ func (x *EventBatch) String() string {
 func (*EventBatch) ProtoMessage() {}
 
 func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -342,7 +423,7 @@ func (x *EventBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
 func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EventBatch) GetEvents() []*v1.Event {
@@ -363,7 +444,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -375,7 +456,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -388,7 +469,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Outcome) GetResult() *v1.Result {
@@ -409,11 +490,17 @@ var File_cleave_state_v1_state_proto protoreflect.FileDescriptor
 
 const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\"y\n" +
+	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xaa\x01\n" +
 	"\rContentRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
 	"\x04blob\x18\x02 \x01(\tR\x04blob\x12&\n" +
-	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xcd\x04\n" +
+	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\x12/\n" +
+	"\x06claims\x18\xdc\x01 \x03(\v2\x16.cleave.state.v1.ClaimR\x06claims\"}\n" +
+	"\x05Claim\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
+	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
+	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\"\xf1\x04\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -432,7 +519,8 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
-	"\rattempt_steps\x18\xc8\x01 \x01(\x04R\fattemptSteps\"G\n" +
+	"\rattempt_steps\x18\xc8\x01 \x01(\x04R\fattemptSteps\x12\"\n" +
+	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
@@ -456,35 +544,39 @@ func file_cleave_state_v1_state_proto_rawDescGZIP() []byte {
 	return file_cleave_state_v1_state_proto_rawDescData
 }
 
-var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_cleave_state_v1_state_proto_goTypes = []any{
-	(*ContentRecord)(nil),    // 0: cleave.state.v1.ContentRecord
-	(*JobRecord)(nil),        // 1: cleave.state.v1.JobRecord
-	(*RequestRecord)(nil),    // 2: cleave.state.v1.RequestRecord
-	(*EventBatch)(nil),       // 3: cleave.state.v1.EventBatch
-	(*Outcome)(nil),          // 4: cleave.state.v1.Outcome
-	(*v1.Dataset)(nil),       // 5: cleave.v1.Dataset
-	(*v1.Table)(nil),         // 6: cleave.v1.Table
-	(*v1.Job)(nil),           // 7: cleave.v1.Job
-	(*v1.ModelHead)(nil),     // 8: cleave.v1.ModelHead
-	(*v1.EmbeddingHead)(nil), // 9: cleave.v1.EmbeddingHead
-	(*v1.Event)(nil),         // 10: cleave.v1.Event
-	(*v1.Result)(nil),        // 11: cleave.v1.Result
+	(*ContentRecord)(nil),         // 0: cleave.state.v1.ContentRecord
+	(*Claim)(nil),                 // 1: cleave.state.v1.Claim
+	(*JobRecord)(nil),             // 2: cleave.state.v1.JobRecord
+	(*RequestRecord)(nil),         // 3: cleave.state.v1.RequestRecord
+	(*EventBatch)(nil),            // 4: cleave.state.v1.EventBatch
+	(*Outcome)(nil),               // 5: cleave.state.v1.Outcome
+	(*v1.Dataset)(nil),            // 6: cleave.v1.Dataset
+	(*v1.Table)(nil),              // 7: cleave.v1.Table
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*v1.Job)(nil),                // 9: cleave.v1.Job
+	(*v1.ModelHead)(nil),          // 10: cleave.v1.ModelHead
+	(*v1.EmbeddingHead)(nil),      // 11: cleave.v1.EmbeddingHead
+	(*v1.Event)(nil),              // 12: cleave.v1.Event
+	(*v1.Result)(nil),             // 13: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
-	5,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
-	6,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
-	7,  // 2: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	8,  // 3: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
-	9,  // 4: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
-	10, // 5: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	11, // 6: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	10, // 7: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	8,  // [8:8] is the sub-list for method output_type
-	8,  // [8:8] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	6,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
+	7,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
+	1,  // 2: cleave.state.v1.ContentRecord.claims:type_name -> cleave.state.v1.Claim
+	8,  // 3: cleave.state.v1.Claim.create_time:type_name -> google.protobuf.Timestamp
+	9,  // 4: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
+	10, // 5: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	11, // 6: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
+	12, // 7: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	13, // 8: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	12, // 9: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }
@@ -498,7 +590,7 @@ func file_cleave_state_v1_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_state_v1_state_proto_rawDesc), len(file_cleave_state_v1_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
