@@ -20,13 +20,15 @@ import (
 
 // Snapshots says how the states of running jobs are stored, from which the next coordinator goes on.
 type Snapshots struct {
-	// Interval is how long a job runs at least between two snapshots; 0 means that there are none. It runs at least 20 times
-	// as long as one takes, in any case.
+	// Interval is how long a job runs at least between two snapshots; 0 means that there are none. In any case it runs 20
+	// times as long as all of them take.
 	Interval time.Duration
+
+	share time.Duration // how many times as long; tests have less
 }
 
 // defaultSnapshots is once a second.
-func defaultSnapshots() Snapshots { return Snapshots{Interval: time.Second} }
+func defaultSnapshots() Snapshots { return Snapshots{Interval: time.Second, share: 20} }
 
 func (s Snapshots) check() error {
 	if s.Interval < 0 {
@@ -36,8 +38,6 @@ func (s Snapshots) check() error {
 }
 
 const (
-	// snapshotShare bounds the time that snapshots take: a job runs so many times as long as the last one took.
-	snapshotShare = 20
 	// snapshotSettles is how long a snapshot waits for the restarts that run beside the first that has a new state.
 	snapshotSettles = 50 * time.Millisecond
 	// snapshotGenerations is how many snapshots of a job are stored: if the last one is damaged there is one before it.
@@ -176,6 +176,7 @@ func (s *snapshots) loop(ctx context.Context) {
 	if interval == 0 {
 		return
 	}
+	began := time.Now()
 	for pause := interval; ; {
 		if !wait(ctx, pause, nil) {
 			return
@@ -191,7 +192,8 @@ func (s *snapshots) loop(ctx context.Context) {
 		if !wait(ctx, patience, s.memory.Changed()) || !wait(ctx, min(snapshotSettles, interval), nil) {
 			return
 		}
-		pause = max(interval, snapshotShare*s.store())
+		took := s.store() // and so will the next one, about
+		pause = max(interval, s.c.cfg.Snapshots.share*(s.spent+took)-time.Since(began))
 	}
 }
 

@@ -62,7 +62,7 @@ func snapshotFiles(t *testing.T, cfg Config) []string {
 func snapshotConfig(t *testing.T) Config {
 	t.Helper()
 	cfg := durableConfig(t)
-	cfg.Snapshots.Interval = time.Millisecond
+	cfg.Snapshots = Snapshots{Interval: time.Millisecond, share: 1}
 	cfg.Version = "1"
 	return cfg
 }
