@@ -45,6 +45,11 @@ bench: build ## Compare with the machine's limits and with peers, and write docs
 BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(ROUNDS),-rounds '$(ROUNDS)') \
 	$(if $(QUICK),,-out docs/benchmarks.md)
 
+.PHONY: load
+load: build ## Measure how many clients one coordinator serves (STAGES=watches,calls,submits,store; LOAD_ARGS='-ca FILE -flags "..."' with TLS)
+	go build -o bin/load ./internal/loadtest/cmd/load
+	bin/load $(if $(STAGES),-stages '$(STAGES)') $(LOAD_ARGS)
+
 .PHONY: experiments
 experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)
 	go run ./internal/experiments/cmd/experiments -data '$(DATA)' -version '$(VERSION)' $(if $(STUDIES),-studies '$(STUDIES)') $(if $(RUNS),-runs '$(RUNS)') -out docs/experiments.md
@@ -72,6 +77,13 @@ fuzz: ## Run every fuzz target for a short while (FUZZTIME=10s)
 		echo "== $$package $$target"; \
 		go test "$$package" -run '^$$' -fuzz "^$$target\$$" -fuzztime '$(FUZZTIME)'; \
 	done
+
+.PHONY: soak
+soak: ## Strike every fault again and again, and write soak.md (SOAK=2h for a time or RUNS=20 each; FAULTS=part of their names)
+	SOAK='$(SOAK)' RUNS='$(or $(RUNS),$(if $(SOAK),,20))' FAULTS='$(FAULTS)' SOAK_OUT='$(CURDIR)/soak.md' \
+		go test ./internal/clustertest -run '^TestSoak$$' -count 1 -timeout 0 -v > soak.log 2>&1 \
+		|| { grep -E -- '--- FAIL|soak_test|faulttable' soak.log; cat soak.md; exit 1; }
+	cat soak.md
 
 .PHONY: lint
 lint: lint-go lint-modules lint-proto ## Check the Go code, go.mod and the protos

@@ -76,12 +76,9 @@ func (k *keySet) close() {
 
 // VerifySignature implements oidc.KeySet.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	signed, err := jose.ParseSigned(token, algorithms)
+	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, errors.New("it is no signed web token")
-	}
-	if len(signed.Signatures) != 1 {
-		return nil, errors.New("it must have one signature")
 	}
 	keys, pending := k.current(signed.Signatures[0].Header.KeyID)
 	for _, key := range keys {

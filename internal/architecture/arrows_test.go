@@ -41,6 +41,7 @@ var packages = []packageRule{
 	{"text", pure, ""},
 	{"identity", pure, "fault"},
 	{"redact", pure, ""},
+	{"turns", pure, "text"},
 	{"hugepage", advice, ""},
 	{"parallel", pure, ""},
 	{"dataset", pure, "fault parallel"},
@@ -88,7 +89,7 @@ var packages = []packageRule{
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning spectral table vector"},
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
-	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning snapshot store table text wire"},
+	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning snapshot store table text turns wire"},
 	{"worker", api, "backoff clustering constraint credentials dataset fault kernel labeling neighbor observe parallel partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault redact text"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
@@ -103,6 +104,8 @@ var packages = []packageRule{
 	{"catalog/cmd/tables", testOnly, ""}, // make generate
 	{"bench", testOnly, ""},              // make bench
 	{"bench/cmd/bench", testOnly, ""},
+	{"loadtest", testOnly, ""}, // make load
+	{"loadtest/cmd/load", testOnly, ""},
 	{"experiments", testOnly, ""}, // make experiments
 	{"experiments/cmd/experiments", testOnly, ""},
 	{"answers", testOnly, ""}, // make answers

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
@@ -60,7 +61,11 @@ func (a *app) connect(server string) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.Connect(server, dial)
+	c, err := client.Connect(server, dial)
+	if err == nil {
+		c.Warn = func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
+	}
+	return c, err
 }
 
 // dialFor is how a server is reached: as the flags say, or else the login, whose credentials go to its own server only.

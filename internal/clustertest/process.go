@@ -59,7 +59,7 @@ func (p *Process) start() {
 }
 
 // crashOutput matches output that always means a defect.
-var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
+var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=|"@message":"[^"]*panicked"`)
 
 func (p *Process) cleanUp() {
 	p.signal(syscall.SIGKILL)
@@ -138,11 +138,15 @@ func (p *Process) signal(s syscall.Signal) {
 
 // outputBuffer keeps the output of a process.
 type outputBuffer struct {
+	seen func(text []byte) // called with all that is written; may be nil
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
 func (j *outputBuffer) Write(text []byte) (int, error) {
+	if j.seen != nil {
+		j.seen(text)
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(text)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -74,18 +76,34 @@ func TestAJobIsOneTraceFromTheClientToItsWorker(t *testing.T) {
 	w := StartWorker(t, c, "w0")
 	c.AwaitWorkers(1)
 	longBuild().finish(t, "a traced cluster", c.Watch(job))
+	data := filepath.Join(t.TempDir(), "points.csv")
+	if err := os.WriteFile(data, []byte("x\n0\n1\n9\n10\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if run := Cleave(t, "run", "--server", c.Addr, "--data", data, "--k", "2", "--algorithm", "kmeans", "--quiet"); run.ExitCode != 0 {
+		t.Fatal(run.Stderr)
+	}
 	w.Terminate() // sends what is left
 	c.Terminate()
 
 	receiver.mu.Lock()
 	defer receiver.mu.Unlock()
+	client := ""
+	for _, span := range receiver.spans {
+		if span.service == "cleave-client" {
+			client = string(span.GetTraceId())
+		}
+	}
 	byID, byName, jobs := map[string]receivedSpan{}, map[string]receivedSpan{}, 0
+	ofClient := map[string]bool{}
 	for _, span := range receiver.spans {
 		if hex.EncodeToString(span.GetTraceId()) == traceID {
 			byID[string(span.GetSpanId())], byName[span.GetName()] = span, span
 			if span.GetName() == "job" {
 				jobs++
 			}
+		} else if string(span.GetTraceId()) == client {
+			ofClient[span.service+" "+span.GetName()] = true
 		} else if span.GetName() != "cleave.v1.DatasetService/CreateDataset" { // which the test does without a trace
 			t.Errorf("%s of %s is in another trace", span.GetName(), span.service)
 		}
@@ -98,6 +116,9 @@ func TestAJobIsOneTraceFromTheClientToItsWorker(t *testing.T) {
 		if got := above(name); got.Span == nil || got.GetName() != want {
 			t.Errorf("%q is in %q, want %q", name, got.GetName(), want)
 		}
+	}
+	if !ofClient["cleave-client cleave run"] || !ofClient["cleave-coordinator job"] || !ofClient["cleave-worker prepare"] {
+		t.Errorf("the trace of cleave run has %v", ofClient)
 	}
 	if jobs != 2 {
 		t.Errorf("%d coordinators have the job in its trace", jobs)

@@ -43,6 +43,16 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	if err := wire.CheckName("spec.display_name", spec.GetDisplayName()); err != nil {
 		return nil, err
 	}
+	timeLimit, err := c.cfg.Limits.timeLimit(spec.GetTimeLimit())
+	if err := errors.Join(err, checkPriority(ctx, spec.GetPriority())); err != nil {
+		return nil, err
+	}
+	if err := c.checkQueue(owner); err != nil { // before a problem is prepared that has no room
+		return nil, err
+	}
+	if err := c.checkDisk(int64(len(encoded))); err != nil {
+		return nil, err
+	}
 	problem, err := c.prepare(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -58,7 +68,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(problem.coordinatorBytes()),
 		TraceParent: observe.TraceParent(ctx),
 		Job: &cleavev1.Job{
-			Owner: owner,
+			Owner: owner, Priority: spec.GetPriority(), TimeLimit: timeLimit,
 			JobId: id, DisplayName: spec.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
 			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
 		},
@@ -76,8 +86,8 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 // admit makes a job durable, starts it, and returns its id; or the id of the job that the same request
 // created in the meantime.
 func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash []byte, problem *prepared) (string, error) {
-	c.admission.Lock()
-	defer c.admission.Unlock()
+	c.admission.RLock()
+	defer c.admission.RUnlock()
 	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
 	// The data set and the tables may have been deleted since the spec was checked. While we hold the lock they
 	// stay.

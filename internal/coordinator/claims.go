@@ -128,6 +128,19 @@ func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V
 	return s.remove(c, id, record.GetBlob())
 }
 
+// deleteUnused deletes a value, with all claims on it, if it is still due and no job that has not ended uses it.
+func deleteUnused[V any](ctx context.Context, c *Coordinator, s *contentStore[V], id string, due func(*statev1.ContentRecord) bool) (deleted bool, err error) {
+	c.admission.Lock()
+	defer c.admission.Unlock()
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	record, _, err := s.look(ctx, id)
+	if record == nil || err != nil || !due(record) || c.findJob(func(j *job) bool { return s.usedBy(j, id) }) != "" {
+		return false, err
+	}
+	return true, s.remove(c, id, record.GetBlob())
+}
+
 // remove deletes a value and its blob.
 func (s *contentStore[V]) remove(c *Coordinator, id, blob string) error {
 	txn := store.Txn{Delete: []string{s.key(id)}}
@@ -138,6 +151,7 @@ func (s *contentStore[V]) remove(c *Coordinator, id, blob string) error {
 		return err
 	}
 	s.mu.Lock()
+	delete(s.uses.touched, id)
 	s.evict(s.byID[id])
 	s.mu.Unlock()
 	if blob == "" {

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"net"
 	"path/filepath"
 	"time"
@@ -56,6 +57,8 @@ type Config struct {
 	LostAfter         time.Duration
 	ReconnectWithin   time.Duration
 	StalledAfter      time.Duration
+	// Distrust is about workers that are slow or wrong.
+	Distrust Distrust
 	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it,
 	// because some were lost or have yet to come back. Then it fails.
 	WorkerWait time.Duration
@@ -67,7 +70,9 @@ type Config struct {
 	// Security says who may connect and call.
 	Security Security
 	// Observe is told what happens, for metrics and traces; nil: nobody watches.
-	Observe *observe.Coordinator
+	Observe   *observe.Coordinator
+	Limits    Limits
+	Retention Retention
 
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -90,8 +95,10 @@ func DefaultConfig() Config {
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
 		Snapshots:         defaultSnapshots(),
+		Distrust:          DefaultDistrust(),
 		ShutdownTimeout:   5 * time.Second,
 		Security:          Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
+		Limits:            defaultLimits(),
 	}
 }
 
@@ -139,6 +146,9 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
+	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check()); err != nil {
+		return cfg, err
+	}
 	if cfg.Security, err = cfg.Security.check(cfg.Listen, cfg.Listener); err != nil {
 		return cfg, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -34,6 +35,7 @@ type contentStore[V any] struct {
 	// changing is held while a record is changed.
 	changing sync.Mutex
 	mu       sync.Mutex
+	uses     uses
 	budget   int64
 	used     int64
 	recent   *list.List // of *decoded[V], the most recently used first
@@ -60,9 +62,10 @@ type decoded[V any] struct {
 	bytes int64
 }
 
-func newContentStore[V any](state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, kind contentKind[V]) *contentStore[V] {
+func newContentStore[V any](state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, uses uses, kind contentKind[V]) *contentStore[V] {
+	uses.touched = map[string]time.Time{}
 	return &contentStore[V]{
-		contentKind: kind, state: state, blobs: blobs, commit: commit, budget: budget,
+		contentKind: kind, state: state, blobs: blobs, commit: commit, budget: budget, uses: uses,
 		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{},
 	}
 }
@@ -125,20 +128,29 @@ func (s *contentStore[V]) record(ctx context.Context, id string) (*statev1.Conte
 	return record, err
 }
 
-// find is the record of a value, nil when there is none.
+// find is the record of a value that is used now, nil when there is none.
 func (s *contentStore[V]) find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	record, revision, err := s.look(ctx, id)
+	if record != nil {
+		s.touch(id, record, revision)
+	}
+	return record, err
+}
+
+// look is the record of a value and its revision, nil when there is none.
+func (s *contentStore[V]) look(ctx context.Context, id string) (*statev1.ContentRecord, int64, error) {
 	entry, err := s.state.Get(ctx, s.key(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	record := &statev1.ContentRecord{}
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, fmt.Errorf("the record of %s %s cannot be read: %w", s.noun, id, err)
+		return nil, 0, fmt.Errorf("the record of %s %s cannot be read: %w", s.noun, id, err)
 	}
-	return record, nil
+	return record, entry.Revision, nil
 }
 
 // listContent is one page of the records, seen as what clients get.

@@ -8,7 +8,7 @@
 // The way of a job through the files: jobservice.go takes the call and admission.go creates the job,
 // runqueue.go decides when it runs, supervise.go runs it, and end.go stores how it ended. recover.go
 // goes on with what an earlier coordinator left unfinished, from what snapshots.go stored, as often as attempts.go lets it, and garbage.go
-// deletes what is no longer needed.
+// deletes what is no longer needed, retention.go also what is kept no longer.
 package coordinator
 
 import (
@@ -18,6 +18,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
@@ -41,6 +42,7 @@ type Coordinator struct {
 	datasets *datasetStore
 	tables   tableStore
 	uploads  *uploads
+	gate     *callGate
 	fleet    *fleet.Fleet
 
 	guard    guard
@@ -60,11 +62,13 @@ type Coordinator struct {
 	close       func() error // closeAll, once
 
 	queue       *runQueue
+	retention   *retention
 	supervisors sync.WaitGroup // one for each unfinished job
+	sweeping    sync.WaitGroup // away what is kept no longer, or was never finished
 
-	// admission is held while a job is created and while a data set is deleted, so that a data set
+	// admission is held while a data set is deleted and, by any number at once, while jobs are created, so that a data set
 	// cannot disappear between the check that it exists and the creation of a job that uses it.
-	admission sync.Mutex
+	admission sync.RWMutex
 	mu        sync.Mutex
 	jobs      map[string]*job // those that have not ended
 }
@@ -86,7 +90,8 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
 		stopping: make(chan struct{}),
-		queue:    newRunQueue(cfg.MaxConcurrentJobs, cfg.MemoryBytes),
+		queue:    newRunQueue(cfg.turnLimits()),
+		gate:     newCallGate(cfg.Limits),
 		jobs:     map[string]*job{},
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
@@ -110,9 +115,14 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		return nil, err
 	}
 	c.state, c.blobs = observeState(c.state, cfg.Observe), observeBlobs(c.blobs, cfg.Observe)
-	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit)
-	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit)
-	c.uploads = &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall, observe: cfg.Observe}
+	c.retention = newRetention(c)
+	if cfg.Retention.Quota > 0 {
+		c.blobs = meteredBlobs{c.blobs, &c.retention.bytes}
+	}
+	uses := uses{now: cfg.Now, grain: min(cfg.Retention.KeepDatasets/10, time.Hour)}
+	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit, uses)
+	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit, uses)
+	c.uploads = newUploads(cfg)
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}
@@ -120,7 +130,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if c.term, err = c.state.Lead(ctx, c.Addr().String()); err != nil {
 		return nil, err
 	}
-	c.blobs.RemoveTemporary()
+	c.sweeping.Go(c.blobs.RemoveTemporary) // it looks at all files, which takes seconds where there are many
 	if err = c.checkStores(ctx); err != nil {
 		return nil, err
 	}
@@ -132,6 +142,9 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	}
 	if err = c.collectGarbage(ctx); err != nil {
 		return nil, fmt.Errorf("cannot look for what is no longer needed: %w", err)
+	}
+	if cfg.Retention != (Retention{}) {
+		c.sweeping.Go(func() { c.retention.run(c.runCtx) })
 	}
 	return c, nil
 }
@@ -214,6 +227,7 @@ func (c *Coordinator) closeAll() error {
 	c.stopRuns(errStopping)
 	c.stopWriting()
 	c.supervisors.Wait()
+	c.sweeping.Wait()
 	if c.fleet != nil {
 		c.fleet.Close()
 	}

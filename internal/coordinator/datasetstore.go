@@ -21,8 +21,8 @@ type datasetStore struct {
 	shared    map[string]dataset.Dataset   // guarded by mu
 }
 
-func newDatasetStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error) *datasetStore {
-	stored := newContentStore(state, blobs, budget, commit, contentKind[dataset.Dataset]{
+func newDatasetStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, uses uses) *datasetStore {
+	stored := newContentStore(state, blobs, budget, commit, uses, contentKind[dataset.Dataset]{
 		noun: "data set", word: "dataset",
 		id: dataset.ID, size: dataset.EncodedSize, encode: dataset.Encode,
 		decode: func(r io.Reader, record *statev1.ContentRecord) (dataset.Dataset, error) {

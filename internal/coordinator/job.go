@@ -1,10 +1,12 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -12,6 +14,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
@@ -41,14 +44,20 @@ type job struct {
 	mayRun     chan struct{} // closed when it may run
 	done       chan struct{} // closed when its supervision has ended
 	problem    *prepared     // if it may run at once; only its supervisor uses it
+	queue      *runQueue
+	priority   int           // 0 is normal
+	timeLimit  time.Duration // of its run; 0: none
+	timeUsed   time.Duration // by its runs under earlier coordinators
 	memory     int64         // of the coordinator, that it takes while it runs
 	alone      bool          // no other job runs beside it
 	counted    bool          // its run is counted as an attempt; only its supervisor uses it
+	trust      *fleet.Trust  // in the workers that take part; only its supervisor uses it
 	resumed    bool          // an earlier coordinator accepted it, and may have run it
 	remembered bool          // there are snapshots of it, or may be
+	snapshots  int           // how many this coordinator has named; only its supervisor uses it
 	observed   *observe.Job
 
-	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
+	ctx    context.Context // of the run; its cause is errCanceled, errTimeLimit, errStopping or why the log failed
 	cancel context.CancelCauseFunc
 
 	writing sync.Mutex // held while the record is changed and committed
@@ -61,9 +70,10 @@ type job struct {
 
 func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
 	j := &job{
-		id: record.GetJob().GetJobId(), owner: record.GetJob().GetOwner(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
-		memory: int64(record.GetCoordinatorBytes()),
-		log:    log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
+		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
+		queue: c.queue, owner: record.GetJob().GetOwner(), priority: priorityOf(record), memory: int64(record.GetCoordinatorBytes()),
+		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
+		log: log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
 	}
 	ctx, observed := c.cfg.Observe.BeginJob(c.runCtx, j.id, record.GetTraceParent())
 	j.observed = observed
@@ -91,7 +101,7 @@ func (j *job) view() *cleavev1.Job {
 	case job.GetCancelRequested():
 		job.StatusMessage = "stopping, as asked"
 	default:
-		job.StatusMessage = waiting
+		job.StatusMessage = cmp.Or(waiting, j.queue.why(j))
 	}
 	return job
 }
@@ -229,8 +239,8 @@ func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRe
 			return nil, record, err
 		}
 		// It is durable but not in the table yet: it is being created at this moment.
-		c.admission.Lock()
-		c.admission.Unlock() //nolint:staticcheck // waits until it is created, guards nothing
+		c.admission.Lock()   // waits until those are created that are being created
+		c.admission.Unlock() //nolint:staticcheck // guards nothing
 	}
 }
 

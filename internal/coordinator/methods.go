@@ -52,6 +52,7 @@ var methods = map[string]methodRule{
 	"/cleave.v1.JobService/EvaluateJob":      {identity.Reader, ends},
 
 	"/cleave.v1.ClusterService/ListWorkers": {identity.Reader, ends},
+	"/cleave.v1.ClusterService/GetLimits":   {identity.Reader, ends},
 	"/cleave.v1.ClusterService/DrainWorker": {identity.Admin, changes},
 
 	"/cleave.worker.v1.WorkerService/Attach":       {identity.Worker, changes},
@@ -65,12 +66,4 @@ var methods = map[string]methodRule{
 
 	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      {identity.Reader, ends},
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": {identity.Reader, ends},
-}
-
-// ruleFor is the rule for a method. One that is in no line does not exist.
-func ruleFor(method string) methodRule {
-	if rule, known := methods[method]; known {
-		return rule
-	}
-	return methodRule{identity.Admin, ends}
 }

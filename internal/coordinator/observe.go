@@ -38,9 +38,8 @@ func (c *Coordinator) snapshot() observe.Snapshot {
 		s.Leads = false
 	default:
 	}
-	c.queue.mu.Lock()
-	s.JobsQueued, s.JobsRunning, s.MemoryReservedBytes = len(c.queue.waiting), len(c.queue.running), c.queue.used
-	c.queue.mu.Unlock()
+	s.JobsQueued, _, s.JobsRunning = c.queue.waiting("")
+	s.MemoryReservedBytes = c.queue.memory()
 	c.uploads.mu.Lock()
 	s.UploadReservedBytes = c.uploads.used
 	c.uploads.mu.Unlock()

@@ -28,6 +28,7 @@ func (silentState) Commit(context.Context, store.Txn) (int64, error) { return 0,
 
 func TestReady(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
+	h.upload() // once it is answered, the coordinator serves
 	if err := h.c.Ready(t.Context()); err != nil {
 		t.Errorf("a coordinator that serves: %v", err)
 	}

@@ -5,8 +5,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -66,21 +68,34 @@ func (g *guard) close() error {
 	return nil
 }
 
-// securityOptions are those of the server. Calls are let in before anything of their messages is read.
-func (c *Coordinator) securityOptions() (options []grpc.ServerOption) {
+// What strangers may take before it is known who they are.
+const (
+	maxHeaderBytes   = 64 << 10 // of a call: tokens are a few KiB at most
+	handshakeTimeout = 20 * time.Second
+)
+
+// securityOptions are those of the server.
+func (c *Coordinator) securityOptions() []grpc.ServerOption {
+	options := []grpc.ServerOption{grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout)}
 	if c.guard.transport != nil {
 		options = append(options, grpc.Creds(c.guard.transport))
-	}
-	if c.guard.callers != nil {
-		options = append(options, grpc.InTapHandle(c.letIn))
 	}
 	return options
 }
 
+// enter takes a place for a call and then finds out who calls, before anything of its messages is read.
+func (c *Coordinator) enter(ctx context.Context, call *tap.Info) (context.Context, error) {
+	ctx, err := c.gate.enter(ctx, call)
+	if err != nil || c.guard.callers == nil {
+		return ctx, err
+	}
+	return c.letIn(ctx, call)
+}
+
 // letIn finds out who calls and whether they may. What it refuses costs nothing but the header of the call.
 func (c *Coordinator) letIn(ctx context.Context, call *tap.Info) (context.Context, error) {
-	rule := ruleFor(call.FullMethodName)
-	if rule.needs == anyone {
+	rule, exists := methods[call.FullMethodName]
+	if exists && rule.needs == anyone {
 		return identity.NewContext(ctx, identity.Caller{}), nil
 	}
 	var authorization string
@@ -88,7 +103,11 @@ func (c *Coordinator) letIn(ctx context.Context, call *tap.Info) (context.Contex
 		authorization = sent[0]
 	}
 	caller, err := c.guard.callers.Identify(certificateOf(ctx), authorization)
-	if err == nil && !caller.Role.May(rule.needs) {
+	switch {
+	case err != nil:
+	case !exists:
+		err = status.Errorf(codes.Unimplemented, "this coordinator has no method %.200s; it may be of an older version", call.FullMethodName)
+	case !caller.Role.May(rule.needs):
 		err = fault.New(fault.PermissionDenied, "ROLE_MISSING", "%s has the role %v, and this needs the role %v", caller.Name, caller.Role, rule.needs).
 			With("role", caller.Role.String()).With("needed", rule.needs.String())
 	}
@@ -119,6 +138,9 @@ func certificateOf(ctx context.Context) *x509.Certificate {
 func (c *Coordinator) auditRefusal(ctx context.Context, caller identity.Caller, method string, answer error) {
 	if c.guard.log == nil {
 		return
+	}
+	if _, exists := methods[method]; !exists {
+		method = "(unknown)" // it may be as long as a header, and anything
 	}
 	line := auditLine(identity.NewContext(ctx, caller), audit.End, method)
 	line.Code, line.Reason = status.Code(answer).String(), reasonOf(answer)

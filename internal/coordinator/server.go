@@ -30,8 +30,10 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	// Options that come later override those of the fleet: clients may send larger messages than workers.
 	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.securityOptions(), []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
-		grpc.ChainUnaryInterceptor(c.cfg.Observe.Unary, c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(c.cfg.Observe.Stream, c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler)),
+		grpc.InTapHandle(c.enter),
+		grpc.ForceServerCodecV2(newSharingCodec()),
+		grpc.ChainUnaryInterceptor(holdUnary, c.cfg.Observe.Unary, c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(holdStream, c.cfg.Observe.Stream, c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.timeReaders),
 	})...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})
@@ -93,7 +95,7 @@ func (c *Coordinator) logCall(ctx context.Context, method string, began time.Tim
 
 // panicked turns a panic in a handler into an error of that call alone.
 func (c *Coordinator) panicked(ctx context.Context, p any) error {
-	c.log.Error("a call panicked", "request", observe.RequestID(ctx), "panic", p, "stack", string(debug.Stack()))
+	c.log.Error("a call panicked", "panic", p, "request", observe.RequestID(ctx), "stack", string(debug.Stack()))
 	return panicFault(p)
 }
 

@@ -55,7 +55,6 @@ type snapshots struct {
 	memory   *snapshot.Memory
 	identity snapshot.Identity
 	blobs    []string     // those stored, the oldest first
-	number   int          // of the next one
 	encoding atomic.Int64 // nanoseconds that the run waited since the last one
 	failed   bool         // the last one could not be stored
 	stored   int          // how many were
@@ -98,7 +97,7 @@ func (c *Coordinator) openSnapshots(j *job) (*snapshots, error) {
 		s.encoding.Add(int64(time.Since(began)))
 	})
 	var err error
-	if s.identity, err = s.identify(j.ctx); err != nil || !j.resumed {
+	if s.identity, err = s.identify(j.ctx); err != nil || !j.remembered {
 		return s, err
 	}
 	if s.blobs, err = c.blobs.List(j.ctx, snapshotPrefix(j.id)); err != nil {
@@ -113,7 +112,8 @@ func (c *Coordinator) openSnapshots(j *job) (*snapshots, error) {
 	return s, c.goesOn(j, s.memory.Steps())
 }
 
-// identify is what the states of the job depend on: its spec, and the version of this software.
+// identify is what the states of the job depend on: its spec, the version of this software, and how often it was started over
+// because workers had been wrong.
 func (s *snapshots) identify(ctx context.Context) (of snapshot.Identity, err error) {
 	r, err := s.c.openPart(ctx, s.job.id, specBlob(s.job.id), partSpec)
 	if err != nil {
@@ -121,7 +121,9 @@ func (s *snapshots) identify(ctx context.Context) (of snapshot.Identity, err err
 	}
 	defer r.Close()
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s\n", s.c.cfg.Version)
+	s.job.mu.Lock()
+	fmt.Fprintf(hash, "%s\n%d\n", s.c.cfg.Version, s.job.record.GetStartOvers())
+	s.job.mu.Unlock()
 	if _, err := io.Copy(hash, r); err != nil {
 		return of, err
 	}
@@ -214,8 +216,8 @@ func wait(ctx context.Context, longest time.Duration, value <-chan struct{}) boo
 // there.
 func (s *snapshots) store() time.Duration {
 	ctx, began := s.c.storeCtx, time.Now()
-	name := snapshotBlob(s.job.id, s.c.term.Revision(), s.number)
-	s.number++ // a name is never used twice
+	name := snapshotBlob(s.job.id, s.c.term.Revision(), s.job.snapshots)
+	s.job.snapshots++ // a name is never used twice
 	err := s.c.blobs.Put(ctx, name, func(w io.Writer) error { return s.memory.Write(w, s.identity) })
 	switch {
 	case err == nil:

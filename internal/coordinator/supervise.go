@@ -80,7 +80,9 @@ func (c *Coordinator) supervise(j *job) {
 	var out runOutcome
 	select {
 	case <-j.mayRun:
-		out = c.run(j)
+		stopClock := c.limitTime(j)
+		out = c.runTrusted(j)
+		stopClock()
 	case <-j.ctx.Done():
 		out.err = j.ctx.Err()
 	}
@@ -133,7 +135,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	var held *fleet.Usage
 	ran := &atomic.Bool{}
 	ran.Store(j.resumed)
-	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Ran: ran, Report: o.report}
+	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Ran: ran, Verify: c.verifyShare(ready), Trust: j.trust, Report: o.report}
 	ctx, stopRemembering := c.remember(j)
 	defer stopRemembering()
 	out.result, held, out.err = c.engine.execute(ctx, ready.runner, c.fleet, task, o)

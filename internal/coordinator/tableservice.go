@@ -18,8 +18,11 @@ type tableService struct {
 }
 
 func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
+	if err := s.c.checkDisk(0); err != nil {
+		return err
+	}
 	upload := wire.NewTableUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin("table")
+	held := s.c.uploads.begin(stream.Context())
 	defer held.end()
 	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
 		return err

@@ -23,7 +23,7 @@ import (
 func TestLoopback(t *testing.T) {
 	for address, want := range map[string]bool{
 		"127.0.0.1:7400": true, "localhost:7400": true, "[::1]:7400": true, ":7400": true, "127.9.9.9": true, "dns:///localhost:1": true,
-		"unix:/run/x": true, "0.0.0.0:7400": true,
+		"unix:/run/x": true, "0.0.0.0:7400": true, "passthrough:///embedded": true, "passthrough:///10.0.0.1:7400": false, "example.com": false,
 		"10.0.0.1:7400": false, "example.com:7400": false, "localhost.evil.com:7400": false, "dns:///example.com:1": false, "[fe80::1]:1": false,
 	} {
 		if credentials.IsLoopback(address) != want {

@@ -105,10 +105,12 @@ func IsLoopback(address string) bool {
 	if strings.HasPrefix(address, "unix:") || strings.HasPrefix(address, "unix-abstract:") {
 		return true
 	}
-	for _, scheme := range []string{"dns:///", "passthrough:///"} {
-		address = strings.TrimPrefix(address, scheme)
-	}
+	address = strings.TrimPrefix(address, "dns:///")
+	address, asItIs := strings.CutPrefix(address, "passthrough:///")
 	host, _, err := net.SplitHostPort(address)
+	if err != nil && asItIs {
+		return true // without a port it cannot be dialed: it names a pipe within this process
+	}
 	if err != nil {
 		host = strings.Trim(address, "[]")
 	}

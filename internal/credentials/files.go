@@ -23,7 +23,7 @@ const (
 	KeyFile  = "key.pem"
 )
 
-// SystemCA, in place of a file, stands for the authorities that the system trusts.
+// SystemCA stands, in place of a file, for the authorities that the system trusts.
 const SystemCA = "system"
 
 // Files says where one side has its certificates.

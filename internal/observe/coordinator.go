@@ -49,13 +49,6 @@ func (o *Coordinator) BlobBytes(direction string, count int) {
 	}
 }
 
-// UploadBytes observes that a part of an upload arrived.
-func (o *Coordinator) UploadBytes(kind string, count int) {
-	if o.counts() {
-		o.metrics.uploadBytes.WithLabelValues(kind).Add(float64(count))
-	}
-}
-
 // request observes a gRPC request that ended.
 func (o *Coordinator) request(method string, began time.Time, code codes.Code) {
 	o.metrics.requestSeconds.WithLabelValues(method).Observe(time.Since(began).Seconds())

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // RequestIDHeader is the metadata that names a request. Callers may set it; the answer has it always, and so have log lines.
@@ -62,7 +64,11 @@ func (o *Coordinator) Stream(server any, stream grpc.ServerStream, info *grpc.St
 	began := time.Now()
 	ctx, header := withRequestID(stream.Context())
 	_ = stream.SetHeader(header)
-	err := handler(server, &namedStream{ServerStream: stream, ctx: ctx})
+	named := &namedStream{ServerStream: stream, ctx: ctx}
+	if kind := uploads[info.FullMethod]; kind != "" && o.counts() {
+		named.received = o.metrics.uploadBytes.WithLabelValues(kind)
+	}
+	err := handler(server, named)
 	if o.counts() {
 		o.request(info.FullMethod, began, status.Code(err))
 	}
@@ -72,8 +78,18 @@ func (o *Coordinator) Stream(server any, stream grpc.ServerStream, info *grpc.St
 // namedStream is a stream whose context has the id of the request.
 type namedStream struct {
 	grpc.ServerStream
-	ctx context.Context
+	ctx      context.Context
+	received prometheus.Counter // of bytes; nil: they are not counted
 }
 
 // Context implements grpc.ServerStream.
 func (s *namedStream) Context() context.Context { return s.ctx }
+
+// RecvMsg implements grpc.ServerStream.
+func (s *namedStream) RecvMsg(message any) error {
+	err := s.ServerStream.RecvMsg(message)
+	if part, is := message.(proto.Message); is && err == nil && s.received != nil {
+		s.received.Add(float64(proto.Size(part)))
+	}
+	return err
+}

@@ -38,6 +38,9 @@ type Client struct {
 	Jobs     cleavev1.JobServiceClient
 	Cluster  cleavev1.ClusterServiceClient
 
+	// Warn tells the user that calls are repeated; nil: nobody is told.
+	Warn func(format string, args ...any)
+
 	address    string
 	connection *grpc.ClientConn
 	embedded   *Cluster // nil: the coordinator is another process
@@ -49,7 +52,9 @@ func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) 
 	if err != nil {
 		return nil, err
 	}
+	c := &Client{address: address}
 	options = append([]grpc.DialOption{
+		grpc.WithUnaryInterceptor(c.repeatUnary),
 		grpc.WithDefaultServiceConfig(retryPolicy),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
@@ -58,14 +63,10 @@ func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) 
 	if err != nil {
 		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
 	}
-	return &Client{
-		connection: connection,
-		address:    address,
-		Datasets:   cleavev1.NewDatasetServiceClient(connection),
-		Tables:     cleavev1.NewTableServiceClient(connection),
-		Jobs:       cleavev1.NewJobServiceClient(connection),
-		Cluster:    cleavev1.NewClusterServiceClient(connection),
-	}, nil
+	c.connection = connection
+	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(connection), cleavev1.NewTableServiceClient(connection)
+	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(connection), cleavev1.NewClusterServiceClient(connection)
+	return c, nil
 }
 
 // Close ends the connection, and an embedded cluster with it.

@@ -19,9 +19,6 @@ import (
 // embeddedAddress is not resolved: the dialer connects to the pipe.
 const embeddedAddress = "passthrough:///embedded"
 
-// withinProcess is how an embedded cluster is connected: nothing leaves the process.
-var withinProcess = credentials.Dial{Insecure: true}
-
 // embeddedLog is the level of an embedded cluster's log. The run reports its own errors.
 const embeddedLog = "error"
 
@@ -47,7 +44,6 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 		Coordinator: embeddedAddress,
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
-		Dial:        withinProcess,
 		DialOptions: []grpc.DialOption{dial},
 	})
 	waiting, done := cluster.Context(ctx)
@@ -56,7 +52,7 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 		cluster.Stop()
 		return nil, err
 	}
-	c, err := Connect(embeddedAddress, withinProcess, dial)
+	c, err := Connect(embeddedAddress, credentials.Dial{}, dial)
 	if err != nil {
 		cluster.Stop()
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	v1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -30,7 +31,9 @@ type ContentRecord struct {
 	Blob    string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
 	Table   *v1.Table              `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
 	// Whose it is. Without any, which is how earlier versions wrote it, it belongs to the owner without a name.
-	Claims        []*Claim `protobuf:"bytes,220,rep,name=claims,proto3" json:"claims,omitempty"`
+	Claims []*Claim `protobuf:"bytes,220,rep,name=claims,proto3" json:"claims,omitempty"`
+	// About when it was last used; absent means when it was created.
+	LastUse       *timestamppb.Timestamp `protobuf:"bytes,240,opt,name=last_use,json=lastUse,proto3" json:"last_use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -89,6 +92,13 @@ func (x *ContentRecord) GetTable() *v1.Table {
 func (x *ContentRecord) GetClaims() []*Claim {
 	if x != nil {
 		return x.Claims
+	}
+	return nil
+}
+
+func (x *ContentRecord) GetLastUse() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUse
 	}
 	return nil
 }
@@ -186,8 +196,14 @@ type JobRecord struct {
 	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
 	// The steps of the snapshot that the last attempt went on from.
 	AttemptSteps uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
+	// How often the job was started over because workers had been wrong.
+	StartOvers uint32 `protobuf:"varint,201,opt,name=start_overs,json=startOvers,proto3" json:"start_overs,omitempty"`
 	// The span of the call that created the job, as W3C Trace Context writes it; empty if there were no traces.
-	TraceParent   string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
+	TraceParent string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
+	// How much of its time limit the job has used. It is written every few seconds, and only of a job with a limit.
+	TimeUsed *durationpb.Duration `protobuf:"bytes,240,opt,name=time_used,json=timeUsed,proto3" json:"time_used,omitempty"`
+	// Why earlier events of the job may be wrong, and are revoked when they do not come out again; empty if they are right.
+	Distrusted    string `protobuf:"bytes,250,opt,name=distrusted,proto3" json:"distrusted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -327,9 +343,30 @@ func (x *JobRecord) GetAttemptSteps() uint64 {
 	return 0
 }
 
+func (x *JobRecord) GetStartOvers() uint32 {
+	if x != nil {
+		return x.StartOvers
+	}
+	return 0
+}
+
 func (x *JobRecord) GetTraceParent() string {
 	if x != nil {
 		return x.TraceParent
+	}
+	return ""
+}
+
+func (x *JobRecord) GetTimeUsed() *durationpb.Duration {
+	if x != nil {
+		return x.TimeUsed
+	}
+	return nil
+}
+
+func (x *JobRecord) GetDistrusted() string {
+	if x != nil {
+		return x.Distrusted
 	}
 	return ""
 }
@@ -490,17 +527,18 @@ var File_cleave_state_v1_state_proto protoreflect.FileDescriptor
 
 const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xaa\x01\n" +
+	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\x01\n" +
 	"\rContentRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
 	"\x04blob\x18\x02 \x01(\tR\x04blob\x12&\n" +
 	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\x12/\n" +
-	"\x06claims\x18\xdc\x01 \x03(\v2\x16.cleave.state.v1.ClaimR\x06claims\"}\n" +
+	"\x06claims\x18\xdc\x01 \x03(\v2\x16.cleave.state.v1.ClaimR\x06claims\x126\n" +
+	"\blast_use\x18\xf0\x01 \x01(\v2\x1a.google.protobuf.TimestampR\alastUse\"}\n" +
 	"\x05Claim\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xf1\x04\n" +
+	"createTime\"\xed\x05\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -519,8 +557,14 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
-	"\rattempt_steps\x18\xc8\x01 \x01(\x04R\fattemptSteps\x12\"\n" +
-	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\"G\n" +
+	"\rattempt_steps\x18\xc8\x01 \x01(\x04R\fattemptSteps\x12 \n" +
+	"\vstart_overs\x18\xc9\x01 \x01(\rR\n" +
+	"startOvers\x12\"\n" +
+	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\x127\n" +
+	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\x12\x1f\n" +
+	"\n" +
+	"distrusted\x18\xfa\x01 \x01(\tR\n" +
+	"distrusted\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
@@ -558,25 +602,28 @@ var file_cleave_state_v1_state_proto_goTypes = []any{
 	(*v1.Job)(nil),                // 9: cleave.v1.Job
 	(*v1.ModelHead)(nil),          // 10: cleave.v1.ModelHead
 	(*v1.EmbeddingHead)(nil),      // 11: cleave.v1.EmbeddingHead
-	(*v1.Event)(nil),              // 12: cleave.v1.Event
-	(*v1.Result)(nil),             // 13: cleave.v1.Result
+	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
+	(*v1.Event)(nil),              // 13: cleave.v1.Event
+	(*v1.Result)(nil),             // 14: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
 	6,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
 	7,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
 	1,  // 2: cleave.state.v1.ContentRecord.claims:type_name -> cleave.state.v1.Claim
-	8,  // 3: cleave.state.v1.Claim.create_time:type_name -> google.protobuf.Timestamp
-	9,  // 4: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	10, // 5: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
-	11, // 6: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
-	12, // 7: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	13, // 8: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	12, // 9: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	8,  // 3: cleave.state.v1.ContentRecord.last_use:type_name -> google.protobuf.Timestamp
+	8,  // 4: cleave.state.v1.Claim.create_time:type_name -> google.protobuf.Timestamp
+	9,  // 5: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
+	10, // 6: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	11, // 7: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
+	12, // 8: cleave.state.v1.JobRecord.time_used:type_name -> google.protobuf.Duration
+	13, // 9: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	14, // 10: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	13, // 11: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }
