@@ -189,7 +189,7 @@ func (r *faultRun) sameHold(before []holding) {
 		Eventually(r, was.process.name+" holds what it held", func() (bool, string) {
 			is, ok := holds(was.process)
 			return !ok || is.files <= was.files+moreFiles && is.bytes <= was.bytes+moreBytes &&
-				(was.goroutines == 0 || is.goroutines <= was.goroutines+moreGoroutines),
+					(was.goroutines == 0 || is.goroutines <= was.goroutines+moreGoroutines),
 				fmt.Sprintf("%d files, %d bytes, %d goroutines; before %d, %d, %d", is.files, is.bytes, is.goroutines, was.files, was.bytes, was.goroutines)
 		})
 	}

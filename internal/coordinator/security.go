@@ -83,13 +83,16 @@ func (c *Coordinator) securityOptions() []grpc.ServerOption {
 	return options
 }
 
-// enter takes a place for a call and then finds out who calls, before anything of its messages is read.
+// enter finds out who calls and then takes a place for the call, before anything of its messages is read. In this order, because
+// gRPC does not end the context of a call that is refused here: strangers would keep their places.
 func (c *Coordinator) enter(ctx context.Context, call *tap.Info) (context.Context, error) {
-	ctx, err := c.gate.enter(ctx, call)
-	if err != nil || c.guard.callers == nil {
-		return ctx, err
+	if c.guard.callers != nil {
+		var err error
+		if ctx, err = c.letIn(ctx, call); err != nil {
+			return nil, err
+		}
 	}
-	return c.letIn(ctx, call)
+	return c.gate.enter(ctx, call)
 }
 
 // letIn finds out who calls and whether they may. What it refuses costs nothing but the header of the call.
