@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // Report is what one step of a method did.
@@ -28,6 +29,16 @@ type Method interface {
 	Value() float64
 	// FillResult adds to the result what only the method knows.
 	FillResult(r *Result)
+}
+
+// Resumable is a method that another process can go on with, from its state between two steps.
+type Resumable interface {
+	Method
+	// Save writes the state.
+	Save(w *snapshot.Writer)
+	// Restore takes the place of Init: it reads a state, and gives the executor what it held then. It is
+	// snapshot.ErrDamaged, before anything is asked of the executor, if that is not a state of this method.
+	Restore(ctx context.Context, r *snapshot.Reader) error
 }
 
 // StopReason is why a run ended.

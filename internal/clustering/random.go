@@ -31,10 +31,11 @@ const StreamLevels uint64 = 1<<63 + 1<<31
 // StreamCuts and those after it are of auto, where constraints choose cuts: one for each fold.
 const StreamCuts uint64 = 1<<63 + 1<<32
 
+// Source is the source of one stream, whose state is all that its generator has.
+func (s Spec) Source(stream uint64) *rand.PCG { return rand.NewPCG(s.Seed, stream) }
+
 // Random is the generator of one stream.
-func (s Spec) Random(stream uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(s.Seed, stream))
-}
+func (s Spec) Random(stream uint64) *rand.Rand { return rand.New(s.Source(stream)) }
 
 // Draw turns u in [0, 1) into an index, with probabilities proportional to chance; -1 when all are 0.
 // Sums are taken tile by tile, as everywhere.

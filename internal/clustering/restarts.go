@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strconv"
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // Lane is where one restart runs beside others. Requests of several lanes are served together, so that one pass over the
@@ -69,6 +71,7 @@ type schedule struct {
 
 // jobRuns is the restarts of one job.
 type jobRuns struct {
+	name     string // among all jobs
 	family   Family
 	next     int // the first restart that has not begun
 	total    int
@@ -92,7 +95,7 @@ func newSchedule(families []Family, observers []Observer) *schedule {
 	s := &schedule{server: families[0]}
 	total, hearing := 0, &sync.Mutex{}
 	for at, f := range families {
-		s.jobs = append(s.jobs, &jobRuns{family: f, total: f.Restarts(), observer: newOrderedObserver(observers[at], f.Restarts(), hearing)})
+		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), family: f, total: f.Restarts(), observer: newOrderedObserver(observers[at], f.Restarts(), hearing)})
 		total += f.Restarts()
 	}
 	s.lanes = make([]running, min(s.server.Lanes(), total))
@@ -155,14 +158,9 @@ func (s *schedule) begin(ctx context.Context) {
 func (lane *running) begin(ctx context.Context, job *jobRuns) {
 	restart := job.next
 	job.next++
-	*lane = running{job: job, attempt: &attempt{restart: restart}}
+	*lane = running{job: job, attempt: newAttempt(snapshot.Within(ctx, job.name), job.family, restart, job.observer.of(restart))}
 	lane.resume, lane.stop = iter.Pull(func(yield func(any) bool) {
-		o := job.observer.of(restart)
-		if job.total > 1 {
-			o.Restart(restart)
-		}
-		m := job.family.Method(restart, &Lane{ask: yield}, o)
-		lane.err = lane.attempt.run(ctx, m, job.family.MaxIterations(), o)
+		lane.err = lane.attempt.run(&Lane{ask: yield})
 	})
 }
 
@@ -185,18 +183,23 @@ func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 		if lane.job == nil || !lane.ended {
 			continue
 		}
-		job, done := lane.job, lane.attempt
+		job, done, restart := lane.job, lane.attempt, lane.attempt.restart
 		lane.job, freed = nil, true
 		if lane.err != nil && ctx.Err() == nil {
 			return true, lane.err
 		}
-		if done.result != nil && complete(done.result.Labels) && (job.best == nil || done.better(job.best)) {
-			job.best = done
+		wins := done.result != nil && Complete(done.result.Labels) && (job.best == nil || done.better(job.best))
+		if wins {
+			job.best, done = done, job.best
+		}
+		if ctx.Err() == nil {
+			job.best.keep(true)
+			done.keep(false)
 		}
 		// After a cancellation the observer hears nothing of later restarts: the uninterrupted run would first have had
 		// more events of this one, and what is heard must be how that run begins.
 		if ctx.Err() == nil {
-			job.observer.end(done.restart)
+			job.observer.end(restart)
 		}
 	}
 	return freed, nil

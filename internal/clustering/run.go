@@ -1,8 +1,12 @@
 package clustering
 
 import (
+	"cmp"
 	"context"
-	"slices"
+	"errors"
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // Job is a problem on its executor, ready to run.
@@ -38,6 +42,9 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 	return results[0], nil
 }
 
+// errNoAnswer says that no restart has labels, which only a snapshot can make believe that is not one of this run.
+var errNoAnswer = errors.New("clustering: no restart has an answer")
+
 // RunAll runs several jobs on one executor, side by side: what their restarts ask at the same time is asked together.
 // Each result, and what each job's observer hears, is what Run gives for the job alone. Observers are called one at a
 // time. When a job fails, all do.
@@ -51,7 +58,7 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 		}
 		o.Phase(PhaseInitialize)
 		var err error
-		if families[at], err = j.Begin(ctx, o); err != nil {
+		if families[at], err = j.Begin(snapshot.Within(ctx, strconv.Itoa(at)), o); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +72,7 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 	results := make([]*Result, len(jobs))
 	for at, j := range s.jobs {
 		if j.best == nil {
-			return nil, ctx.Err()
+			return nil, cmp.Or(ctx.Err(), errNoAnswer)
 		}
 		results[at] = j.best.result
 		fill(ctx, j.family, results[at])
@@ -87,67 +94,4 @@ func fill(ctx context.Context, f Family, r *Result) {
 		r.ClusterSizes[c]++
 	}
 	f.FillResult(r)
-}
-
-// attempt is one restart, from its start until it stops.
-type attempt struct {
-	restart int
-	result  *Result // nil: it ended before it had labels
-	value   float64 // the final Method.Value
-}
-
-// run is the loop of one restart. An error means that there is no result.
-func (a *attempt) run(ctx context.Context, m Method, maxIterations int, o Observer) error {
-	report, err := m.Init(ctx)
-	if err != nil {
-		return err
-	}
-	result := &Result{Restart: a.restart}
-	record := func(report Report) {
-		if report.Entry != nil {
-			result.History = append(result.History, *report.Entry)
-			result.Iterations, result.Objective = report.Entry.Iteration, report.Entry.Objective
-			o.Iteration(a.restart, *report.Entry)
-		}
-		if report.Shift != nil {
-			result.Shifts = append(result.Shifts, *report.Shift)
-			o.Shift(*report.Shift)
-		}
-		for _, notice := range report.Notices {
-			result.Warnings = append(result.Warnings, notice)
-			o.Notice(notice)
-		}
-	}
-	record(report)
-	o.Phase(PhaseIterate)
-	for result.StopReason == 0 {
-		if result.Iterations >= maxIterations {
-			result.StopReason = StopMaxIterations
-			break
-		}
-		report, err := m.Step(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				return err
-			}
-			result.StopReason = StopCanceled
-			break
-		}
-		record(report)
-		result.StopReason = report.Stop
-	}
-	result.Labels = slices.Clone(m.Labels())
-	m.FillResult(result)
-	a.result, a.value = result, m.Value()
-	return nil
-}
-
-// better tells whether a wins over b: by the lower value, of equal ones by the lower restart number.
-func (a *attempt) better(b *attempt) bool {
-	return a.value < b.value || (a.value == b.value && a.restart < b.restart)
-}
-
-// complete tells whether every point has a label. In a run that is canceled before its first assignment not all do.
-func complete(labels []int32) bool {
-	return len(labels) > 0 && !slices.ContainsFunc(labels, func(c int32) bool { return c < 0 })
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // maxAttempts is how many runs of a job may end with a crash of the coordinator. A run that makes more events than the
-// one before does not count: whatever ended the coordinator, the job gets on. The last attempt runs alone, so that no
+// one before, or a later snapshot, does not count: whatever ended the coordinator, the job gets on. The last attempt runs alone, so that no
 // job fails because another one ended the coordinator.
 const maxAttempts = 3
 
@@ -39,6 +39,18 @@ func (j *job) countAttempt(record *statev1.JobRecord) {
 	j.counted = true
 	sequence, _ := j.log.latest()
 	record.Attempts, record.AttemptEvents = record.GetAttempts()+1, sequence
+}
+
+// goesOn notes that the job goes on from a snapshot. If that is a later one than the attempt before had, no attempt before
+// this one counts.
+func (c *Coordinator) goesOn(j *job, steps int) error {
+	return j.write(c.persist, store.Txn{}, func(record *statev1.JobRecord) error {
+		if uint64(steps) <= record.GetAttemptSteps() {
+			return errUnchanged
+		}
+		record.Attempts, record.AttemptSteps = 1, uint64(steps)
+		return nil
+	})
 }
 
 // untilWorkersCome reports the status of a job before it runs. While it waits for workers it does nothing that could end
@@ -75,4 +87,6 @@ func (j *job) attempts() int {
 }
 
 // forgetAttempts clears the attempts of a job.
-func forgetAttempts(record *statev1.JobRecord) { record.Attempts, record.AttemptEvents = 0, 0 }
+func forgetAttempts(record *statev1.JobRecord) {
+	record.Attempts, record.AttemptEvents, record.AttemptSteps = 0, 0, 0
+}

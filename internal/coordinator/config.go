@@ -62,6 +62,8 @@ type Config struct {
 	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it,
 	// because some were lost or have yet to come back. Then it fails.
 	WorkerWait time.Duration
+	// Snapshots of running jobs.
+	Snapshots Snapshots
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
@@ -92,6 +94,7 @@ func DefaultConfig() Config {
 		ReconnectWithin:   fleet.DefaultReconnectWithin,
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
+		Snapshots:         defaultSnapshots(),
 		Distrust:          DefaultDistrust(),
 		ShutdownTimeout:   5 * time.Second,
 		Security:          Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
@@ -148,6 +151,12 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.Security, err = cfg.Security.check(cfg.Listen, cfg.Listener); err != nil {
 		return cfg, err
+	}
+	if err = cfg.Snapshots.check(); err != nil {
+		return cfg, err
+	}
+	if cfg.Store == storeMemory { // there will be no other coordinator to go on
+		cfg.Snapshots.Interval = 0
 	}
 	if cfg.MemoryBytes > 0 {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)

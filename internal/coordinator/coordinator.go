@@ -3,11 +3,11 @@
 //
 // A job is acknowledged once it is durable, and an event is sent once it is durable, so that a crash
 // takes back nothing that a client has seen. Runs are deterministic: after a crash an unfinished job
-// starts over, and its events must be the same as those that were already sent.
+// goes on from its last snapshot, and its events must be the same as those that were already sent.
 //
 // The way of a job through the files: jobservice.go takes the call and admission.go creates the job,
 // runqueue.go decides when it runs, supervise.go runs it, and end.go stores how it ended. recover.go
-// starts over what an earlier coordinator left unfinished, as often as attempts.go lets it, and garbage.go
+// goes on with what an earlier coordinator left unfinished, from what snapshots.go stored, as often as attempts.go lets it, and garbage.go
 // deletes what is no longer needed, retention.go also what is kept no longer.
 package coordinator
 

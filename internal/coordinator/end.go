@@ -269,6 +269,9 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 	} else if puts, err := j.log.intoBatches(e.events[len(j.log.durable):]); err == nil {
 		e.txn.Put = puts
 	}
+	if j.remembered {
+		e.txn.Put = append(e.txn.Put, store.Entry{Key: garbageKey(snapshotPrefix(j.id))})
+	}
 	e.change = func(record *statev1.JobRecord) {
 		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
 		if blobs.model != "" {
@@ -307,6 +310,7 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	}
 	c.forget(j.id) // before anyone sees the end: from now on the record is the truth
 	j.log.publishEnd(end.events)
+	c.deleteSnapshots(j)
 	if len(end.txn.Delete) > maxTxnDeletes {
 		if err := c.deleteKeys(j.log.keys[maxTxnDeletes:]); err != nil {
 			c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)

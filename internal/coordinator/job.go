@@ -35,25 +35,27 @@ const (
 // job is a job that has not ended. When it ends it is removed from the coordinator's table; its watchers
 // still read its log to the end.
 type job struct {
-	id        string
-	owner     string
-	datasetID string
-	tableIDs  []string
-	log       *eventLog
-	progress  *liveProgress
-	mayRun    chan struct{} // closed when it may run
-	done      chan struct{} // closed when its supervision has ended
-	problem   *prepared     // if it may run at once; only its supervisor uses it
-	queue     *runQueue
-	priority  int           // 0 is normal
-	timeLimit time.Duration // of its run; 0: none
-	timeUsed  time.Duration // by its runs under earlier coordinators
-	memory    int64         // of the coordinator, that it takes while it runs
-	alone     bool          // no other job runs beside it
-	counted   bool          // its run is counted as an attempt; only its supervisor uses it
-	trust     *fleet.Trust  // in the workers that take part; only its supervisor uses it
-	resumed   bool          // an earlier coordinator accepted it, and may have run it
-	observed  *observe.Job
+	id         string
+	owner      string
+	datasetID  string
+	tableIDs   []string
+	log        *eventLog
+	progress   *liveProgress
+	mayRun     chan struct{} // closed when it may run
+	done       chan struct{} // closed when its supervision has ended
+	problem    *prepared     // if it may run at once; only its supervisor uses it
+	queue      *runQueue
+	priority   int           // 0 is normal
+	timeLimit  time.Duration // of its run; 0: none
+	timeUsed   time.Duration // by its runs under earlier coordinators
+	memory     int64         // of the coordinator, that it takes while it runs
+	alone      bool          // no other job runs beside it
+	counted    bool          // its run is counted as an attempt; only its supervisor uses it
+	trust      *fleet.Trust  // in the workers that take part; only its supervisor uses it
+	resumed    bool          // an earlier coordinator accepted it, and may have run it
+	remembered bool          // there are snapshots of it, or may be
+	snapshots  int           // how many this coordinator has named; only its supervisor uses it
+	observed   *observe.Job
 
 	ctx    context.Context // of the run; its cause is errCanceled, errTimeLimit, errStopping or why the log failed
 	cancel context.CancelCauseFunc

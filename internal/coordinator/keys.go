@@ -26,6 +26,7 @@ import (
 //	datasets/<sha256>/<uuid>      canonical bytes
 //	tables/<sha256>/<uuid>        canonical bytes
 //	jobs/<id>/spec                JobSpec
+//	jobs/<id>/snapshots/<term>.<number>  see package snapshot; of an unfinished job
 //	jobs/<id>/<try>/outcome       Outcome
 //	jobs/<id>/<try>/labels        int32, little-endian
 //	jobs/<id>/<try>/model         float64, little-endian

@@ -95,7 +95,11 @@ func (r *neighborRunner) graph(ctx context.Context, f *fleet.Fleet, task fleet.T
 	if kernel, given := r.data.(*dataset.Kernel); given {
 		task.Diagonal = neighbor.KernelDiagonal(kernel)
 	}
-	nearest, used, err := f.Neighbors(ctx, task)
+	var used fleet.Usage
+	nearest, err := r.problem.Nearest(ctx, func(ctx context.Context) (nearest []int32, err error) {
+		nearest, used, err = f.Neighbors(ctx, task)
+		return nearest, err
+	})
 	if err != nil {
 		return nil, used, err
 	}

@@ -9,7 +9,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// resumeUnfinished starts the jobs over that an earlier coordinator left unfinished, oldest first.
+// resumeUnfinished goes on with the jobs that an earlier coordinator left unfinished, oldest first.
 func (c *Coordinator) resumeUnfinished(ctx context.Context) error {
 	entries, err := c.state.List(ctx, unfinishedPrefix, "", 0)
 	if err != nil {
@@ -23,7 +23,8 @@ func (c *Coordinator) resumeUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// resumeJob starts a job over. The events that its log already has must come out the same again.
+// resumeJob goes on with a job, from its last snapshot if there is one (see snapshots.go). The events that its log already has
+// must come out the same again.
 func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	entry, err := c.state.Get(ctx, jobKey(id))
 	if err != nil {
@@ -44,7 +45,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	}
 	log.doubt = record.GetDistrusted()
 	j := c.newJob(record, log)
-	j.resumed, j.alone = true, record.GetAttempts() == maxAttempts-1
+	j.resumed, j.remembered, j.alone = true, true, record.GetAttempts() == maxAttempts-1
 	if record.GetJob().GetCancelRequested() {
 		j.cancel(errCanceled)
 	}

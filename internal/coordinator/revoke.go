@@ -39,6 +39,7 @@ func (c *Coordinator) runTrusted(j *job) runOutcome {
 func (c *Coordinator) startOver(j *job, why string) error {
 	err := j.write(c.persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Distrusted = why
+		record.StartOvers++ // so that no snapshot of the runs before is used
 		return nil
 	})
 	if err != nil {

@@ -136,7 +136,10 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	ran := &atomic.Bool{}
 	ran.Store(j.resumed)
 	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Ran: ran, Verify: c.verifyShare(ready), Trust: j.trust, Report: o.report}
-	out.result, held, out.err = c.engine.execute(j.ctx, ready.runner, c.fleet, task, o)
+	ctx, stopRemembering := c.remember(j)
+	defer stopRemembering()
+	out.result, held, out.err = c.engine.execute(ctx, ready.runner, c.fleet, task, o)
+	stopRemembering()
 	if held != nil {
 		if out.result != nil && out.result.NeighborGraph != nil { // until then its size was a bound
 			ready.need.DatasetBytes = dataset.EncodedSize(out.result.NeighborGraph.Graph)

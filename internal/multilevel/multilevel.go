@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 const (
@@ -56,16 +58,22 @@ type Step struct {
 }
 
 // Cluster finds labels 0..k-1 of the vertices: of several descents, from other merged vertices each, the best. They do not depend on the
-// number of threads.
+// number of threads. It is remembered, as the cut of the work of the context; a cut that an earlier process made draws no numbers.
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
+	m := &memory{piece: snapshot.Open(ctx, "cut"), tell: o.Level}
+	if found := m.result(g.Rows(), o.K); found != nil {
+		return *found, nil
+	}
 	r := newRefiner(o.K, max(1, o.Threads))
 	var best *labeling
 	var steps []Step
-	for descent := range max(1, min(maxDescents, descentWork/max(1, g.Entries()))) {
+	descents := max(1, min(maxDescents, descentWork/max(1, g.Entries())))
+	for descent := range descents {
+		told := m
 		if descent > 0 {
-			o.Level = nil
+			told = &memory{} // of the first alone
 		}
-		found, trace, err := r.descend(ctx, g, o, rng)
+		found, trace, err := r.descend(ctx, g, o, rng, told, descents == 1)
 		if err != nil {
 			return Found{}, err
 		}
@@ -73,35 +81,42 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, e
 			best, steps = found, trace
 		}
 	}
-	return Found{best.labels, steps}, nil
+	found := Found{best.labels, steps}
+	m.finish(found)
+	return found, nil
 }
 
 // descend goes from the graph to a coarse one and back.
-func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (found *labeling, steps []Step, err error) {
+func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand, m *memory, alone bool) (found *labeling, steps []Step, err error) {
 	levels, maps, labels, err := r.coarsen(ctx, g, o, rng)
 	if err != nil {
 		return nil, nil, err
 	}
-	report := func(level int) {
-		if o.Level != nil {
-			o.Level(Level{level, len(levels), levels[level].Rows()})
-		}
-	}
+	report := func(level int) { m.level(Level{level, len(levels), levels[level].Rows()}) }
 	last := len(levels) - 1
-	report(last)
 	var best *labeling
-	if labels != nil {
-		best = newLabeling(levels[last], o.K, labels, balance)
-		best.occupy(r.links)
-		err = r.improve(ctx, best)
+	if s := m.state(levels, o.K); s != nil {
+		last, steps = s.level, s.steps
+		best = newLabeling(levels[last], o.K, s.labels, balance)
+		clear(levels[last+1:])
 	} else {
-		best, err = r.cluster(ctx, levels[last], balance, rng)
+		report(last)
+		if labels != nil {
+			best = newLabeling(levels[last], o.K, labels, balance)
+			best.occupy(r.links)
+			err = r.improve(ctx, best)
+		} else {
+			best, err = r.cluster(ctx, levels[last], balance, rng)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		steps = append(steps, Step{best.association(), levels[last].Rows()})
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	steps = append(steps, Step{best.association(), levels[last].Rows()})
 	for level := last - 1; level >= 0; level-- {
+		if alone {
+			m.keep(level+1, best.labels, steps)
+		}
 		levels[level+1] = nil
 		report(level)
 		best = newLabeling(levels[level], o.K, expand(best.labels, maps[level]), balance)
@@ -111,6 +126,9 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 			return nil, nil, err
 		}
 		steps = append(steps, Step{best.association(), moved(before, best.labels)})
+	}
+	if alone {
+		m.keep(0, best.labels, steps)
 	}
 	before := slices.Clone(best.labels)
 	free := newLabeling(g, o.K, best.labels, 0)

@@ -3,12 +3,14 @@ package spectral
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // CutProblem is the generalized eigenvalue problem Wang2014 (13): Lbar v = lambda B v with Lbar = I - Affinity and
@@ -60,15 +62,16 @@ func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Ran
 	case len(p.Null) == 0 || len(p.Null) > n:
 		return Cuts{}, fault.New(fault.Internal, "NULL_VECTORS", "%d null vectors were given for a graph of %d vertices", len(p.Null), n)
 	}
-	return p.solve(ctx, wanted, rng, options, n <= denseRows)
+	return p.solve(ctx, wanted, &generator{Rand: rng}, options, n <= denseRows)
 }
 
 // solve reduces the problem and solves it. In a graph whose clusters are hardly connected, as distant clusters
 // under a Gaussian kernel, there are further vectors that Lbar maps nearly to 0, with tiny lambdas that are no
 // solutions. They would cost all other solutions their digits, so they are added to the null vectors.
-func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, exact bool) (Cuts, error) {
+func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *generator, options Options, exact bool) (Cuts, error) {
 	var work Work
-	for {
+	for round := 0; ; round++ {
+		ctx := snapshot.Within(ctx, fmt.Sprint("reduction ", round))
 		r, err := reduce(ctx, p, &work)
 		if err != nil {
 			return Cuts{}, err
@@ -139,7 +142,7 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 }
 
 // solveFromEntries solves the reduced problem from the entries of both matrices.
-func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *rand.Rand, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *generator, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	n := r.Affinity.Rows()
 	laplacian, beliefs := make([][]float64, 0, n), make([][]float64, 0, n)
 	for from := 0; from < n; from += unitsPerCall {
@@ -196,7 +199,7 @@ func (r *reduction) within(m [][]float64) [][]float64 {
 
 // solveIteratively searches for the largest mu. It first finds the lowest eigenvectors of Lbar, from which it makes
 // a surrogate for Lbar; the start and the corrections of the search come from the surrogate.
-func (r *reduction) solveIteratively(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+func (r *reduction) solveIteratively(ctx context.Context, wanted Wanted, rng *generator, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	const (
 		roughly = 1e-3 // residuals that are good enough for a surrogate
 		rounds  = 12   // of products for it: eigenvectors beyond the graph's clusters are hard to find, and useless
@@ -209,14 +212,14 @@ func (r *reduction) solveIteratively(ctx context.Context, wanted Wanted, rng *ra
 		p.Products += work.Products
 		options.Observe(p)
 	}
-	lowest, err := r.lowest(ctx, count+2, rng, Options{
+	lowest, err := r.lowest(snapshot.Within(ctx, "lowest"), count+2, rng, Options{
 		Tolerance: roughly, MaxProducts: min(options.MaxProducts, rounds*(count+2)), Observe: before,
 	}, work)
 	if err != nil {
 		return Cuts{}, nil, err
 	}
 	if 1-lowest.Values[0] < roughly*roughly {
-		sharp, err := r.lowest(ctx, count+2, rng, Options{
+		sharp, err := r.lowest(snapshot.Within(ctx, "sharp"), count+2, rng, Options{
 			Tolerance: minLambda / 10, MaxProducts: options.MaxProducts, Observe: before,
 		}, work)
 		if err != nil {
@@ -242,7 +245,7 @@ func (r *reduction) solveIteratively(ctx context.Context, wanted Wanted, rng *ra
 		return r.notCheapest(wanted.Cuts, mu, x, forms)
 	}
 	s := newSearch(p, count, options, rng)
-	s.Work = *work
+	s.Work, s.piece = *work, snapshot.Open(ctx, "search")
 	if err := s.run(ctx, start); err != nil {
 		return Cuts{}, nil, err
 	}
@@ -313,7 +316,7 @@ func (r *reduction) costFloor(cuts int, lowest Eigenpairs) float64 {
 }
 
 // lowest finds the lowest eigenvectors of Lbar beside its null vectors, as the largest of the affinity.
-func (r *reduction) lowest(ctx context.Context, count int, rng *rand.Rand, options Options, work *Work) (Eigenpairs, error) {
+func (r *reduction) lowest(ctx context.Context, count int, rng *generator, options Options, work *Work) (Eigenpairs, error) {
 	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), rng, options)
 	work.Rounds += found.Rounds
 	work.Products += found.Products

@@ -186,7 +186,7 @@ func TestConstrainedOnThePapersExample(t *testing.T) {
 
 // iterated is Constrained without the special treatment of small problems.
 func iterated(p CutProblem, count int, options Options) (Cuts, error) {
-	return p.solve(context.Background(), Wanted{count, count}, seeded(), options, false)
+	return p.solve(context.Background(), Wanted{count, count}, &generator{Rand: seeded()}, options, false)
 }
 
 // Three clusters that are hardly connected give the same cuts as three that are not connected.

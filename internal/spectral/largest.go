@@ -6,26 +6,28 @@ import (
 	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // Largest finds the count algebraically largest eigenvalues of a symmetric operator and their vectors, repeated
 // eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an
 // eigenvalue found, or to Options.Scale. SearchColumns tells the memory that it takes. A small matrix on which the search is slow is
-// solved from all its entries.
+// solved from all its entries. The search is remembered, as one of the work of the context.
 func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	n := op.Rows()
 	if count < 1 || count > n {
 		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "%d eigenvectors of a matrix of %d rows were asked for: ask for 1 to %d", count, n, n)
 	}
 	options = options.withDefaults()
+	draws := &generator{Rand: rng}
 	if n > denseRows || options.MaxProducts < 2*n {
-		return largest(ctx, op, nil, count, rng, options)
+		return largest(ctx, op, nil, count, draws, options)
 	}
 	// Once a search has multiplied as many columns as a small matrix has, computing all entries would have been
 	// faster.
 	most := options.MaxProducts
 	options.MaxProducts = n
-	found, err := largest(ctx, op, nil, count, rng, options)
+	found, err := largest(ctx, op, nil, count, draws, options)
 	if err != nil || found.Converged {
 		return found, err
 	}
@@ -69,21 +71,25 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 }
 
 // largest searches in the complement of some orthonormal eigenvectors.
-func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
-	scale := options.Scale
+func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *generator, options Options) (Eigenpairs, error) {
 	p := &pencil{rows: op.Rows(), excluded: outside, standard: true}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {
 		ax, err = w.multiply(ctx, op, x)
 		return ax, nil, err
 	}
+	s := newSearch(p, count, options, rng)
+	s.scale = options.Scale
 	p.assess = func(value, residual float64) float64 {
-		scale = max(scale, math.Abs(value))
-		if scale == 0 {
+		s.scale = max(s.scale, math.Abs(value))
+		if s.scale == 0 {
 			return residual
 		}
-		return residual / scale
+		return residual / s.scale
 	}
-	s := newSearch(p, count, options, rng)
+	s.piece = snapshot.Open(ctx, "search")
+	if found, known := s.found(count, count); known {
+		return found, nil
+	}
 	if err := s.run(ctx, s.randomStart(nil)); err != nil {
 		return Eigenpairs{}, err
 	}
@@ -92,5 +98,6 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 		orient(v)
 		result.Residuals = append(result.Residuals, length(s.residuals[j]))
 	}
+	s.finish(result)
 	return result, nil
 }

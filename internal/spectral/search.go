@@ -3,7 +3,8 @@ package spectral
 import (
 	"context"
 	"math"
-	"math/rand/v2"
+
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // Options of a search. A zero asks for the default.
@@ -73,7 +74,12 @@ type search struct {
 	Work
 	count int // pairs wanted
 	block int // pairs worked on, see blockSize
-	rng   *rand.Rand
+	rng   *generator
+
+	piece       *snapshot.Piece // what is remembered of the search
+	told        log
+	drawnBefore int     // numbers that the generator had drawn before
+	scale       float64 // the largest magnitude of a value so far, which only some problems use
 
 	basis, a, b        [][]float64 // orthonormal columns, and their products
 	forms, weights     [][]float64 // basis' A basis, basis' B basis
@@ -87,8 +93,8 @@ type search struct {
 	iteration          int
 }
 
-func newSearch(p *pencil, count int, options Options, rng *rand.Rand) *search {
-	s := &search{pencil: p, Options: options.withDefaults(), count: count, rng: rng}
+func newSearch(p *pencil, count int, options Options, rng *generator) *search {
+	s := &search{pencil: p, Options: options.withDefaults(), count: count, rng: rng, drawnBefore: rng.drawn}
 	room := p.rows - len(p.excluded)
 	s.block = min(blockSize(count), room)
 	if s.Basis <= 0 {
@@ -110,7 +116,11 @@ func (s *search) randomStart(good [][]float64) [][]float64 {
 
 // run searches from some columns, which must be enough for a block.
 func (s *search) run(ctx context.Context, start [][]float64) error {
-	for candidates := start; ; {
+	candidates := s.restore()
+	if candidates == nil {
+		candidates = start
+	}
+	for {
 		s.iteration++
 		fresh := Orthonormalize(s.rows, candidates, s.excluded, s.basis)
 		room := s.rows - len(s.excluded) - len(s.basis)
@@ -133,7 +143,7 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 				s.converged++
 			}
 		}
-		s.Observe(Progress{
+		s.tell(Progress{
 			Iteration: s.iteration, Work: s.Work, Residual: worst, Tolerance: s.Tolerance, Converged: s.converged, Wanted: s.count,
 		})
 		whole := len(fresh) == room
@@ -147,6 +157,7 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.excluded) { // otherwise it may grow to the whole space
 			s.restart()
 		}
+		s.offer(candidates)
 	}
 }
 

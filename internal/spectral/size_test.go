@@ -26,7 +26,7 @@ func TestSearchColumnsAreWhatASearchHolds(t *testing.T) {
 		if generalized {
 			p.correct = func(context.Context, [][]float64, []float64, [][]float64) error { return nil }
 		}
-		s := newSearch(p, count, Options{MaxProducts: 600}, rand.New(rand.NewPCG(1, 1)))
+		s := newSearch(p, count, Options{MaxProducts: 600}, &generator{Rand: rand.New(rand.NewPCG(1, 1))})
 		held, restarts := 0, 0
 		s.Observe = func(Progress) {
 			held = max(held, len(s.basis)+len(s.a)+len(s.b)+len(s.residuals)+len(s.bx)+len(s.x))

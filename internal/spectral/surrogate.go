@@ -2,7 +2,8 @@ package spectral
 
 import (
 	"context"
-	"math/rand/v2"
+
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // surrogate is a reduction with I - U Theta U' in place of Lbar, where U are the lowest eigenvectors of Lbar and
@@ -48,12 +49,16 @@ func (s *surrogate) pencil() *pencil {
 }
 
 // startVectors solves the surrogate problem roughly, for vectors to start the main search from.
-func (s *surrogate) startVectors(ctx context.Context, count int, rng *rand.Rand, observe func(Progress)) ([][]float64, error) {
+func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator, observe func(Progress)) ([][]float64, error) {
 	const (
 		nearly   = 1e-2
 		products = 4000
 	)
 	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products, Observe: observe}, rng)
+	search.piece = snapshot.Open(ctx, "start")
+	if found, known := search.found(search.block, 0); known {
+		return found.Vectors, nil
+	}
 	believed, err := s.beliefStart(ctx, search.block, rng)
 	if err != nil {
 		return nil, err
@@ -61,12 +66,13 @@ func (s *surrogate) startVectors(ctx context.Context, count int, rng *rand.Rand,
 	if err := search.run(ctx, search.randomStart(append(believed, cloneColumns(s.lowest.Vectors)...))); err != nil {
 		return nil, err
 	}
+	search.finish(Eigenpairs{Vectors: search.x})
 	return search.x, nil
 }
 
 // beliefStart finds columns in the dominant directions of the beliefs. Where few points have beliefs, or most
 // vectors are infeasible, random columns alone would miss the feasible ones.
-func (s *surrogate) beliefStart(ctx context.Context, count int, rng *rand.Rand) ([][]float64, error) {
+func (s *surrogate) beliefStart(ctx context.Context, count int, rng *generator) ([][]float64, error) {
 	x := make([][]float64, count)
 	for j := range x {
 		x[j] = randomUnit(s.Affinity.Rows(), rng)

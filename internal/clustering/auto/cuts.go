@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/span"
 	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
@@ -35,7 +36,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	for i := range whole {
 		whole[i] /= math.Sqrt(square)
 	}
-	found, err := spectral.Largest(ctx, embedding.Without{Operator: c, Vector: whole}, count-1, r.spec.Random(clustering.StreamEigen),
+	found, err := spectral.Largest(snapshot.Within(ctx, s.name.String()+" span"), embedding.Without{Operator: c, Vector: whole}, count-1, r.spec.Random(clustering.StreamEigen),
 		spectral.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - r.spec.K, Scale: 1})
 	if err != nil {
 		return err
@@ -49,14 +50,11 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 
 // fitCuts lets constraints choose coordinates.
 func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
-	if err := r.openSpan(ctx, s); err != nil {
-		return nil, err
-	}
 	kept, err := constraint.NewSet(len(s.plain.kept), s.plain.among(r.n, r.shown(t)), constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}
-	found, err := span.Choose(ctx, &span.Problem{
+	found, err := span.Choose(snapshot.Without(ctx), &span.Problem{
 		K: r.spec.K, Vectors: s.span.vectors, Costs: s.span.costs, Pairs: kept.Pairs(),
 		Random: r.spec.Random(clustering.StreamCuts + uint64(t.fold+1)), Starts: r.spec.Restarts,
 	})

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -9,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
@@ -20,6 +22,8 @@ type task struct {
 
 // fit answers several tasks in a space.
 func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
+	whole := ctx
+	ctx = snapshot.Within(ctx, fmt.Sprint(s.name, " ", tasks))
 	if s.levels != nil {
 		return r.fitLevels(ctx, s, tasks)
 	}
@@ -37,7 +41,11 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 			return nil, err
 		}
 		if t.use == clustering.UseCuts {
-			if answers[at], err = r.fitCuts(ctx, s, t, sets[at]); err != nil {
+			if err := r.openSpan(whole, s); err != nil {
+				return nil, err
+			}
+			answers[at], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) { return r.fitCuts(ctx, s, t, sets[at]) })
+			if err != nil {
 				return nil, err
 			}
 			continue
@@ -64,7 +72,9 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	}
 	err = parallel.NewPool(runtime.GOMAXPROCS(0)).Run(ctx, r.searches(), len(contracted), func(place int) (err error) {
 		at := contracted[place]
-		answers[at], err = r.fitContracted(ctx, s, tasks[at], sets[at])
+		answers[at], err = r.remembered(ctx, tasks[at], func(ctx context.Context) (*answer, error) {
+			return r.fitContracted(ctx, s, tasks[at], sets[at])
+		})
 		return err
 	})
 	return answers, err

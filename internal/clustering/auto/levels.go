@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/multilevel"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // levels is a graph that is cut from the coarse to the fine: labels of the least normalized cut, with penalties for violated
@@ -78,7 +79,10 @@ func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer,
 		if err != nil {
 			return err
 		}
-		answers[at], _, err = r.cutLevels(ctx, s, set, threads, nil)
+		answers[at], err = r.remembered(ctx, tasks[at], func(ctx context.Context) (*answer, error) {
+			found, _, err := r.cutLevels(ctx, s, set, threads, nil)
+			return found, err
+		})
 		return err
 	})
 	return answers, err
@@ -94,8 +98,8 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 	}
 	var best multilevel.Found
 	bestValue := math.Inf(-1)
-	try := func() error {
-		found, err := multilevel.Cluster(ctx, g, options, r.spec.Random(clustering.StreamLevels))
+	try := func(from string) error {
+		found, err := multilevel.Cluster(snapshot.Within(ctx, from), g, options, r.spec.Random(clustering.StreamLevels))
 		if err != nil {
 			return err
 		}
@@ -106,12 +110,12 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 	}
 	if s.alone != nil && options.K == r.spec.K {
 		options.Labels = multilevel.Pick(s.alone.labels, rows)
-		if err := try(); err != nil {
+		if err := try("from labels"); err != nil {
 			return nil, 0, err
 		}
 		options.Labels = nil
 	}
-	if err := try(); err != nil {
+	if err := try("anew"); err != nil {
 		return nil, 0, err
 	}
 	if rows == nil {

@@ -7,10 +7,12 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/clustering/piece"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // space is a representation of the data: rows, or the eigenvectors of a graph.
@@ -37,7 +39,7 @@ func (r *run) open(ctx context.Context, name clustering.Space) (*space, error) {
 	if s, opened := r.opened[name]; opened {
 		return s, nil
 	}
-	s, err := r.newSpace(ctx, name)
+	s, err := r.newSpace(snapshot.Within(ctx, name.String()), name)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,9 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		if name == clustering.SpaceStandardizedNeighbors {
 			units = dataset.StandardUnits(r.data.(*dataset.Points))
 		}
-		nearest, err := r.executors.Neighbors(ctx, units, r.neighbors)
+		nearest, err := knn.Remember(ctx, r.n, neighbor.Count(r.n, r.neighbors), func(ctx context.Context) ([]int32, error) {
+			return r.executors.Neighbors(ctx, units, r.neighbors)
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // unconstrained is the answer of k-means without constraints. It is a start, and it tells in which unit distortions are.
@@ -34,23 +35,17 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	if p.sampled != nil {
 		free = free.BeginAt(p.sampled)
 	}
-	answer, err := Run(ctx, free, x, clustering.NopObserver{})
+	answer, err := snapshot.Once(ctx, "unconstrained", func(w *snapshot.Writer, u unconstrained) { u.save(w) }, p.readUnconstrained,
+		func(ctx context.Context) (unconstrained, error) { return free.answer(ctx, x) })
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	distortion := answer.Objective
-	if p.options.Distortion == metric.Cosine { // the sum of cosines is reported
-		distortion = float64(p.n) - distortion
-	}
 	chosen := *p
-	chosen.free = &unconstrained{answer.Labels, distortion}
+	chosen.free = &answer
 	if p.mixesStarts() {
-		chosen.spec.InitialLabels = answer.Labels
+		chosen.spec.InitialLabels = answer.labels
 	}
-	if unit := distortion / float64(p.n); p.options.Penalty == metric.Potts && unit > 0 {
+	if unit := answer.distortion / float64(p.n); p.options.Penalty == metric.Potts && unit > 0 {
 		chosen.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
 			return min(unit*pair.Weight, math.MaxFloat64/constraint.MaxEntailed) // so that the sum is finite
 		})
@@ -60,6 +55,22 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 		}
 	}
 	return &chosen, nil
+}
+
+// answer is that of k-means, as where constraints are left out.
+func (p *Problem) answer(ctx context.Context, x Executor) (unconstrained, error) {
+	found, err := Run(ctx, p, x, clustering.NopObserver{})
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return unconstrained{}, err
+	}
+	distortion := found.Objective
+	if p.options.Distortion == metric.Cosine { // the sum of cosines is reported
+		distortion = float64(p.n) - distortion
+	}
+	return unconstrained{found.Labels, distortion}, nil
 }
 
 func (p *Problem) needsUnconstrained() bool {

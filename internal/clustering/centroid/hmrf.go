@@ -92,7 +92,7 @@ func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
 
 // Step is one iteration.
 func (m *hmrf) Step(ctx context.Context) (clustering.Report, error) {
-	before := m.snapshot()
+	before := m.accepted()
 	report, err := m.step(ctx)
 	if err != nil {
 		m.restore(before)

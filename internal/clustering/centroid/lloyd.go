@@ -44,7 +44,7 @@ func (m *lloyd) Init(context.Context) (clustering.Report, error) {
 
 // Step is one iteration. If it fails, the labels are those of the last one.
 func (m *lloyd) Step(context.Context) (clustering.Report, error) {
-	before := m.snapshot()
+	before := m.accepted()
 	report, err := m.step()
 	if err != nil {
 		m.restore(before)

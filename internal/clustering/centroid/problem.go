@@ -3,6 +3,7 @@ package centroid
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/catalog"
@@ -314,7 +315,8 @@ func (o Options) startKind(start clustering.Start) clustering.Start {
 
 // newMethod is a new run.
 func (p *Problem) newMethod(x lane, restart int) clustering.Method {
-	run := state{p: p, x: x, restart: restart, rng: p.spec.Random(uint64(restart))}
+	source := p.spec.Source(uint64(restart))
+	run := state{p: p, x: x, restart: restart, source: source, rng: rand.New(source)}
 	switch {
 	case p.options.Algorithm.hasParts():
 		return newHMRF(run)

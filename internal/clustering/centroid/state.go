@@ -15,7 +15,8 @@ import (
 type state struct {
 	p         *Problem
 	x         lane
-	rng       *rand.Rand
+	source    *rand.PCG
+	rng       *rand.Rand // of the source
 	restart   int
 	labels    []int32
 	counts    []int32
@@ -138,19 +139,19 @@ func (s *state) FillResult(result *clustering.Result) {
 	}
 }
 
-// snapshot is what a step changes. It is restored when a step fails halfway, so that labels are those of the last
+// accepted is what a step changes. It is restored when a step fails halfway, so that labels are those of the last
 // accepted step.
-type snapshot struct {
+type accepted struct {
 	labels, counts  []int32
 	sums, centroids []float64
 	absent          []bool
 	metric          *metric.Metric
 }
 
-func (s *state) snapshot() snapshot {
-	return snapshot{slices.Clone(s.labels), slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
+func (s *state) accepted() accepted {
+	return accepted{slices.Clone(s.labels), slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
 }
 
-func (s *state) restore(from snapshot) {
+func (s *state) restore(from accepted) {
 	s.labels, s.counts, s.sums, s.centroids, s.absent, s.metric = from.labels, from.counts, from.sums, from.centroids, from.absent, from.metric
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/span"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
@@ -62,7 +63,7 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 			return labels, nil
 		}
 	}
-	answer, err := span.Choose(ctx, problem)
+	answer, err := span.Choose(snapshot.Without(ctx), problem)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
@@ -176,7 +177,7 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	}
 	for _, points := range groups {
 		if len(points) > maxExactRows {
-			found, err := spectral.Largest(ctx, m.kept.Restrict(beliefOperator{m}), min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs), spectral.Options{Tolerance: 1e-6})
+			found, err := spectral.Largest(snapshot.Within(ctx, "beliefs"), m.kept.Restrict(beliefOperator{m}), min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs), spectral.Options{Tolerance: 1e-6})
 			return found.Values, err
 		}
 		believed += len(points)

@@ -36,21 +36,15 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	if err != nil {
 		return nil, err
 	}
-	answer, err := clustering.Run(ctx, begun{f}, clustering.NopObserver{})
-	if err == nil {
-		err = ctx.Err()
-	}
+	answer, err := f.unconstrained(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cost, err := f.leastMerge(ctx, answer.Labels)
-	if err != nil {
-		return nil, err
-	}
+	cost := answer.cost
 	chosen := *p
-	chosen.free = answer.Labels
+	chosen.free = answer.labels
 	if p.mixesStarts() {
-		chosen.spec.InitialLabels = answer.Labels
+		chosen.spec.InitialLabels = answer.labels
 	}
 	if !(cost > 0) { // one cluster, or several of the same points
 		cost = 1

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
@@ -18,7 +19,7 @@ func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Obse
 	if err != nil {
 		return nil, err
 	}
-	begun, err := p.begin(ctx)
+	begun, err := p.begin(snapshot.Within(ctx, "start"))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +33,7 @@ func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Obse
 	result.Objective += rest
 	result.ObjectiveName, result.Matrix = kernelkmeans.ObjectiveKernelKmeans.String(), &p.Matrix
 	result.Landmarks = &clustering.LandmarkReport{Count: p.landmarks.N, Rank: p.Columns(), Lost: p.lost(rest)}
-	if err := p.compare(ctx, result.Labels, result.Landmarks); err != nil && ctx.Err() == nil {
+	if err := p.compare(snapshot.Within(ctx, "exact"), result.Labels, result.Landmarks); err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	result.Model.Landmarks = &clustering.Landmarks{

@@ -2,6 +2,7 @@ package landmark
 
 import (
 	"context"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
@@ -69,6 +71,27 @@ func (p *Problem) begin(ctx context.Context) (*centroid.Problem, error) {
 	if p.sample == nil {
 		return p.Problem, nil
 	}
+	size := p.spec.K * p.Columns()
+	centroids, err := snapshot.Once(ctx, "start", (*snapshot.Writer).Floats, func(r *snapshot.Reader) []float64 {
+		centroids := r.Floats()
+		r.Check(len(centroids) == size)
+		return centroids
+	}, p.searchSample)
+	if err != nil {
+		return nil, err
+	}
+	return p.BeginAt(centroids), ctx.Err()
+}
+
+// best is the best centroids of the sample after some rounds of exchanges.
+type best struct {
+	centroids       []float64
+	objective       float64
+	round, failures int
+}
+
+// searchSample finds the centroids of the best start. It is remembered after every round of exchanges.
+func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	spec := p.spec
 	spec.Constraints, spec.MaxIterations = nil, max(spec.MaxIterations, 1)
 	some, err := centroid.NewProblem(p.sample.points, p.sampleSpec(), nil, onFeatures(spec))
@@ -79,25 +102,55 @@ func (p *Problem) begin(ctx context.Context) (*centroid.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := centroid.Run(ctx, some, x, clustering.NopObserver{})
-	if err != nil {
-		return nil, err
+	source, piece := p.spec.Source(clustering.StreamExchange), snapshot.Open(ctx, "exchanges")
+	found := p.readBest(piece.State(), source)
+	if found == nil {
+		first, err := centroid.Run(ctx, some, x, clustering.NopObserver{})
+		if err != nil {
+			return nil, err
+		}
+		found = &best{centroids: first.Model.Centroids, objective: first.Objective}
 	}
 	rows, err := p.sampleFeatures(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rng := p.spec.Random(clustering.StreamExchange)
-	for round, failures := 0, 0; round < maxRounds && failures < maxFailures && ctx.Err() == nil; round++ {
-		other, err := centroid.Run(ctx, some.BeginAt(exchange(rows, p.Columns(), found.Model.Centroids, rng)), x, clustering.NopObserver{})
+	rng := rand.New(source)
+	for ; found.round < maxRounds && found.failures < maxFailures && ctx.Err() == nil; found.round++ {
+		piece.Keep(8*len(found.centroids), func(w *snapshot.Writer) { found.save(w, source) })
+		exchanged := some.BeginAt(exchange(rows, p.Columns(), found.centroids, rng))
+		other, err := centroid.Run(snapshot.Without(ctx), exchanged, x, clustering.NopObserver{})
 		if err != nil {
 			return nil, err
 		}
-		if failures++; other.Objective < found.Objective {
-			found, failures = other, 0
+		if found.failures++; other.Objective < found.objective {
+			found.centroids, found.objective, found.failures = other.Model.Centroids, other.Objective, 0
 		}
 	}
-	return p.BeginAt(found.Model.Centroids), ctx.Err()
+	return found.centroids, ctx.Err()
+}
+
+func (b *best) save(w *snapshot.Writer, source *rand.PCG) {
+	w.Floats(b.centroids)
+	w.Float(b.objective)
+	w.Int(b.round)
+	w.Int(b.failures)
+	state, _ := source.MarshalBinary() // it never fails
+	w.Raw(state)
+}
+
+// readBest reads what save wrote, nil if there is nothing.
+func (p *Problem) readBest(r *snapshot.Reader, source *rand.PCG) *best {
+	if r == nil {
+		return nil
+	}
+	b := &best{r.Floats(), r.Float(), r.Int(), r.Int()}
+	state := r.Raw()
+	r.Check(len(b.centroids) == p.spec.K*p.Columns() && b.round >= 0 && b.failures >= 0)
+	if r.End() != nil || source.UnmarshalBinary(state) != nil {
+		return nil
+	}
+	return b
 }
 
 // sampleFeatures are the features of the sample, row by row.

@@ -15,7 +15,7 @@ func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.S
 		return nil, err
 	}
 	p.Observe(o)
-	nearest, err := p.Search(ctx, threads)
+	nearest, err := p.Nearest(ctx, func(ctx context.Context) ([]int32, error) { return p.Search(ctx, threads) })
 	if err != nil {
 		return nil, err
 	}

@@ -194,6 +194,10 @@ type JobRecord struct {
 	Attempts uint32 `protobuf:"varint,21,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// How many events the job had when the last attempt began.
 	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
+	// The steps of the snapshot that the last attempt went on from.
+	AttemptSteps uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
+	// How often the job was started over because workers had been wrong.
+	StartOvers uint32 `protobuf:"varint,201,opt,name=start_overs,json=startOvers,proto3" json:"start_overs,omitempty"`
 	// The span of the call that created the job, as W3C Trace Context writes it; empty if there were no traces.
 	TraceParent string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
 	// How much of its time limit the job has used. It is written every few seconds, and only of a job with a limit.
@@ -328,6 +332,20 @@ func (x *JobRecord) GetAttempts() uint32 {
 func (x *JobRecord) GetAttemptEvents() uint64 {
 	if x != nil {
 		return x.AttemptEvents
+	}
+	return 0
+}
+
+func (x *JobRecord) GetAttemptSteps() uint64 {
+	if x != nil {
+		return x.AttemptSteps
+	}
+	return 0
+}
+
+func (x *JobRecord) GetStartOvers() uint32 {
+	if x != nil {
+		return x.StartOvers
 	}
 	return 0
 }
@@ -520,7 +538,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xa5\x05\n" +
+	"createTime\"\xed\x05\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -538,7 +556,10 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
-	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12\"\n" +
+	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
+	"\rattempt_steps\x18\xc8\x01 \x01(\x04R\fattemptSteps\x12 \n" +
+	"\vstart_overs\x18\xc9\x01 \x01(\rR\n" +
+	"startOvers\x12\"\n" +
 	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\x127\n" +
 	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\x12\x1f\n" +
 	"\n" +

@@ -1,0 +1,91 @@
+package clusteringtest
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+// Transcript is an observer that writes down all it hears, in order and to the last bit.
+type Transcript struct {
+	mu    sync.Mutex
+	Lines []string
+}
+
+var _ clustering.Observer = (*Transcript)(nil)
+
+func (t *Transcript) write(what string, values ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, v := range values {
+		what += " " + Bits(v)
+	}
+	t.Lines = append(t.Lines, what)
+}
+
+// Restart implements clustering.Observer.
+func (t *Transcript) Restart(restart int) { t.write("restart", restart) }
+
+// Iteration implements clustering.Observer.
+func (t *Transcript) Iteration(restart int, e clustering.HistoryEntry) {
+	t.write("iteration", restart, e)
+}
+
+// Shift implements clustering.Observer.
+func (t *Transcript) Shift(s clustering.ShiftChange) { t.write("shift", s) }
+
+// Notice implements clustering.Observer.
+func (t *Transcript) Notice(n clustering.Notice) { t.write("notice", n) }
+
+// Solver implements clustering.Observer.
+func (t *Transcript) Solver(s clustering.SolverStep) { t.write("solver", s) }
+
+// Level implements clustering.Observer.
+func (t *Transcript) Level(l clustering.LevelBegan) { t.write("level", l) }
+
+// Trial implements clustering.Observer.
+func (t *Transcript) Trial(trial clustering.Trial) { t.write("trial", trial) }
+
+// Phase implements clustering.Observer. Phases are about what happens now, not part of the answer.
+func (t *Transcript) Phase(clustering.Phase) {}
+
+// Bits writes down a value to the last bit, and what its pointers point to.
+func Bits(v any) string {
+	b := &strings.Builder{}
+	writeBits(b, reflect.ValueOf(v))
+	return b.String()
+}
+
+func writeBits(b *strings.Builder, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Float64:
+		fmt.Fprintf(b, "%x", math.Float64bits(v.Float()))
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			b.WriteString("nil")
+			return
+		}
+		writeBits(b, v.Elem())
+	case reflect.Slice, reflect.Array:
+		b.WriteString("[")
+		for i := range v.Len() {
+			writeBits(b, v.Index(i))
+			b.WriteString(" ")
+		}
+		b.WriteString("]")
+	case reflect.Struct:
+		b.WriteString("{")
+		for i := range v.NumField() {
+			b.WriteString(v.Type().Field(i).Name + ":")
+			writeBits(b, v.Field(i))
+			b.WriteString(" ")
+		}
+		b.WriteString("}")
+	default:
+		fmt.Fprint(b, v)
+	}
+}

@@ -1,0 +1,110 @@
+package kernelkmeans
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"maps"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+var (
+	_ clustering.Resumable    = (*method)(nil)
+	_ clustering.NoticeKeeper = (*Family)(nil)
+)
+
+// KeepNotices implements clustering.NoticeKeeper.
+func (f *Family) KeepNotices(notices []clustering.Notice) { f.notices = append(f.notices, notices...) }
+
+// Save implements clustering.Resumable. The sums of the labels are exact, so that they are summed up again. The generator
+// has a part in the start alone.
+func (m *method) Save(w *snapshot.Writer) {
+	w.Int32s(m.labels)
+	w.Int(m.iteration)
+	w.Float(m.sigma)
+	w.OptionalFloat(m.shift)
+	w.Int(int(m.ended))
+	w.Bool(m.chained)
+	w.Int(len(m.seen))
+	for _, hash := range slices.SortedFunc(maps.Keys(m.seen), func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) }) {
+		w.Append(hash[:]) // in an order, so that a state has one encoding
+	}
+	if w.Bool(m.best != nil); m.best != nil {
+		w.Int32s(m.best.labels)
+		for _, units := range m.best.selfUnits {
+			w.Uint64(units.Lo)
+			w.Uint64(uint64(units.Hi))
+		}
+		w.Int(m.bestAt)
+	}
+}
+
+// Restore implements clustering.Resumable.
+func (m *method) Restore(ctx context.Context, r *snapshot.Reader) error {
+	n, k := m.p.n, m.p.spec.K
+	labels := r.Labels(n, k)
+	m.iteration, m.sigma = r.Int(), r.Float()
+	shift := r.OptionalFloat()
+	m.ended, m.chained = clustering.StopReason(r.Int()), r.Bool()
+	r.Check(m.iteration >= 0 && m.ended <= clustering.StopMaxProducts)
+	m.seen = map[[sha256.Size]byte]bool{}
+	for range r.Count(sha256.Size) {
+		var hash [sha256.Size]byte
+		r.Fill(hash[:])
+		m.seen[hash] = true
+	}
+	if r.Bool() {
+		best, self := r.Labels(n, k), make([]kernel.Int128, k)
+		for c := range self {
+			self[c] = kernel.Int128{Lo: r.Uint64(), Hi: int64(r.Uint64())}
+		}
+		m.bestAt = r.Int()
+		if r.Err() == nil {
+			l := m.newLabeling(best, self)
+			m.best = &l
+		}
+	}
+	if err := r.End(); err != nil {
+		return err
+	}
+	if m.shift == nil {
+		m.shift = shift
+	}
+	return m.load(ctx, labels)
+}
+
+// unconstrained is the answer without constraints, and what merging two of its clusters costs at least.
+type unconstrained struct {
+	labels []int32
+	cost   float64
+}
+
+func (u unconstrained) save(w *snapshot.Writer) {
+	w.Int32s(u.labels)
+	w.Float(u.cost)
+}
+
+// unconstrained finds the answer without constraints, once.
+func (f *Family) unconstrained(ctx context.Context) (unconstrained, error) {
+	return snapshot.Once(ctx, "unconstrained", func(w *snapshot.Writer, u unconstrained) { u.save(w) },
+		func(r *snapshot.Reader) unconstrained {
+			u := unconstrained{r.Labels(f.p.n, f.p.spec.K), r.Float()}
+			r.Check(clustering.Complete(u.labels))
+			return u
+		},
+		func(ctx context.Context) (unconstrained, error) {
+			answer, err := clustering.Run(ctx, begun{f}, clustering.NopObserver{})
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return unconstrained{}, err
+			}
+			cost, err := f.leastMerge(ctx, answer.Labels)
+			return unconstrained{answer.Labels, cost}, err
+		})
+}

@@ -1,0 +1,179 @@
+package local_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/internal/synth"
+)
+
+// resumeCase is a job that is interrupted.
+type resumeCase struct {
+	data dataset.Dataset
+	spec clustering.Spec
+}
+
+// resumeCases has a job for every algorithm, and for everything that a step or a start depends on.
+func resumeCases(t *testing.T) map[string]resumeCase {
+	t.Helper()
+	const n, k = 160, 4
+	points := clusteringtest.Blobs(t, clusteringtest.NewRand(1), n, 3, k)
+	moons, truth, err := synth.TwoMoons(150, 0.1, clusteringtest.NewRand(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := clusteringtest.RandomConstraints(clusteringtest.NewRand(3), n, k, 30)
+	soft := append(slices.Clone(pairs), clusteringtest.RandomConstraints(clusteringtest.NewRand(4), n, 3, 12)...) // some contradict
+	graph, blocks := blockGraph(t, 100, k, 12, 4, 5)
+	large, _ := blockGraph(t, 20_000, k, 10, 4, 6) // of more entries than several descents read
+	graphPairs := pairsOf(t, blocks, 40, 0, clusteringtest.NewRand(7))
+	doubtful := pairsOf(t, blocks, 60, 7, clusteringtest.NewRand(7))
+	overlapping := clusteringtest.Blobs(t, clusteringtest.NewRand(8), n, 3, 9)
+	negative := -1.0
+
+	kernelSpec := func(o kernelkmeans.Options, restarts int) clustering.Spec {
+		return clustering.Spec{K: k, Restarts: restarts, MaxIterations: 30, Algorithm: &o}
+	}
+	vectorSpec := func(o centroid.Options, constraints []constraint.Constraint) clustering.Spec {
+		return clustering.Spec{K: k, Restarts: 3, MaxIterations: 30, Constraints: constraints, Algorithm: &o}
+	}
+	cutSpec := func(o cut.Options, constraints []constraint.Constraint) clustering.Spec {
+		return clustering.Spec{K: k, Constraints: constraints, Algorithm: &o}
+	}
+	autoSpec := func(k int, constraints []constraint.Constraint) clustering.Spec {
+		return clustering.Spec{K: k, MaxIterations: 30, Restarts: 3, Constraints: constraints, Algorithm: &auto.Options{Folds: 3}}
+	}
+	cases := map[string]resumeCase{
+		"kernel k-means":                    {overlapping, kernelSpec(kernelkmeans.Options{OnRise: kernelkmeans.RiseStop}, 5)},
+		"local search":                      {overlapping, kernelSpec(kernelkmeans.Options{KeepBest: true, LocalSearch: 10, OnRise: kernelkmeans.RiseIgnore}, 4)},
+		"sigma auto":                        {overlapping, kernelSpec(kernelkmeans.Options{Function: kernel.Polynomial, Coef0: &negative, Degree: 3, SigmaAuto: true}, 2)},
+		"shift at a rise":                   {overlapping, kernelSpec(kernelkmeans.Options{Function: kernel.Polynomial, Coef0: &negative, Degree: 3}, 3)},
+		"multilevel start":                  {graph, kernelSpec(kernelkmeans.Options{KeepBest: true}, 2)},
+		"large multilevel start":            {large, kernelSpec(kernelkmeans.Options{KeepBest: true, OnRise: kernelkmeans.RiseIgnore, RiseOpen: true}, 1)},
+		"k-means":                           {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.Kmeans}, nil)},
+		"spherical k-means":                 {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.Kmeans, Distortion: metric.Cosine}, nil)},
+		"cop":                               {points, vectorSpec(centroid.Options{Algorithm: centroid.CopKmeans}, pairs[:12])},
+		"pc":                                {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.PCKmeans}, soft)},
+		"m":                                 {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.MKmeans}, soft)},
+		"mpc":                               {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.MPCKmeans}, soft)},
+		"mpc full":                          {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.MPCKmeans, Metric: metric.Full}, soft)},
+		"hmrf icm":                          {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.HMRFKmeans}, soft)},
+		"hmrf bp":                           {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.HMRFKmeans, Inference: inference.BP}, soft)},
+		"hmrf lp":                           {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.HMRFKmeans, Inference: inference.LP}, soft)},
+		"hmrf exact":                        {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.HMRFKmeans, Inference: inference.Exact, Distortion: metric.Cosine}, pairs[:8])},
+		"spectral":                          {graph, cutSpec(cut.Options{Algorithm: cut.Spectral}, graphPairs)},
+		"spectral learning":                 {points, cutSpec(cut.Options{Algorithm: cut.Learning}, pairs)},
+		"constrained spectral":              {graph, cutSpec(cut.Options{Algorithm: cut.Constrained}, graphPairs)},
+		"constrained spectral by the paper": {graph, cutSpec(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper}, graphPairs)},
+		"auto on points":                    {moons, autoSpec(2, nil)},
+		"auto on points with constraints":   {moons, autoSpec(2, pairsOf(t, truth, 60, 9, clusteringtest.NewRand(9)))},
+		"auto with trusted constraints":     {moons, autoSpec(2, pairsOf(t, truth, 80, 0, clusteringtest.NewRand(9)))},
+		"auto on a graph":                   {graph, autoSpec(k, nil)},
+		"auto on a graph with constraints":  {graph, autoSpec(k, doubtful)},
+		"landmarks":                         {overlapping, kernelSpec(kernelkmeans.Options{Landmarks: 40}, 2)},
+	}
+	chosen := func(name string, of resumeCase, constraints []constraint.Constraint) {
+		of.spec.Choose, of.spec.Constraints = true, constraints
+		cases[name] = of
+	}
+	chosen("kernel k-means with constraints", cases["local search"], soft)
+	chosen("kernel k-means from all starts", cases["local search"], nil)
+	chosen("multilevel start with constraints", cases["multilevel start"], graphPairs)
+	chosen("mpc with an unconstrained answer", cases["mpc"], soft)
+	neighbors := cases["multilevel start"]
+	neighbors.data, neighbors.spec.Neighbors, neighbors.spec.NeighborWeights = points, 8, neighbor.Gaussian
+	neighbors.spec.Choose = true
+	cases["neighbors"] = neighbors
+	return cases
+}
+
+// moments runs a job and returns snapshots of it: one before each state and each result that it keeps.
+func moments(t testing.TB, c resumeCase) [][]byte {
+	t.Helper()
+	var mu sync.Mutex
+	var found [][]byte
+	var memory *snapshot.Memory
+	memory = snapshot.NewMemory(1<<30, func(encode func()) {
+		var b bytes.Buffer
+		mu.Lock()
+		defer mu.Unlock()
+		if err := memory.Write(&b, snapshot.Identity{}); err != nil {
+			t.Error(err)
+		}
+		found = append(found, b.Bytes())
+		memory.Ask()
+		encode()
+	})
+	if _, err := local.Solve(snapshot.With(context.Background(), memory), c.data, c.spec, 2, clustering.NopObserver{}); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// someOf are at most so many moments, evenly spread, with the last.
+func someOf(all [][]byte, most int) [][]byte {
+	var some [][]byte
+	for at := range min(most, len(all)) {
+		some = append(some, all[len(all)-1-at*len(all)/min(most, len(all))])
+	}
+	return some
+}
+
+// A job that goes on from any snapshot has the answer of one that was not interrupted, and tells of the same events.
+func TestResumedJobsAnswerTheSame(t *testing.T) {
+	for name, c := range resumeCases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			heard := &clusteringtest.Transcript{}
+			undisturbed, err := local.Solve(t.Context(), c.data, c.spec, 2, heard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, all := clusteringtest.Bits(undisturbed), moments(t, c)
+			snapshots := 10
+			if name == "large multilevel start" || c.spec.Algorithm.Name() == "auto" {
+				snapshots = 4 // they take long
+			}
+			for at, snap := range someOf(all, snapshots) {
+				var kept atomic.Int64
+				var memory *snapshot.Memory
+				memory = snapshot.NewMemory(1<<30, func(encode func()) { kept.Add(1); memory.Ask(); encode() })
+				if err := memory.Read(snap, snapshot.Identity{}); err != nil {
+					t.Fatal(err)
+				}
+				again := &clusteringtest.Transcript{}
+				resumed, err := local.Solve(snapshot.With(t.Context(), memory), c.data, c.spec, 1, again)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if again := int(kept.Load()); at == 0 && len(all) >= 10 && again > len(all)/2 {
+					t.Errorf("of %d states and results, the last snapshot leaves %d to be made again", len(all), again)
+				}
+				if got := clusteringtest.Bits(resumed); got != want {
+					t.Errorf("snapshot %d: the result is\n%s\nand not\n%s", at, got, want)
+				}
+				if !slices.Equal(again.Lines, heard.Lines) {
+					t.Errorf("snapshot %d: the events differ: %d and %d", at, len(again.Lines), len(heard.Lines))
+				}
+			}
+		})
+	}
+}

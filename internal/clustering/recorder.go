@@ -1,0 +1,191 @@
+package clustering
+
+import (
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// recorder passes events on and remembers them. Phases are not remembered: they are about what happens now.
+type recorder struct {
+	observer Observer
+	log      snapshot.Writer
+}
+
+type eventKind int
+
+const (
+	heardRestart eventKind = iota + 1
+	heardIteration
+	heardShift
+	heardNotice
+	heardSolver
+	heardLevel
+	heardTrial
+)
+
+// Restart implements Observer.
+func (r *recorder) Restart(restart int) {
+	r.log.Int(int(heardRestart))
+	r.log.Int(restart)
+	r.observer.Restart(restart)
+}
+
+// Iteration implements Observer.
+func (r *recorder) Iteration(restart int, e HistoryEntry) {
+	r.log.Int(int(heardIteration))
+	r.log.Int(restart)
+	writeEntry(&r.log, e)
+	r.observer.Iteration(restart, e)
+}
+
+// Shift implements Observer.
+func (r *recorder) Shift(s ShiftChange) {
+	r.log.Int(int(heardShift))
+	r.log.Int(s.Iteration)
+	r.log.Float(s.Sigma)
+	r.log.String(s.Reason)
+	r.observer.Shift(s)
+}
+
+// Notice implements Observer.
+func (r *recorder) Notice(n Notice) {
+	r.log.Int(int(heardNotice))
+	writeNotice(&r.log, n)
+	r.observer.Notice(n)
+}
+
+// Solver implements Observer.
+func (r *recorder) Solver(s SolverStep) {
+	r.log.Int(int(heardSolver))
+	for _, v := range []int{s.Step, s.Products, s.Converged, s.Wanted} {
+		r.log.Int(v)
+	}
+	r.log.Float(s.Residual)
+	r.log.Float(s.Tolerance)
+	if r.log.Bool(s.StepsLeft != nil); s.StepsLeft != nil {
+		r.log.Int(*s.StepsLeft)
+	}
+	r.observer.Solver(s)
+}
+
+// Level implements Observer.
+func (r *recorder) Level(l LevelBegan) {
+	r.log.Int(int(heardLevel))
+	r.log.Int(l.Level)
+	r.log.Int(l.Levels)
+	r.log.Int(l.Vertices)
+	r.observer.Level(l)
+}
+
+// Trial implements Observer.
+func (r *recorder) Trial(t Trial) {
+	r.log.Int(int(heardTrial))
+	for _, v := range []int{int(t.Space), int(t.Use), t.Fold, t.Folds, t.MustLinks, t.MustLinksRight, t.CannotLinks, t.CannotLinksRight} {
+		r.log.Int(v)
+	}
+	r.observer.Trial(t)
+}
+
+// Phase implements Observer.
+func (r *recorder) Phase(p Phase) { r.observer.Phase(p) }
+
+// heard is what a recorder has heard.
+type heard struct {
+	events  []func(Observer)
+	history []HistoryEntry
+	shifts  []ShiftChange
+}
+
+// readHeard reads what a recorder remembered; nil: the bytes are damaged.
+func readHeard(r *snapshot.Reader) *heard {
+	h := &heard{}
+	for r.More() {
+		var event func(Observer)
+		switch eventKind(r.Int()) {
+		case heardRestart:
+			restart := r.Int()
+			event = func(o Observer) { o.Restart(restart) }
+		case heardIteration:
+			restart, e := r.Int(), readEntry(r)
+			h.history = append(h.history, e)
+			event = func(o Observer) { o.Iteration(restart, e) }
+		case heardShift:
+			s := ShiftChange{r.Int(), r.Float(), r.String()}
+			h.shifts = append(h.shifts, s)
+			event = func(o Observer) { o.Shift(s) }
+		case heardNotice:
+			n := readNotice(r)
+			event = func(o Observer) { o.Notice(n) }
+		case heardSolver:
+			s := SolverStep{Step: r.Int(), Products: r.Int(), Converged: r.Int(), Wanted: r.Int(), Residual: r.Float(), Tolerance: r.Float()}
+			if r.Bool() {
+				left := r.Int()
+				s.StepsLeft = &left
+			}
+			event = func(o Observer) { o.Solver(s) }
+		case heardLevel:
+			l := LevelBegan{r.Int(), r.Int(), r.Int()}
+			event = func(o Observer) { o.Level(l) }
+		case heardTrial:
+			t := Trial{Way: Way{Space(r.Int()), Use(r.Int())}, Fold: r.Int(), Folds: r.Int(),
+				MustLinks: r.Int(), MustLinksRight: r.Int(), CannotLinks: r.Int(), CannotLinksRight: r.Int()}
+			r.Check(t.Space <= SpaceLevels && t.Use <= UseCuts)
+			event = func(o Observer) { o.Trial(t) }
+		default:
+			r.Check(false)
+		}
+		h.events = append(h.events, event)
+	}
+	if r.Err() != nil {
+		return nil
+	}
+	return h
+}
+
+func writeNotice(w *snapshot.Writer, n Notice) {
+	w.String(n.Code)
+	w.String(n.Message)
+}
+
+func readNotice(r *snapshot.Reader) Notice { return Notice{r.String(), r.String()} }
+
+func readNotices(r *snapshot.Reader) (notices []Notice) {
+	for range r.Count(2) {
+		notices = append(notices, readNotice(r))
+	}
+	return notices
+}
+
+func writeEntry(w *snapshot.Writer, e HistoryEntry) {
+	w.Int(e.Iteration)
+	w.Float(e.Objective)
+	w.Int(e.Moved)
+	w.OptionalFloat(e.AssignmentObjective)
+	if w.Bool(e.Parts != nil); e.Parts != nil {
+		e.Parts.Save(w)
+	}
+}
+
+func readEntry(r *snapshot.Reader) HistoryEntry {
+	e := HistoryEntry{Iteration: r.Int(), Objective: r.Float(), Moved: r.Int(), AssignmentObjective: r.OptionalFloat()}
+	if r.Bool() {
+		e.Parts = ReadParts(r)
+	}
+	return e
+}
+
+// Save writes the parts.
+func (p *ObjectiveParts) Save(w *snapshot.Writer) {
+	for _, v := range []float64{p.Distortion, p.MustLink, p.CannotLink, p.LogDet, p.Spread} {
+		w.Float(v)
+	}
+	w.Int(p.Violated)
+}
+
+// ReadParts reads what Save wrote.
+func ReadParts(r *snapshot.Reader) *ObjectiveParts {
+	return &ObjectiveParts{
+		Parts:  metric.Parts{Distortion: r.Float(), MustLink: r.Float(), CannotLink: r.Float(), LogDet: r.Float()},
+		Spread: r.Float(), Violated: r.Int(),
+	}
+}

@@ -1,0 +1,243 @@
+package coordinator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// climber is a script of so many iterations that remembers how far it is.
+type climber struct {
+	iterations int
+	held       int           // where it waits until the run ends; 0: nowhere
+	from       chan int      // where it began, or went on
+	offers     chan struct{} // received before each time that it offers its state while it waits
+}
+
+func (c *climber) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+	piece, from := snapshot.Open(ctx, "climb"), 0
+	if r := piece.State(); r != nil {
+		from = r.Int()
+	}
+	c.from <- from
+	for i := range c.iterations + 1 {
+		if i >= max(1, from) {
+			piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
+		}
+		o.Iteration(0, entry(i))
+		for height := i; height == c.held && c.held > 0; i++ {
+			select {
+			case <-c.offers:
+				piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	}
+	return result(c.iterations, clustering.StopConverged), nil
+}
+
+var aSnapshot = regexp.MustCompile(`/\d+\.\d+\.\w+$`)
+
+// snapshotFiles are the snapshots in a coordinator's directory, the oldest first.
+func snapshotFiles(t *testing.T, cfg Config) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(cfg.DataDir, "blobs", "jobs", "*", "snapshots", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = slices.DeleteFunc(files, func(name string) bool { return !aSnapshot.MatchString(name) }) // those that are being written
+	slices.SortFunc(files, compareSnapshots)
+	return files
+}
+
+func snapshotConfig(t *testing.T) Config {
+	t.Helper()
+	cfg := durableConfig(t)
+	cfg.Snapshots = Snapshots{Interval: time.Millisecond, share: 1}
+	cfg.Version = "1"
+	return cfg
+}
+
+// interruptedJob is a job whose coordinator crashed once it had two snapshots.
+func interruptedJob(t *testing.T, cfg Config) (id string) {
+	t.Helper()
+	c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
+	h := newHarness(t, cfg, scripted(c.run))
+	id = h.create(spec(h.upload()))
+	h.firstEvents(id, 4)
+	for deadline := time.Now().Add(20 * time.Second); len(snapshotFiles(t, cfg)) < snapshotGenerations; {
+		select {
+		case c.offers <- struct{}{}:
+		case <-time.After(time.Until(deadline)):
+			t.Fatalf("there are only %v", snapshotFiles(t, cfg))
+		}
+	}
+	h.crash()
+	return id
+}
+
+func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
+	damage := func(t *testing.T, file string) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[len(content)/2] ^= 4
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, cfg *Config, files []string)
+		again  bool // it starts over
+	}{
+		{"in order", func(*testing.T, *Config, []string) {}, false},
+		{"the newest is damaged", func(t *testing.T, _ *Config, files []string) { damage(t, files[len(files)-1]) }, false},
+		{"all are damaged", func(t *testing.T, _ *Config, files []string) {
+			for _, file := range files {
+				damage(t, file)
+			}
+		}, true},
+		{"they are of another version", func(_ *testing.T, cfg *Config, _ []string) { cfg.Version = "2" }, true},
+		{"there are to be none", func(_ *testing.T, cfg *Config, _ []string) { cfg.Snapshots.Interval = 0 }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := snapshotConfig(t)
+			id := interruptedJob(t, cfg)
+			c.change(t, &cfg, snapshotFiles(t, cfg))
+			again := &climber{iterations: 9, from: make(chan int, 1)}
+			h := newHarness(t, cfg, scripted(again.run))
+			if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetLastSequence() != 11 {
+				t.Errorf("the job is %v", job)
+			}
+			if from := <-again.from; (from == 0) != c.again {
+				t.Errorf("it went on from %d", from)
+			}
+			h.close()
+			if left := snapshotFiles(t, cfg); len(left) > 0 {
+				t.Errorf("%v are left of a job that has ended", left)
+			}
+		})
+	}
+}
+
+// A job whose snapshot ends the coordinator gets a last attempt without.
+func TestTheLastAttemptStartsOver(t *testing.T) {
+	cfg := snapshotConfig(t)
+	id := interruptedJob(t, cfg)
+	for range maxAttempts - 1 {
+		c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
+		h := newHarness(t, cfg, scripted(c.run))
+		<-c.from
+		h.crash()
+	}
+	again := &climber{iterations: 9, from: make(chan int, 1)}
+	h := newHarness(t, cfg, scripted(again.run))
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+	if from := <-again.from; from != 0 {
+		t.Errorf("it went on from %d", from)
+	}
+}
+
+// A job that gets on may be interrupted as often as it likes, even if nobody hears of it.
+func TestProgressWithoutEventsCounts(t *testing.T) {
+	cfg := snapshotConfig(t)
+	const attempts = maxAttempts + 2
+	var id string
+	for attempt := range attempts {
+		began := make(chan int, 1)
+		h := newHarness(t, cfg, scripted(func(ctx context.Context, _ clustering.Observer) (*clustering.Result, error) {
+			piece, from := snapshot.Open(ctx, "dig"), 0
+			if r := piece.State(); r != nil {
+				from = r.Int()
+			}
+			began <- from
+			if attempt == attempts-1 {
+				return result(0, clustering.StopConverged), nil
+			}
+			for depth := from; depth < from+2; depth++ {
+				piece.Keep(0, func(w *snapshot.Writer) { w.Int(depth) })
+			}
+			for deepest := from + 2; ctx.Err() == nil; time.Sleep(time.Millisecond) { // until it is asked for
+				piece.Keep(0, func(w *snapshot.Writer) { w.Int(deepest) })
+			}
+			return nil, ctx.Err()
+		}))
+		if attempt == 0 {
+			id = h.create(spec(h.upload()))
+		}
+		if from := within(t, began, "the run"); from < 2*attempt {
+			t.Errorf("attempt %d began at %d", attempt, from)
+		}
+		if attempt == attempts-1 {
+			if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+				t.Errorf("the job is %v", job)
+			}
+			continue
+		}
+		known := snapshotFiles(t, cfg)
+		for deadline := time.Now().Add(20 * time.Second); !slices.ContainsFunc(snapshotFiles(t, cfg), func(name string) bool { return !slices.Contains(known, name) }); {
+			if time.Sleep(time.Millisecond); time.Now().After(deadline) {
+				t.Fatal("no snapshot is stored")
+			}
+		}
+		h.crash()
+	}
+}
+
+// A run that starts over because a worker was wrong uses no snapshot of what that worker had a part in.
+func TestSnapshotsOfWrongAnswersAreNotUsed(t *testing.T) {
+	cfg := snapshotConfig(t)
+	runs := 0
+	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		piece := snapshot.Open(ctx, "climb")
+		if runs++; piece.State() != nil {
+			t.Error("it goes on from wrong answers")
+		}
+		o.Iteration(0, entry(0))
+		for i := 0; runs == 1 && len(snapshotFiles(t, cfg)) == 0 && ctx.Err() == nil; i++ {
+			piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
+		}
+		if runs == 1 {
+			return nil, fleet.ErrDistrusted
+		}
+		return result(0, clustering.StopConverged), nil
+	}))
+	if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || runs != 2 {
+		t.Errorf("after %d runs the job is %v", runs, job)
+	}
+	h.close()
+	if left := snapshotFiles(t, cfg); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// A coordinator that shuts down leaves a snapshot of the last states.
+func TestShutdownStoresASnapshot(t *testing.T) {
+	cfg := snapshotConfig(t)
+	cfg.Snapshots.Interval = time.Hour
+	c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
+	before := newHarness(t, cfg, scripted(c.run))
+	id := before.create(spec(before.upload()))
+	before.firstEvents(id, 4)
+	before.close()
+	again := &climber{iterations: 9, from: make(chan int, 1)}
+	h := newHarness(t, cfg, scripted(again.run))
+	h.end(id)
+	if from := <-again.from; from == 0 {
+		t.Error("it started over")
+	}
+}

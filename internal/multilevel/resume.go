@@ -1,0 +1,99 @@
+package multilevel
+
+import "github.com/cleave-project/cleave/internal/snapshot"
+
+// memory is what a cut remembers: the levels that were told of, and while there is one descent alone, as on every large graph,
+// the labels of the last level that was refined. Merging vertices is repeated: its graphs take far more room than labels.
+type memory struct {
+	piece *snapshot.Piece
+	tell  func(Level)
+	told  []Level
+}
+
+// restored is labels of a level, with the steps up to it and the levels that were told of.
+type restored struct {
+	level  int
+	labels []int32
+	steps  []Step
+	told   []Level
+}
+
+// level tells of a level.
+func (m *memory) level(l Level) {
+	m.told = append(m.told, l)
+	if m.tell != nil {
+		m.tell(l)
+	}
+}
+
+func (m *memory) save(w *snapshot.Writer, level int, labels []int32, steps []Step) {
+	w.Int(len(m.told))
+	for _, l := range m.told {
+		w.Int(l.Level)
+		w.Int(l.Levels)
+		w.Int(l.Vertices)
+	}
+	w.Int(level)
+	w.Int32s(labels)
+	w.Int(len(steps))
+	for _, s := range steps {
+		w.Float(s.Value)
+		w.Int(s.Moved)
+	}
+}
+
+// read reads what save wrote, nil if there is nothing.
+func read(r *snapshot.Reader, k int) *restored {
+	if r == nil {
+		return nil
+	}
+	s := &restored{}
+	for range r.Count(3) {
+		s.told = append(s.told, Level{r.Int(), r.Int(), r.Int()})
+	}
+	s.level, s.labels = r.Int(), r.Int32s()
+	for _, c := range s.labels {
+		r.Check(c >= 0 && int(c) < k)
+	}
+	for range r.Count(9) {
+		s.steps = append(s.steps, Step{r.Float(), r.Int()})
+	}
+	if r.End() != nil {
+		return nil
+	}
+	return s
+}
+
+// result is what an earlier process found, nil if there is nothing. Its levels are told again.
+func (m *memory) result(rows, k int) *Found {
+	s := read(m.piece.Result(), k)
+	if s == nil || len(s.labels) != rows {
+		return nil
+	}
+	m.tellAgain(s)
+	return &Found{s.labels, s.steps}
+}
+
+// state is where an earlier process was, nil if there is nothing. Its levels are told again.
+func (m *memory) state(levels []*Graph, k int) *restored {
+	s := read(m.piece.State(), k)
+	if s == nil || s.level < 0 || s.level >= len(levels) || len(s.labels) != levels[s.level].Rows() {
+		return nil
+	}
+	m.tellAgain(s)
+	return s
+}
+
+func (m *memory) tellAgain(s *restored) {
+	for _, l := range s.told {
+		m.level(l)
+	}
+}
+
+func (m *memory) keep(level int, labels []int32, steps []Step) {
+	m.piece.Keep(2*len(labels), func(w *snapshot.Writer) { m.save(w, level, labels, steps) })
+}
+
+func (m *memory) finish(found Found) {
+	m.piece.Finish(2*len(found.Labels), func(w *snapshot.Writer) { m.save(w, 0, found.Labels, found.Steps) })
+}

@@ -1,0 +1,271 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+)
+
+// ErrDamaged says that bytes are not what a Writer wrote, or not of this run.
+var ErrDamaged = errors.New("snapshot: the bytes are damaged")
+
+// Writer appends values to bytes. What is written in one order is read in the same.
+type Writer struct{ bytes []byte }
+
+// Bytes are those so far.
+func (w *Writer) Bytes() []byte { return w.bytes }
+
+// Reserve makes room for so many bytes.
+func (w *Writer) Reserve(bytes int) { w.bytes = slices.Grow(w.bytes, bytes) }
+
+// Append writes bytes as they are.
+func (w *Writer) Append(v []byte) { w.bytes = append(w.bytes, v...) }
+
+// Int writes a number, small ones in few bytes.
+func (w *Writer) Int(v int) { w.bytes = binary.AppendVarint(w.bytes, int64(v)) }
+
+// Uint64 writes a number of 8 bytes.
+func (w *Writer) Uint64(v uint64) { w.bytes = binary.LittleEndian.AppendUint64(w.bytes, v) }
+
+// Bool writes one bit, in a byte.
+func (w *Writer) Bool(v bool) {
+	if v {
+		w.bytes = append(w.bytes, 1)
+	} else {
+		w.bytes = append(w.bytes, 0)
+	}
+}
+
+// Float writes the bits of a number.
+func (w *Writer) Float(v float64) { w.Uint64(math.Float64bits(v)) }
+
+// OptionalFloat writes a number that there may not be.
+func (w *Writer) OptionalFloat(v *float64) {
+	if w.Bool(v != nil); v != nil {
+		w.Float(*v)
+	}
+}
+
+// Raw writes bytes and their number.
+func (w *Writer) Raw(v []byte) {
+	w.Int(len(v))
+	w.bytes = append(w.bytes, v...)
+}
+
+// String writes a text.
+func (w *Writer) String(v string) {
+	w.Int(len(v))
+	w.bytes = append(w.bytes, v...)
+}
+
+// Floats writes numbers.
+func (w *Writer) Floats(values []float64) {
+	w.Int(len(values))
+	w.Reserve(8 * len(values))
+	for _, v := range values {
+		w.Float(v)
+	}
+}
+
+// Columns writes columns of a matrix.
+func (w *Writer) Columns(columns [][]float64) {
+	w.Int(len(columns))
+	for _, column := range columns {
+		w.Floats(column)
+	}
+}
+
+// Bools writes bits, a byte for each.
+func (w *Writer) Bools(values []bool) {
+	w.Int(len(values))
+	for _, v := range values {
+		w.Bool(v)
+	}
+}
+
+// Int32s writes whole numbers, each in as many bytes as the largest needs. Labels take one or two.
+func (w *Writer) Int32s(values []int32) {
+	width := 1
+	for _, v := range values {
+		if v < -1 || v >= 1<<16-1 {
+			width = 4
+			break
+		}
+		if v >= 1<<8-1 {
+			width = 2
+		}
+	}
+	w.Int(len(values))
+	w.Int(width)
+	w.Reserve(width * len(values))
+	for _, v := range values {
+		switch width {
+		case 1:
+			w.bytes = append(w.bytes, byte(v+1)) // -1 stands for no label
+		case 2:
+			w.bytes = binary.LittleEndian.AppendUint16(w.bytes, uint16(v+1))
+		default:
+			w.bytes = binary.LittleEndian.AppendUint32(w.bytes, uint32(v))
+		}
+	}
+}
+
+// Reader reads what a Writer wrote. After a mistake everything reads as zero; whoever reads asks for Err before using any of
+// it. It never allocates more than a few times the bytes that are there.
+type Reader struct {
+	rest   []byte
+	failed bool
+}
+
+// NewReader reads bytes, which the values that it returns do not share.
+func NewReader(bytes []byte) *Reader { return &Reader{rest: bytes} }
+
+// Err is ErrDamaged after a mistake.
+func (r *Reader) Err() error {
+	if r.failed {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// More tells whether there is more to read.
+func (r *Reader) More() bool { return len(r.rest) > 0 }
+
+// End is Err, where bytes that are left are a mistake too.
+func (r *Reader) End() error {
+	r.Check(len(r.rest) == 0)
+	return r.Err()
+}
+
+// Check makes it a mistake if something that was read does not hold.
+func (r *Reader) Check(holds bool) {
+	if !holds {
+		r.failed, r.rest = true, nil
+	}
+}
+
+// take returns the next bytes, nil if there are fewer.
+func (r *Reader) take(count int) []byte {
+	if r.Check(count >= 0 && count <= len(r.rest)); r.failed {
+		return nil
+	}
+	taken := r.rest[:count]
+	r.rest = r.rest[count:]
+	return taken
+}
+
+// Count reads a number of values that take so many bytes each at least.
+func (r *Reader) Count(width int) int {
+	count := r.Int()
+	if r.Check(count >= 0 && count <= len(r.rest)/width); r.failed {
+		return 0
+	}
+	return count
+}
+
+// Int reads a number.
+func (r *Reader) Int() int {
+	v, size := binary.Varint(r.rest)
+	if r.Check(size > 0); r.failed {
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return int(v)
+}
+
+// Uint64 reads a number of 8 bytes.
+func (r *Reader) Uint64() uint64 {
+	if raw := r.take(8); raw != nil {
+		return binary.LittleEndian.Uint64(raw)
+	}
+	return 0
+}
+
+// Bool reads one bit.
+func (r *Reader) Bool() bool {
+	raw := r.take(1)
+	if raw == nil {
+		return false
+	}
+	r.Check(raw[0] <= 1)
+	return raw[0] == 1
+}
+
+// Float reads a number.
+func (r *Reader) Float() float64 { return math.Float64frombits(r.Uint64()) }
+
+// OptionalFloat reads a number that there may not be.
+func (r *Reader) OptionalFloat() *float64 {
+	if !r.Bool() {
+		return nil
+	}
+	v := r.Float()
+	return &v
+}
+
+// Raw reads bytes.
+func (r *Reader) Raw() []byte { return slices.Clone(r.take(r.Int())) }
+
+// Fill reads as many bytes as there is room for.
+func (r *Reader) Fill(room []byte) { copy(room, r.take(len(room))) }
+
+// String reads a text.
+func (r *Reader) String() string { return string(r.take(r.Int())) }
+
+// Floats reads numbers.
+func (r *Reader) Floats() []float64 {
+	values := make([]float64, r.Count(8))
+	for i := range values {
+		values[i] = r.Float()
+	}
+	return values
+}
+
+// Columns reads columns of so many rows.
+func (r *Reader) Columns(rows int) [][]float64 {
+	columns := make([][]float64, r.Count(1))
+	for j := range columns {
+		columns[j] = r.Floats()
+		if r.Check(len(columns[j]) == rows); r.failed {
+			return nil
+		}
+	}
+	return columns
+}
+
+// Bools reads bits.
+func (r *Reader) Bools() []bool {
+	values := make([]bool, r.Count(1))
+	for i := range values {
+		values[i] = r.Bool()
+	}
+	return values
+}
+
+// Int32s reads whole numbers.
+func (r *Reader) Int32s() []int32 {
+	count, width := r.Int(), r.Int()
+	if r.Check((width == 1 || width == 2 || width == 4) && count >= 0 && count <= len(r.rest)/max(1, width)); r.failed {
+		return nil
+	}
+	raw, values := r.take(width*count), make([]int32, count)
+	for i := range values {
+		switch width {
+		case 1:
+			values[i] = int32(raw[i]) - 1
+		case 2:
+			values[i] = int32(binary.LittleEndian.Uint16(raw[2*i:])) - 1
+		default:
+			values[i] = int32(binary.LittleEndian.Uint32(raw[4*i:]))
+		}
+	}
+	return values
+}
+
+// Labels reads the labels of n points, which are below k, or -1.
+func (r *Reader) Labels(n, k int) []int32 {
+	labels := r.Int32s()
+	r.Check(len(labels) == n && !slices.ContainsFunc(labels, func(c int32) bool { return c < -1 || int(c) >= k }))
+	return labels
+}
