@@ -77,10 +77,11 @@ var packages = []packageRule{
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault text"},
 	{"backoff", io, ""},
+	{"waitlock", pure, ""},
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning spectral table vector"},
-	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
-	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint dataset evaluate fault fleet identity kernel metric neighbor partition planning store table text wire"},
+	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector waitlock wire"},
+	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint dataset evaluate fault fleet identity kernel metric neighbor partition planning store table text waitlock wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor parallel partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
@@ -92,6 +93,7 @@ var packages = []packageRule{
 	{"table/tabletest", testOnly, ""},
 	{"cli/clitest", testOnly, ""},
 	{"clustertest", testOnly, ""},
+	{"simulation", testOnly, ""},
 	{"catalog/cmd/tables", testOnly, ""}, // make generate
 	{"bench", testOnly, ""},              // make bench
 	{"bench/cmd/bench", testOnly, ""},

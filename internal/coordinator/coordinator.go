@@ -25,6 +25,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/waitlock"
 )
 
 // Coordinator serves the API. It is the elected leader: until it is closed, nobody else writes to the
@@ -61,7 +62,7 @@ type Coordinator struct {
 
 	// admission is held while a job is created and while a data set is deleted, so that a data set
 	// cannot disappear between the check that it exists and the creation of a job that uses it.
-	admission sync.Mutex
+	admission waitlock.Lock
 	mu        sync.Mutex
 	jobs      map[string]*job // those that have not ended
 }
@@ -97,10 +98,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
-	if c.state, err = store.Open(ctx, cfg.Store, cfg.DataDir, c.log.Named("store")); err != nil {
-		return nil, err
-	}
-	if c.blobs, err = store.OpenBlobs(ctx, cfg.Blobs); err != nil {
+	if err = c.openStores(ctx); err != nil {
 		return nil, err
 	}
 	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit)

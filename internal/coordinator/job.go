@@ -13,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/waitlock"
 )
 
 var (
@@ -46,8 +47,8 @@ type job struct {
 	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
 	cancel context.CancelCauseFunc
 
-	writing sync.Mutex // held while the record is changed and committed
-	ending  bool       // how it ends is decided; guarded by writing
+	writing waitlock.Lock // held while the record is changed and committed
+	ending  bool          // how it ends is decided; guarded by writing
 	mu      sync.Mutex
 	record  *statev1.JobRecord // the durable one; replaced, never changed
 	waiting string             // for people: what it waits for; empty when it does not wait
