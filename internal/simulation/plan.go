@@ -17,11 +17,12 @@ type plan struct {
 	rate  float64 // how likely a fault is, at every message and step
 	start time.Time
 
-	mu      sync.Mutex
-	counts  map[string]uint64
-	left    int // how many faults may happen
-	crashes int // how many of them may end a coordinator
-	history []string
+	mu       sync.Mutex
+	counts   map[string]uint64
+	left     int // how many faults may happen
+	crashes  int // how many of them may end a coordinator
+	history  []string
+	happened map[kind]int
 }
 
 // maxCrashes is how often a job may run while the coordinator ends, without failing.
@@ -32,7 +33,7 @@ func newPlan(seed uint64) *plan {
 	rates := []float64{0.004, 0.02, 0.1}
 	return &plan{
 		seed: seed, rate: rates[rng.IntN(len(rates))], left: 1 + rng.IntN(10), crashes: maxCrashes,
-		counts: map[string]uint64{}, start: time.Now(),
+		counts: map[string]uint64{}, happened: map[kind]int{}, start: time.Now(),
 	}
 }
 
@@ -89,9 +90,9 @@ type disturbance struct {
 }
 
 // draw draws a fault of some kinds, for one message or step.
-func (p *plan) draw(where string, number uint64, of ...kind) disturbance {
+func (p *plan) draw(where string, number uint64, rate float64, of ...kind) disturbance {
 	rng := p.random(where, number)
-	if rng.Float64() >= p.rate {
+	if rng.Float64() >= rate {
 		return disturbance{}
 	}
 	f := disturbance{what: of[rng.IntN(len(of))], loses: rng.IntN(2) == 0, far: rng.IntN(2) == 0, power: rng.IntN(3) == 0}
@@ -111,12 +112,13 @@ func (p *plan) draw(where string, number uint64, of ...kind) disturbance {
 		p.crashes--
 	}
 	p.left--
+	p.happened[f.what]++
 	p.history = append(p.history, fmt.Sprintf("%v: %s at %s %d %+v", time.Since(p.start), names[f.what], where, number, f))
 	return f
 }
 
 func (p *plan) onMessage(link string, number uint64) disturbance {
-	f := p.draw(link, number, slow, cut, halfOpen, pauseNode, killNode)
+	f := p.draw(link, number, p.rate, slow, cut, halfOpen, pauseNode, killNode)
 	if f.what == cut || f.what == killNode || f.what == none {
 		return f
 	}
@@ -124,8 +126,11 @@ func (p *plan) onMessage(link string, number uint64) disturbance {
 	return f
 }
 
+// stepsPerMessage makes faults of the store as likely as those of the network, which has more messages.
+const stepsPerMessage = 5
+
 func (p *plan) onStep(where string) disturbance {
-	return p.draw(where, p.count(where), slow, killNode, refuse, loseAnswer, diskFull, depose)
+	return p.draw(where, p.count(where), p.rate*stepsPerMessage, slow, killNode, refuse, loseAnswer, diskFull, depose)
 }
 
 // ids is where processes draw their identifiers from: which worker gets a tile depends on them.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -29,6 +30,7 @@ func defaultSeeds() uint64 {
 func TestMain(m *testing.M) {
 	// With one thread, the order in which goroutines run depends less on chance.
 	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(800) // a simulation makes much garbage and keeps little
 	os.Exit(m.Run())
 }
 
@@ -40,11 +42,15 @@ func TestFaults(t *testing.T) {
 		undisturbed(t, load)
 	}
 	if *seed != 0 {
-		simulate(t, *seed, loads)
+		simulate(t, *seed, loads, map[kind]int{})
 		return
 	}
+	total := map[kind]int{}
 	for s := *from; s < *from+*seeds && !t.Failed(); s++ {
-		t.Run(fmt.Sprint(s), func(t *testing.T) { simulate(t, s, loads) })
+		t.Run(fmt.Sprint(s), func(t *testing.T) { simulate(t, s, loads, total) })
+	}
+	for k, n := range total {
+		t.Logf("%s: %d", names[k], n)
 	}
 }
 
@@ -61,7 +67,7 @@ func undisturbed(t *testing.T, load *workload) {
 }
 
 // simulate runs the simulation of one seed.
-func simulate(t *testing.T, s uint64, loads []*workload) {
+func simulate(t *testing.T, s uint64, loads []*workload, total map[kind]int) {
 	var w *world
 	defer func() {
 		p := recover()
@@ -82,4 +88,7 @@ func simulate(t *testing.T, s uint64, loads []*workload) {
 		w.check()
 		w.end()
 	})
+	for k, n := range w.plan.happened {
+		total[k] += n
+	}
 }

@@ -48,6 +48,7 @@ const (
 	commitStep = "commit"
 	putStep    = "put a blob"
 	deleteStep = "delete a blob"
+	openStep   = "open a blob"
 )
 
 func errFull() error { return fault.New(fault.ResourceExhausted, store.DiskFull, "no space is left") }
@@ -168,11 +169,15 @@ func (h *blobsHandle) Put(ctx context.Context, name string, write func(io.Writer
 	return h.disk.step(ctx, h.process, putStep, true, func() error { return h.Blobs.Put(ctx, name, write) })
 }
 
-func (h *blobsHandle) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
-	if err := h.process.alive(ctx); err != nil {
-		return nil, err
+func (h *blobsHandle) Open(ctx context.Context, name string, offset, length int64) (r io.ReadCloser, err error) {
+	err = h.disk.step(ctx, h.process, openStep, false, func() (err error) {
+		r, err = h.Blobs.Open(ctx, name, offset, length)
+		return err
+	})
+	if err != nil && r != nil {
+		r.Close()
 	}
-	return h.Blobs.Open(ctx, name, offset, length)
+	return r, err
 }
 
 func (h *blobsHandle) Delete(ctx context.Context, name string) error {
