@@ -235,6 +235,10 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 		}
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
+		if failures.noMemory[g.session]++; failures.noMemory[g.session] > maxNoMemory { // what it holds is as little as can be
+			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage()))
+			return nil
+		}
 		j.full[g.session] = true
 		j.balancedAt = nil
 		for t := range j.tiles {

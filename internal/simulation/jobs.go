@@ -54,6 +54,8 @@ func workloads(t testing.TB) []*workload {
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
 		{name: "spectral", data: points, spec: &cleavev1.JobSpec{K: 3,
 			Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}},
+		{name: "graph of neighbors", data: points, spec: &cleavev1.JobSpec{K: 3, PaperSettings: true, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: proto.Uint32(6)},
+			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
 		{name: "auto", data: points, spec: &cleavev1.JobSpec{K: 3, Supervision: supervision,
 			Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}},
 	}

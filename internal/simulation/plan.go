@@ -79,6 +79,8 @@ const (
 
 var names = [kinds]string{"", "slow", "cut", "half-open", "pause", "kill", "refuse", "lose the answer", "disk full", "depose"}
 
+func (k kind) String() string { return names[k] }
+
 // disturbance is what happens to a message or a step of the store.
 type disturbance struct {
 	what  kind
@@ -113,7 +115,7 @@ func (p *plan) draw(where string, number uint64, rate float64, of ...kind) distu
 	}
 	p.left--
 	p.happened[f.what]++
-	p.history = append(p.history, fmt.Sprintf("%v: %s at %s %d %+v", time.Since(p.start), names[f.what], where, number, f))
+	p.history = append(p.history, fmt.Sprintf("%v: %v at %s %d %+v", time.Since(p.start), f.what, where, number, f))
 	return f
 }
 

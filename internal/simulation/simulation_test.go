@@ -19,12 +19,11 @@ var (
 	from  = flag.Uint64("from", 1, "the first of the seeds")
 )
 
-// defaultSeeds takes some 40 seconds.
 func defaultSeeds() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("SIM_SEEDS"), 10, 64); err == nil {
 		return n
 	}
-	return 1000
+	return ciSeeds
 }
 
 func TestMain(m *testing.M) {
@@ -45,13 +44,11 @@ func TestFaults(t *testing.T) {
 		simulate(t, *seed, loads, map[kind]int{})
 		return
 	}
-	total := map[kind]int{}
+	faults := map[kind]int{}
 	for s := *from; s < *from+*seeds && !t.Failed(); s++ {
-		t.Run(fmt.Sprint(s), func(t *testing.T) { simulate(t, s, loads, total) })
+		t.Run(fmt.Sprint(s), func(t *testing.T) { simulate(t, s, loads, faults) })
 	}
-	for k, n := range total {
-		t.Logf("%s: %d", names[k], n)
-	}
+	t.Logf("faults: %v", faults)
 }
 
 // undisturbed records the events of a workload without faults.
@@ -66,8 +63,8 @@ func undisturbed(t *testing.T, load *workload) {
 	})
 }
 
-// simulate runs the simulation of one seed.
-func simulate(t *testing.T, s uint64, loads []*workload, total map[kind]int) {
+// simulate runs the simulation of one seed, and counts its faults.
+func simulate(t *testing.T, s uint64, loads []*workload, faults map[kind]int) {
 	var w *world
 	defer func() {
 		p := recover()
@@ -89,6 +86,6 @@ func simulate(t *testing.T, s uint64, loads []*workload, total map[kind]int) {
 		w.end()
 	})
 	for k, n := range w.plan.happened {
-		total[k] += n
+		faults[k] += n
 	}
 }
