@@ -87,7 +87,7 @@ func FuzzAnswers(f *testing.F) {
 		if proto.Unmarshal(encoded, answer) != nil {
 			return
 		}
-		fleet := New(Config{})
+		fleet := New(Config{WorkerWait: 10 * time.Millisecond, LostAfter: time.Minute})
 		s, a := attachFuzzed(t, fleet)
 		var answering sync.WaitGroup
 		stop := make(chan struct{})
