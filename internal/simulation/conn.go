@@ -65,29 +65,29 @@ func (p *pipe) breakOff() {
 }
 
 // next is what a reader may read now, or when it should look again; zero: at the next change.
-func (c *conn) next() (head *parcel, err error, again time.Time) { //nolint:staticcheck // the error is one of the three outcomes
+func (c *conn) next() (head *parcel, again time.Time, err error) {
 	now, p := time.Now(), c.in
 	if c.closed {
-		return nil, net.ErrClosed, again
+		return nil, again, net.ErrClosed
 	}
 	if !c.silent && len(p.queue) > 0 {
 		due := later(p.queue[0].arrives, later(c.local.paused, c.remote.paused))
 		if !due.After(now) {
-			return &p.queue[0], nil, again
+			return &p.queue[0], again, nil
 		}
 		again = due
 	} else if !c.silent && p.err != nil {
-		return nil, p.err, again
+		return nil, again, p.err
 	}
 	if !c.deadline.IsZero() {
 		if !c.deadline.After(now) {
-			return nil, os.ErrDeadlineExceeded, again
+			return nil, again, os.ErrDeadlineExceeded
 		}
 		if again.IsZero() || c.deadline.Before(again) {
 			again = c.deadline
 		}
 	}
-	return nil, nil, again
+	return nil, again, nil
 }
 
 // Read waits for the next frame.
@@ -95,7 +95,7 @@ func (c *conn) Read(into []byte) (int, error) {
 	c.net.mu.Lock()
 	defer c.net.mu.Unlock()
 	for {
-		head, err, again := c.next()
+		head, again, err := c.next()
 		if err != nil {
 			return 0, err
 		}
