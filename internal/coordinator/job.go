@@ -247,5 +247,8 @@ func readJob(entry store.Entry) (*statev1.JobRecord, error) {
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
 		return nil, fmt.Errorf("the record %s cannot be read: %w", entry.Key, err)
 	}
+	if id := record.GetJob().GetJobId(); jobKey(id) != entry.Key {
+		return nil, fault.New(fault.DataLoss, "RECORD_DAMAGED", "the record %s is damaged: it is that of job %q; restore the state from a backup", entry.Key, id)
+	}
 	return record, nil
 }
