@@ -125,7 +125,7 @@ func FuzzStored(f *testing.F) {
 		}
 		_, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{
 			{Key: createdKey}, {Key: jobKey(job), Value: job0}, {Key: unfinishedKey(job)}, {Key: eventKey(job, 1), Value: events},
-			{Key: "datasets/d", Value: content}, {Key: requestKey("6ba7b810-9dad-11d1-80b4-00c04fd430c8"), Value: content},
+			{Key: "datasets/d", Value: content}, {Key: requestKey("", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"), Value: content},
 		}})
 		if err != nil {
 			t.Fatal(err)

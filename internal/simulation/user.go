@@ -14,6 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/clustertest"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -31,7 +32,7 @@ type user struct {
 
 func (w *world) newUser(name string) *user {
 	u := &user{world: w, name: name, node: w.net.add(name, nil)}
-	c, err := client.Connect(target, grpc.WithContextDialer(u.node.dial), grpc.WithUnaryInterceptor(u.repeat))
+	c, err := client.Connect(target, credentials.Dial{}, grpc.WithContextDialer(u.node.dial), grpc.WithChainUnaryInterceptor(u.repeat))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -4,55 +4,82 @@ package waitlock
 
 import "sync"
 
-// Lock is a mutual exclusion lock. The zero value is unlocked.
+// Lock is a lock that one holds alone, or any number share. The zero value is free.
 type Lock struct {
-	mu    sync.Mutex
-	held  bool
-	freed chan struct{} // closed when the lock is free again; nil while nobody waits
+	mu     sync.Mutex
+	held   bool          // alone
+	shared int           // by so many
+	wanted int           // by so many who want it alone, for whom those who come to share it wait
+	freed  chan struct{} // closed when it may be free; nil while nobody waits
 }
 
-// Lock waits until the lock is free and takes it.
+// Lock takes the lock alone.
 func (l *Lock) Lock() {
-	for {
-		freed := l.take()
-		if freed == nil {
-			return
-		}
-		<-freed
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wanted++
+	for l.held || l.shared > 0 {
+		l.wait()
 	}
+	l.wanted--
+	l.held = true
 }
 
-// TryLock takes the lock if it is free.
+// TryLock takes the lock alone if it is free.
 func (l *Lock) TryLock() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	free := !l.held
+	if l.held || l.shared > 0 {
+		return false
+	}
 	l.held = true
-	return free
+	return true
 }
 
-// take takes the lock if it is free, and otherwise says what to wait for.
-func (l *Lock) take() <-chan struct{} {
+// RLock takes the lock together with others who share it.
+func (l *Lock) RLock() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.held {
-		l.held = true
-		return nil
+	for l.held || l.wanted > 0 {
+		l.wait()
 	}
+	l.shared++
+}
+
+// wait waits until the lock may be free. l.mu is held, but not meanwhile.
+func (l *Lock) wait() {
 	if l.freed == nil {
 		l.freed = make(chan struct{})
 	}
-	return l.freed
+	freed := l.freed
+	l.mu.Unlock()
+	<-freed
+	l.mu.Lock()
 }
 
-// Unlock frees the lock. It panics if the lock is free.
+// Unlock frees a lock that is held alone.
 func (l *Lock) Unlock() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.held {
-		panic("waitlock: Unlock of a lock that is free")
+		panic("waitlock: Unlock of a lock that is not held")
 	}
 	l.held = false
+	l.wake()
+}
+
+// RUnlock frees a share of the lock.
+func (l *Lock) RUnlock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shared == 0 {
+		panic("waitlock: RUnlock of a lock that is not shared")
+	}
+	l.shared--
+	l.wake()
+}
+
+func (l *Lock) wake() {
 	if l.freed != nil {
 		close(l.freed)
 		l.freed = nil

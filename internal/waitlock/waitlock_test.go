@@ -46,3 +46,34 @@ func TestTryLock(t *testing.T) {
 	}()
 	l.Unlock()
 }
+
+// Those who share the lock hold it at the same time, and one who wants it alone has its turn before others who share it.
+func TestSharing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Lock
+		var all sync.WaitGroup
+		began := time.Now()
+		share := func() {
+			l.RLock()
+			defer l.RUnlock()
+			time.Sleep(time.Second)
+		}
+		all.Go(share)
+		all.Go(share)
+		synctest.Wait()
+		all.Go(func() {
+			l.Lock()
+			defer l.Unlock()
+			if waited := time.Since(began); waited != time.Second {
+				t.Errorf("alone after %v", waited)
+			}
+			time.Sleep(time.Second)
+		})
+		synctest.Wait()
+		all.Go(share)
+		all.Wait()
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("all in %v", took)
+		}
+	})
+}

@@ -41,6 +41,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		receive(streamCtx, stream, inbound)
 	}()
 	defer func() { cancel(nil); <-receiverDone }()
+	defer w.attached.Store(false)
 
 	welcomeTimer := time.AfterFunc(welcomeTimeout, func() { cancel(errors.New("the coordinator does not answer")) })
 	defer welcomeTimer.Stop()
@@ -57,6 +58,8 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 			case *workerv1.AttachResponse_Welcome:
 				welcomeTimer.Stop()
 				welcomed = true
+				w.attached.Store(true)
+				w.cfg.Observe.Attached()
 				w.welcome(m.Welcome)
 				answers = w.session.wake
 				w.session.wakeStream() // there may be answers that no stream has sent
@@ -75,6 +78,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{
 				Heartbeat: &workerv1.Heartbeat{Sequence: sequence, Running: w.session.progress()}}})
 			sequence++
+			w.cfg.Observe.Heartbeat()
 		case <-answers:
 			for _, answer := range w.session.takeAnswers() {
 				messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})

@@ -45,7 +45,11 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 	if build := c.GetBuild(); build != nil {
 		return j.build(tiles, !build.GetMatrixFree())
 	}
-	return j.shard.perform(j, c, tiles)
+	done, err := j.shard.perform(j, c, tiles)
+	if err == nil && j.readsAll(c) {
+		j.observeSweep(c, tiles, j.rows)
+	}
+	return done, err
 }
 
 func unknownCommand(c *workerv1.Command) error {

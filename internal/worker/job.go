@@ -41,6 +41,7 @@ type job struct {
 }
 
 func newJob(s *session, id string) *job {
+	s.worker.jobs.Add(1)
 	j := &job{session: s, id: id, wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
 	j.ctx, j.cancel = context.WithCancel(parallel.WithProgress(s.ctx, &j.pieces))
 	return j
@@ -128,6 +129,7 @@ func (j *job) stop() {
 
 // close frees what the job holds. It runs after stop, the only way to end a job.
 func (j *job) close() {
+	j.session.worker.jobs.Add(-1)
 	j.shard = nil
 	j.free(j.reserved)
 	if j.data != nil {
@@ -153,7 +155,9 @@ func (j *job) free(bytes int64) {
 
 // execute runs a command and turns every outcome, even a panic, into an answer.
 func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
-	log := j.session.worker.log.With("job", j.id, "command", fmt.Sprintf("%T", c.GetOperation()))
+	end := j.observe(c)
+	defer func() { end(answer) }()
+	log := j.session.worker.log.With("job", j.publicID(), "command", fmt.Sprintf("%T", c.GetOperation()))
 	defer func() {
 		if p := recover(); p != nil {
 			log.Error("panic", "panic", p, "stack", string(debug.Stack()))

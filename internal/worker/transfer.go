@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -72,6 +73,7 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 				return err
 			}
 			at += len(m.GetData())
+			j.session.worker.cfg.Observe.Fetched("operands", len(m.GetData()))
 			j.pieces.Add(1)
 		}
 	})
@@ -119,7 +121,7 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 	if data := j.session.worker.cfg.SharedDataset(id); data != nil {
 		return data, nil
 	}
-	j.session.worker.log.Info("fetching data set", "dataset", id, "bytes", size)
+	j.session.worker.log.Info("fetching data set", "job", j.publicID(), "dataset", id, "bytes", size)
 	var data dataset.Dataset
 	err := j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
 		data, err = decodeVerified(id, size, r)
@@ -153,7 +155,7 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 		if err != nil {
 			return err
 		}
-		reader := &datasetReader{stream: stream, parts: &j.session.worker.received}
+		reader := &datasetReader{stream: stream, parts: &j.session.worker.received, observe: j.session.worker.cfg.Observe}
 		err = use(reader)
 		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
 	})
@@ -161,10 +163,11 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 
 // datasetReader reads the bytes of a stream and keeps the error that broke it.
 type datasetReader struct {
-	stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
-	parts  *atomic.Uint64 // counts what arrives
-	rest   []byte
-	err    error
+	stream  grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
+	parts   *atomic.Uint64 // counts what arrives
+	observe *observe.Worker
+	rest    []byte
+	err     error
 }
 
 func (r *datasetReader) Read(p []byte) (int, error) {
@@ -177,6 +180,7 @@ func (r *datasetReader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		r.rest = m.GetData()
+		r.observe.Fetched("dataset", len(r.rest))
 		r.parts.Add(1)
 	}
 	n := copy(p, r.rest)

@@ -22,14 +22,15 @@ import (
 	"google.golang.org/grpc"
 	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/backoff"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -42,8 +43,12 @@ type Config struct {
 	MemoryBytes  uint64 // for jobs and data sets; 0: no limit. The process takes up to RuntimeBytes more
 	Version      string
 	Logger       hclog.Logger
+	Dial         credentials.Dial  // how the connection is encrypted, and our certificate
 	DialOptions  []grpc.DialOption // added to the worker's own, which they override
 	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to be placed elsewhere; 0: 5 s
+
+	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	Observe *observe.Worker
 
 	// SharedDataset gives data sets that are in the memory of this process and need not be fetched; it may be nil.
 	SharedDataset func(id string) dataset.Dataset
@@ -64,6 +69,8 @@ type worker struct {
 	session  *session       // nil before the first welcome
 	running  sync.WaitGroup // goroutines of jobs, those of ended sessions too
 	received atomic.Uint64  // parts of data sets that have arrived
+	attached atomic.Bool    // the coordinator has sent a welcome on the current stream
+	jobs     atomic.Int32   // of all sessions
 }
 
 // Run serves a coordinator until ctx ends or the worker is drained. When ctx ends, it waits until its
@@ -74,14 +81,19 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Coordinator == "" {
 		return fault.Invalid("NO_COORDINATOR", "a worker needs the coordinator's address")
 	}
-	conn, err := grpc.NewClient(cfg.Coordinator, dialOptions(cfg)...)
+	secured, err := cfg.Dial.Options(cfg.Logger, cfg.Coordinator)
+	if err != nil {
+		return err
+	}
+	conn, err := grpc.NewClient(cfg.Coordinator, append(secured, dialOptions(cfg)...)...)
 	if err != nil {
 		return fault.Invalid("BAD_ADDRESS", "the coordinator's address %q is not usable: %v", cfg.Coordinator, err)
 	}
 	defer conn.Close()
-	w := &worker{cfg: cfg, log: cfg.Logger, client: workerv1.NewWorkerServiceClient(conn), memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited)))}
+	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), client: workerv1.NewWorkerServiceClient(conn), memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited)))}
 	w.datasets = newDatasets(w.memory)
 	w.memory.reclaim = w.datasets.evict
+	defer cfg.Observe.Watch(w.snapshot)()
 	defer w.running.Wait()
 	defer w.endSession()
 	return w.serve(ctx)
@@ -101,7 +113,7 @@ func (w *worker) serve(ctx context.Context) error {
 		case isPermanent(err):
 			return wire.Fault(err)
 		}
-		w.log.Warn("not attached; trying again", "coordinator", w.cfg.Coordinator, "error", err)
+		w.log.Warn("not attached; trying again", "coordinator", w.cfg.Coordinator, "error", credentials.Explain(err.Error()))
 		if attached {
 			pause.Reset()
 			if time.Since(began) > retryPolicy.Max {
@@ -144,7 +156,6 @@ func (c Config) withDefaults() Config {
 
 func dialOptions(cfg Config) []grpc.DialOption {
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.WorkerMessageBytes), grpc.MaxCallSendMsgSize(wire.WorkerMessageBytes)),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           grpcbackoff.Config{BaseDelay: retryPolicy.First, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryPolicy.Max},

@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -38,31 +38,35 @@ type Client struct {
 	Jobs     cleavev1.JobServiceClient
 	Cluster  cleavev1.ClusterServiceClient
 
+	// Warn tells the user that calls are repeated; nil: nobody is told.
+	Warn func(format string, args ...any)
+
 	address    string
 	connection *grpc.ClientConn
 	embedded   *Cluster // nil: the coordinator is another process
 }
 
 // Connect prepares a connection to a coordinator. Nothing is sent before the first call.
-func Connect(address string, options ...grpc.DialOption) (*Client, error) {
+func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) (*Client, error) {
+	secured, err := dial.Options(nil, address)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{address: address}
 	options = append([]grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithUnaryInterceptor(c.repeatUnary),
 		grpc.WithDefaultServiceConfig(retryPolicy),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
-	}, options...)
+	}, append(secured, options...)...)
 	connection, err := grpc.NewClient(address, options...)
 	if err != nil {
 		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
 	}
-	return &Client{
-		connection: connection,
-		address:    address,
-		Datasets:   cleavev1.NewDatasetServiceClient(connection),
-		Tables:     cleavev1.NewTableServiceClient(connection),
-		Jobs:       cleavev1.NewJobServiceClient(connection),
-		Cluster:    cleavev1.NewClusterServiceClient(connection),
-	}, nil
+	c.connection = connection
+	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(connection), cleavev1.NewTableServiceClient(connection)
+	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(connection), cleavev1.NewClusterServiceClient(connection)
+	return c, nil
 }
 
 // Close ends the connection, and an embedded cluster with it.
@@ -85,7 +89,7 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 // when it did not answer.
 func (c *Client) Explain(err error) error {
 	if status.Code(err) == codes.Unavailable {
-		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, innermost(status.Convert(err).Message()))
+		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, credentials.Explain(innermost(status.Convert(err).Message())))
 	}
 	return wire.Fault(err)
 }
@@ -95,7 +99,11 @@ func innermost(message string) string {
 	if at := strings.LastIndex(message, "desc = "); at >= 0 {
 		message = message[at+len("desc = "):]
 	}
-	return strings.TrimPrefix(strings.Trim(message, `"`), "transport: Error while dialing: ")
+	message = strings.Trim(message, `"`)
+	for _, wrapping := range []string{"transport: Error while dialing: ", "transport: authentication handshake failed: "} {
+		message = strings.TrimPrefix(message, wrapping)
+	}
+	return message
 }
 
 // DescribeDataset is what the coordinator knows about a data set.

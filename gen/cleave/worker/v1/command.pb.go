@@ -119,7 +119,9 @@ type Command struct {
 	//	*Command_Nearest
 	//	*Command_Scatter
 	//	*Command_Neighbors
-	Operation     isCommand_Operation `protobuf_oneof:"operation"`
+	Operation isCommand_Operation `protobuf_oneof:"operation"`
+	// The span that this command is part of, as W3C Trace Context writes it; empty if the command is in no trace.
+	TraceParent   string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -378,6 +380,13 @@ func (x *Command) GetNeighbors() *Neighbors {
 		}
 	}
 	return nil
+}
+
+func (x *Command) GetTraceParent() string {
+	if x != nil {
+		return x.TraceParent
+	}
+	return ""
 }
 
 type isCommand_Operation interface {
@@ -1317,7 +1326,7 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\x82\v\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xa6\v\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1346,7 +1355,8 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\tdistances\x18* \x01(\v2\x1b.cleave.worker.v1.DistancesH\x00R\tdistances\x125\n" +
 	"\anearest\x18+ \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearest\x125\n" +
 	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12;\n" +
-	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighborsB\v\n" +
+	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighbors\x12\"\n" +
+	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParentB\v\n" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
