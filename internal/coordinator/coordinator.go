@@ -65,7 +65,7 @@ type Coordinator struct {
 	queue       *runQueue
 	retention   *retention
 	supervisors sync.WaitGroup // one for each unfinished job
-	sweeping    sync.WaitGroup // what is kept no longer
+	sweeping    sync.WaitGroup // away what is kept no longer, or was never finished
 
 	// admission is held while a data set is deleted and, by any number at once, while jobs are created, so that a data set
 	// cannot disappear between the check that it exists and the creation of a job that uses it.
@@ -128,7 +128,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if c.term, err = c.state.Lead(ctx, c.Addr().String()); err != nil {
 		return nil, err
 	}
-	c.blobs.RemoveTemporary()
+	c.sweeping.Go(c.blobs.RemoveTemporary) // it looks at all files, which takes seconds where there are many
 	if err = c.checkStores(ctx); err != nil {
 		return nil, err
 	}
