@@ -87,7 +87,7 @@ func FuzzAnswers(f *testing.F) {
 		if proto.Unmarshal(encoded, answer) != nil {
 			return
 		}
-		fleet := New(Config{WorkerWait: 10 * time.Millisecond, LostAfter: time.Minute})
+		fleet := New(Config{LostAfter: time.Hour})
 		s, a := attachFuzzed(t, fleet)
 		var answering sync.WaitGroup
 		stop := make(chan struct{})
@@ -137,13 +137,20 @@ func (f *Fleet) answerAll(s *session, a *attachment, answer *workerv1.Answer, st
 	}
 }
 
-// performFuzzed runs one operation; how it ends does not matter.
+// performFuzzed runs one operation until it ends, however it does, or says that it waits for another worker.
 func performFuzzed(ctx context.Context, t *testing.T, f *Fleet, operation byte) {
 	t.Helper()
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	report := func(s Status) { // nobody else comes
+		if s.Waiting != "" {
+			giveUp()
+		}
+	}
 	labels := make([]int32, fuzzRows)
 	if operation%2 == 0 {
 		spec := &vector.RowSpec{Rows: fuzzRows, Columns: 2, Grids: make([]int32, 2)}
-		x, err := f.NewVectorExecutor(ctx, Task{JobID: "j", Vectors: spec, Need: planning.Workload{
+		x, err := f.NewVectorExecutor(ctx, Task{JobID: "j", Report: report, Vectors: spec, Need: planning.Workload{
 			Vectors: &planning.Vectors{Rows: fuzzRows, Columns: 2, Width: 2}, K: fuzzK, Lanes: 1}})
 		if err != nil {
 			return
@@ -166,7 +173,7 @@ func performFuzzed(ctx context.Context, t *testing.T, f *Fleet, operation byte) 
 		return
 	}
 	spec := kernel.MatrixSpec{Function: kernel.Linear, Rows: fuzzRows, Columns: 2}
-	x, err := f.NewExecutor(ctx, Task{JobID: "j", Need: planning.Workload{Matrix: spec, K: fuzzK, Lanes: 1, Products: 2, Block: 4}})
+	x, err := f.NewExecutor(ctx, Task{JobID: "j", Report: report, Need: planning.Workload{Matrix: spec, K: fuzzK, Lanes: 1, Products: 2, Block: 4}})
 	if err != nil {
 		return
 	}
