@@ -71,12 +71,15 @@ bench-go: ## Run the Go benchmarks (BENCH=regexp, PACKAGES=)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a short while (FUZZTIME=10s)
-	@grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' internal --with-filename \
-	| sed -E 's#^(.*)/[^/]*:func (.*)$$#./\1 \2#' | sort -u \
+	@scripts/fuzz-targets.sh \
 	| while read -r package target; do \
 		echo "== $$package $$target"; \
 		go test "$$package" -run '^$$' -fuzz "^$$target\$$" -fuzztime '$(FUZZTIME)'; \
 	done
+
+.PHONY: fuzz-binaries
+fuzz-binaries: ## Build the fuzz targets as binaries for a machine without Go, with a script that runs them (OUT=fuzz-out, FUZZTIME=2m)
+	scripts/fuzz-binaries.sh '$(or $(OUT),fuzz-out)' '$(FUZZTIME)'
 
 .PHONY: soak
 soak: ## Strike every fault again and again, and write soak.md (SOAK=2h for a time or RUNS=20 each; FAULTS=part of their names)

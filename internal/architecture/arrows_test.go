@@ -80,6 +80,7 @@ var packages = []packageRule{
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault text"},
 	{"backoff", io, ""},
+	{"waitlock", pure, ""},
 	{"observe", io, "fault"},
 	{"reload", io, "fault"},
 	{"credentials", io, "fault reload"},
@@ -88,8 +89,8 @@ var packages = []packageRule{
 	{"audit", io, "fault"},
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning spectral table vector"},
-	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
-	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning snapshot store table text turns wire"},
+	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector waitlock wire"},
+	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning snapshot store table text turns waitlock wire"},
 	{"worker", api, "backoff clustering constraint credentials dataset fault kernel labeling neighbor observe parallel partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault redact text"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
@@ -101,6 +102,7 @@ var packages = []packageRule{
 	{"table/tabletest", testOnly, ""},
 	{"cli/clitest", testOnly, ""},
 	{"clustertest", testOnly, ""},
+	{"simulation", testOnly, ""},
 	{"catalog/cmd/tables", testOnly, ""}, // make generate
 	{"bench", testOnly, ""},              // make bench
 	{"bench/cmd/bench", testOnly, ""},

@@ -74,7 +74,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		},
 	}
 	admitted, err := c.admit(ctx, record, hash[:], problem)
-	if admitted != id {
+	if admitted != id && !mayBeCommitted(err) {
 		_ = c.blobs.Delete(context.WithoutCancel(ctx), specBlob(id)) // no record refers to it
 	}
 	if err != nil {
@@ -113,6 +113,11 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 		txn.Put = append(txn.Put, store.Entry{Key: requestKey(owner, requestID), Value: value})
 	}
 	err = c.commit(txn)
+	if mayBeCommitted(err) && !interrupted(err) {
+		if _, missing := c.state.Get(c.storeCtx, jobKey(id)); missing == nil {
+			err = nil // it is there, and has to run
+		}
+	}
 	if errors.Is(err, store.ErrConflict) {
 		// Either another call with this request id came first, or this one was committed and the answer
 		// of the store was lost.

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/backoff"
@@ -31,16 +32,34 @@ func (c *Coordinator) persist(txn store.Txn) error {
 
 // commitWhile commits a transaction, again while its error is one that may pass.
 func (c *Coordinator) commitWhile(txn store.Txn, mayPass func(error) bool) error {
+	unknown := false // whether an earlier attempt was committed
 	for pause := backoff.New(storeRetries); ; {
 		_, err := c.state.Commit(c.storeCtx, txn)
+		if err != nil && unknown && !errors.Is(err, store.ErrConflict) {
+			err = unknownOutcome{err}
+		}
 		if err == nil || !mayPass(err) || c.storeCtx.Err() != nil {
 			return err
 		}
+		unknown = unknown || mayBeCommitted(err)
 		c.log.Warn("the store takes nothing now, trying again", "error", err)
 		if pause.Wait(c.storeCtx) != nil {
 			return err
 		}
 	}
+}
+
+// unknownOutcome is the error of a transaction that was refused, or not answered, after an attempt whose answer was lost.
+type unknownOutcome struct{ error }
+
+func (e unknownOutcome) Unwrap() error { return e.error }
+
+// mayBeCommitted tells whether a transaction may have been committed although it gave an error: then what it refers to
+// must stay. The store says so if it refuses one.
+func mayBeCommitted(err error) bool {
+	_, unknown := errors.AsType[unknownOutcome](err)
+	_, refused := errors.AsType[*fault.Error](err)
+	return err != nil && (unknown || !refused && !errors.Is(err, store.ErrNotLeader) && !errors.Is(err, store.ErrConflict))
 }
 
 // deleteKeys deletes any number of keys, in several transactions.

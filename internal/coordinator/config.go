@@ -28,6 +28,8 @@ type Config struct {
 	Store string
 	// Blobs is a directory or a URL. Empty means DataDir/blobs, or memory without a DataDir.
 	Blobs string
+	// Stores are used instead of Store and Blobs if they are set.
+	Stores Stores
 
 	// Logger may be nil.
 	Logger hclog.Logger

@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/waitlock"
 )
 
 // contentStore stores values that are identified by their content: records in the state, canonical bytes in
@@ -33,7 +34,7 @@ type contentStore[V any] struct {
 	// and the memory for decoding is needed once.
 	loading chan struct{}
 	// changing is held while a record is changed.
-	changing sync.Mutex
+	changing waitlock.Lock
 	mu       sync.Mutex
 	uses     uses
 	budget   int64
@@ -98,7 +99,7 @@ func (s *contentStore[V]) add(ctx context.Context, name string, value V, now *ti
 	record.Blob = blob
 	record.Claims = []*statev1.Claim{{Owner: caller.Name, DisplayName: name, CreateTime: now}}
 	stored, err := s.claim(ctx, id, record)
-	if _, refused := errors.AsType[*fault.Error](err); stored != nil && stored.GetBlob() != blob || refused && !errors.Is(err, store.ErrClosed) {
+	if stored != nil && stored.GetBlob() != blob || err != nil && !mayBeCommitted(err) {
 		_ = s.blobs.Delete(context.WithoutCancel(ctx), blob) // no record refers to it
 	}
 	if err != nil {

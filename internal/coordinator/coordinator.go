@@ -27,6 +27,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/waitlock"
 )
 
 // Coordinator serves the API. It is the elected leader: until it is closed, nobody else writes to the
@@ -68,7 +69,7 @@ type Coordinator struct {
 
 	// admission is held while a data set is deleted and, by any number at once, while jobs are created, so that a data set
 	// cannot disappear between the check that it exists and the creation of a job that uses it.
-	admission sync.RWMutex
+	admission waitlock.Lock
 	mu        sync.Mutex
 	jobs      map[string]*job // those that have not ended
 }
@@ -108,10 +109,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if err = c.openGuard(); err != nil {
 		return nil, err
 	}
-	if c.state, err = store.Open(ctx, cfg.Store, cfg.DataDir, c.log.Named("store")); err != nil {
-		return nil, err
-	}
-	if c.blobs, err = store.OpenBlobs(ctx, cfg.Blobs); err != nil {
+	if err = c.openStores(ctx); err != nil {
 		return nil, err
 	}
 	c.state, c.blobs = observeState(c.state, cfg.Observe), observeBlobs(c.blobs, cfg.Observe)

@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/waitlock"
 )
 
 var (
@@ -60,8 +61,8 @@ type job struct {
 	ctx    context.Context // of the run; its cause is errCanceled, errTimeLimit, errStopping or why the log failed
 	cancel context.CancelCauseFunc
 
-	writing sync.Mutex // held while the record is changed and committed
-	ending  bool       // how it ends is decided; guarded by writing
+	writing waitlock.Lock // held while the record is changed and committed
+	ending  bool          // how it ends is decided; guarded by writing
 	mu      sync.Mutex
 	record  *statev1.JobRecord // the durable one; replaced, never changed
 	waiting string             // for people: what it waits for; empty when it does not wait
@@ -273,6 +274,9 @@ func readJob(entry store.Entry) (*statev1.JobRecord, error) {
 	record := &statev1.JobRecord{}
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
 		return nil, fmt.Errorf("the record %s cannot be read: %w", entry.Key, err)
+	}
+	if id := record.GetJob().GetJobId(); jobKey(id) != entry.Key {
+		return nil, fault.New(fault.DataLoss, "RECORD_DAMAGED", "the record %s is damaged: it is that of job %q; restore the state from a backup", entry.Key, id)
 	}
 	return record, nil
 }

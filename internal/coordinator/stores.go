@@ -10,6 +10,25 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
+// Stores are stores that are open already, as simulated ones are. The coordinator closes them.
+type Stores struct {
+	State store.State
+	Blobs store.Blobs
+}
+
+// openStores opens the state and the blobs, unless they are given.
+func (c *Coordinator) openStores(ctx context.Context) (err error) {
+	if c.state, c.blobs = c.cfg.Stores.State, c.cfg.Stores.Blobs; c.state == nil {
+		if c.state, err = store.Open(ctx, c.cfg.Store, c.cfg.DataDir, c.log.Named("store")); err != nil {
+			return err
+		}
+	}
+	if c.blobs == nil {
+		c.blobs, err = store.OpenBlobs(ctx, c.cfg.Blobs)
+	}
+	return err
+}
+
 // stateFailure is why the state ended by itself, nil unless it did.
 func (c *Coordinator) stateFailure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -24,7 +43,7 @@ func (c *Coordinator) stateFailure(ctx context.Context) error {
 // checkStores refuses a state that was never used together with blobs that are there already: the state that knows them
 // is missing, and a coordinator that started empty would leave it unnoticed until the backups are gone.
 func (c *Coordinator) checkStores(ctx context.Context) error {
-	if c.cfg.Store == storeMemory { // always empty at the start
+	if c.cfg.Store == storeMemory && c.cfg.Stores.State == nil { // always empty at the start
 		return nil
 	}
 	entries, err := c.state.List(ctx, "", "", 1)

@@ -2,12 +2,14 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -168,17 +170,28 @@ func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clust
 	}
 }
 
-// problemOf is the problem that was prepared when the job was created, or else prepares it.
+// problemOf is the problem that was prepared when the job was created, or else prepares it. While the blob store does not
+// answer the job waits: it was acknowledged.
 func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 	if problem := j.problem; problem != nil {
 		j.problem = nil
 		return problem, nil
 	}
-	p, err := c.readSpec(j.ctx, j.id)
-	if err != nil {
-		return nil, err
+	for pause := backoff.New(storeRetries); ; {
+		p, err := c.readSpec(j.ctx, j.id)
+		var ready *prepared
+		if err == nil {
+			ready, err = c.prepare(j.ctx, p)
+		}
+		if f, is := errors.AsType[*fault.Error](err); !is || f.Kind != fault.Unavailable {
+			return ready, err
+		}
+		c.log.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
+		j.setWaiting(err.Error())
+		if pause.Wait(j.ctx) != nil {
+			return nil, err
+		}
 	}
-	return c.prepare(j.ctx, p)
 }
 
 // markRunning makes it durable that the job runs.

@@ -9,6 +9,7 @@ import (
 const (
 	maxInternalFailures = 3
 	maxNotReady         = 10
+	maxNoMemory         = 10
 )
 
 // slowWorker is how many times longer than planned a worker may take for a piece of work.
@@ -22,10 +23,10 @@ const (
 )
 
 // failureCounts counts the failures of each worker within one operation.
-type failureCounts struct{ internal, notReady map[*session]int }
+type failureCounts struct{ internal, notReady, noMemory map[*session]int }
 
 func newFailureCounts() *failureCounts {
-	return &failureCounts{internal: map[*session]int{}, notReady: map[*session]int{}}
+	return &failureCounts{internal: map[*session]int{}, notReady: map[*session]int{}, noMemory: map[*session]int{}}
 }
 
 // putAside goes on without a worker that cannot do the job, because of why: its tiles go to others, and it gets no more.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/waitlock"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -64,11 +64,11 @@ type job struct {
 	answersChanges bool                                           // updates answer with changes, and loads with nothing
 	payloads       []*payload                                     // freed with the job
 
-	opMu     sync.Mutex   // held by the operation that is running
-	k, lanes int          // clusters of a labeling, and labelings; 0 before there are operands
-	labels   []int32      // lane after lane; nil before the first load
-	step     uint64       // of the labels; increases with every load and update
-	ran      *atomic.Bool // there was memory enough for the job once
+	opMu     waitlock.Lock // held by the operation that is running
+	k, lanes int           // clusters of a labeling, and labelings; 0 before there are operands
+	labels   []int32       // lane after lane; nil before the first load
+	step     uint64        // of the labels; increases with every load and update
+	ran      *atomic.Bool  // there was memory enough for the job once
 	verify   float64
 	trust    *Trust
 	pace     *pace

@@ -228,6 +228,10 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 			j.dropCopies(func(c *copied) bool { return c.worker == g.session })
 			return nil
 		}
+		if failures.noMemory[g.session]++; failures.noMemory[g.session] > maxNoMemory { // what it holds is as little as can be
+			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage()))
+			return nil
+		}
 		j.full[g.session] = true
 		j.balancedAt = nil
 		for t := range j.tiles {

@@ -29,8 +29,13 @@ type sharedMemory struct {
 }
 
 // NewMemory returns an empty State in memory.
-func NewMemory() State {
-	return newMemoryHandle(&sharedMemory{entries: map[string]Entry{}})
+func NewMemory() State { return SharedMemory()() }
+
+// SharedMemory makes an empty state in memory. Each call of what it returns opens it once more, as another process would:
+// the state stays when a handle is closed, and of all handles one leads.
+func SharedMemory() (open func() State) {
+	shared := &sharedMemory{entries: map[string]Entry{}}
+	return func() State { return newMemoryHandle(shared) }
 }
 
 func newMemoryHandle(shared *sharedMemory) *memory {

@@ -1,0 +1,144 @@
+package coordinator
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// awayBlobs cannot be read for the first few attempts.
+type awayBlobs struct {
+	store.Blobs
+	refuse atomic.Int64
+}
+
+func (b *awayBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if b.refuse.Add(-1) >= 0 {
+		return nil, fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now")
+	}
+	return b.Blobs.Open(ctx, name, offset, length)
+}
+
+// A job that an earlier coordinator accepted waits while the blob store is away.
+func TestAJobWaitsForTheBlobStore(t *testing.T) {
+	open, blobs := store.SharedMemory(), &awayBlobs{Blobs: sharedBlobs(t)}
+	cfg := testConfig()
+	cfg.Stores = Stores{State: open(), Blobs: blobs}
+	g := newGate()
+	before := newHarness(t, cfg, scripted(g.run))
+	id := before.create(spec(before.upload()))
+	before.firstEvents(id, 1)
+	before.crash()
+
+	blobs.refuse.Store(3)
+	cfg.Stores.State = open()
+	close(g.open)
+	after := newHarness(t, cfg, scripted(g.run))
+	if job := after.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStatusMessage() != "" {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// openBlobs are blobs that stay when a coordinator closes them.
+type openBlobs struct{ store.Blobs }
+
+func (openBlobs) Close() error { return nil }
+
+func sharedBlobs(t *testing.T) store.Blobs {
+	blobs, err := store.OpenBlobs(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { blobs.Close() })
+	return openBlobs{blobs}
+}
+
+// lostAnswerThen commits a transaction, loses the answer, and refuses the next attempt.
+func lostAnswerThen(refusal error) func(int64, func() error) error {
+	first := true
+	return func(_ int64, commit func() error) error {
+		if first {
+			first = false
+			_ = commit()
+			return errLostAnswer
+		}
+		if refusal != nil {
+			err := refusal
+			refusal = nil
+			return err
+		}
+		return commit()
+	}
+}
+
+var errNoSpace = fault.New(fault.ResourceExhausted, store.DiskFull, "no space is left")
+
+// A job whose creation was committed runs, whatever the store answers when it is asked again.
+func TestAJobThatWasCommittedRuns(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(2)))
+	data := h.upload()
+	h.intercept(lostAnswerThen(errNoSpace))
+	request := &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()}
+	created, err := h.jobs.CreateJob(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job := h.end(created.GetJob().GetJobId()); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// A coordinator that is no longer the leader does not know whether its last transaction was committed, and takes nothing away
+// that the next leader may need.
+func TestALostAnswerDeletesNoSpec(t *testing.T) {
+	open, blobs := store.SharedMemory(), sharedBlobs(t)
+	cfg := testConfig()
+	cfg.Stores = Stores{State: open(), Blobs: blobs}
+	before := newHarness(t, cfg, scripted(steps(2)))
+	data := before.upload()
+	before.intercept(lostAnswerThen(store.ErrNotLeader))
+	request := &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()}
+	_, err := before.jobs.CreateJob(t.Context(), request)
+	wantError(t, err, codes.Unavailable, "NOT_LEADER")
+	before.crash()
+
+	cfg.Stores.State = open()
+	after := newHarness(t, cfg, scripted(steps(2)))
+	created, err := after.jobs.CreateJob(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job := after.end(created.GetJob().GetJobId()); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// A data set whose record was committed keeps its bytes.
+func TestALostAnswerDeletesNoData(t *testing.T) {
+	cfg := testConfig()
+	cfg.CacheBytes = 0
+	h := newHarness(t, cfg, scripted(steps(2)))
+	points, err := dataset.NewPoints(4, 1, []float64{0, 10, 1, 11})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := &faultyState{State: h.c.state, answer: lostAnswerThen(errNoSpace)}
+	h.c.state, h.c.datasets.state = state, state
+	_, err = wire.SendDataset(t.Context(), h.datasets, "line", points)
+	if !fault.Is(err, store.DiskFull) {
+		t.Errorf("the upload gives %v", err)
+	}
+	if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+}
