@@ -32,7 +32,7 @@ func openDirectory(dir string) (Blobs, error) {
 	if err != nil {
 		return nil, fault.Invalid("BLOBS_DIR_UNUSABLE", "cannot use the blob directory %s: %v", dir, err)
 	}
-	return &bucket{Bucket: b, root: root}, nil
+	return &bucket{Bucket: b, root: root, explain: blobError}, nil
 }
 
 // RemoveTemporary ignores errors: files that stay only take space. Object stores have no temporary files.

@@ -19,11 +19,18 @@ const (
 	reachTimeout     = 5 * time.Second
 	keepaliveTime    = 10 * time.Second // detects a peer whose machine died
 	keepaliveTimeout = 3 * time.Second
+
+	// DefaultLease is how long a leader in an etcd cluster may be silent until another one is elected.
+	DefaultLease = 5 * time.Second
 )
 
+// IsShared tells whether several processes can use the state that a specification names, so that whoever opens it may
+// have to wait to lead.
+func IsShared(spec string) bool { return strings.HasPrefix(spec, etcdScheme) }
+
 // Open opens the state that a specification names: `memory`, `embedded` (in dataDir), or
-// `etcd://A:2379,B:2379`.
-func Open(ctx context.Context, spec, dataDir string, log hclog.Logger) (State, error) {
+// `etcd://A:2379,B:2379`. The lease is that of a leader in an etcd cluster, in whole seconds; etcd makes one of a second two.
+func Open(ctx context.Context, spec, dataDir string, lease time.Duration, log hclog.Logger) (State, error) {
 	endpoints, isEtcd := strings.CutPrefix(spec, etcdScheme)
 	switch {
 	case spec == "memory":
@@ -31,7 +38,7 @@ func Open(ctx context.Context, spec, dataDir string, log hclog.Logger) (State, e
 	case spec == "embedded":
 		return OpenEmbedded(ctx, dataDir, log)
 	case isEtcd:
-		return OpenEtcd(ctx, strings.Split(endpoints, ","), log)
+		return OpenEtcd(ctx, strings.Split(endpoints, ","), lease, log)
 	}
 	return nil, fault.Invalid("STORE_UNKNOWN",
 		"unknown store %q; use memory, embedded or etcd://HOST:PORT[,HOST:PORT...]", spec)
@@ -39,11 +46,11 @@ func Open(ctx context.Context, spec, dataDir string, log hclog.Logger) (State, e
 
 // OpenEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within a
 // few seconds, it returns the fault STORE_UNREACHABLE.
-func OpenEtcd(ctx context.Context, endpoints []string, log hclog.Logger) (State, error) {
-	return openEtcd(ctx, endpoints, log, reachTimeout)
+func OpenEtcd(ctx context.Context, endpoints []string, lease time.Duration, log hclog.Logger) (State, error) {
+	return openEtcd(ctx, endpoints, lease, log, reachTimeout)
 }
 
-func openEtcd(ctx context.Context, endpoints []string, log hclog.Logger, timeout time.Duration) (State, error) {
+func openEtcd(ctx context.Context, endpoints []string, lease time.Duration, log hclog.Logger, timeout time.Duration) (State, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -74,9 +81,9 @@ func openEtcd(ctx context.Context, endpoints []string, log hclog.Logger, timeout
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fault.New(fault.FailedPrecondition, "STORE_UNREACHABLE",
+		return nil, fault.New(fault.FailedPrecondition, Unreachable,
 			"no etcd answers at %s within %v (%v); check the addresses and that etcd is running",
 			strings.Join(endpoints, ","), timeout, err)
 	}
-	return newEtcdState(client, log, externalLease, func() {}), nil
+	return newEtcdState(client, log, max(1, int(lease/time.Second)), func() {}), nil
 }
