@@ -31,6 +31,9 @@ func realEngine() engine {
 			if err := awaitWorker(ctx, f, report); err != nil || len(parts) == 0 {
 				return err
 			}
+			if err := f.AwaitReturn(ctx); err != nil {
+				return err
+			}
 			return f.AwaitRoom(ctx, report, parts...)
 		},
 		execute: func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {

@@ -72,6 +72,8 @@ type Fleet struct {
 	damaged     map[string]error // by data set: what was found when workers last fetched it
 	nextPayload uint64
 	nextJob     uint64
+	term        int64         // of the coordinator as the leader
+	began       time.Time     // when the term began
 	changed     chan struct{} // closed and replaced at every change that a waiting job may wait for
 	closed      bool
 }

@@ -20,6 +20,22 @@ import (
 // Domain is the google.rpc.ErrorInfo domain of all errors of Cleave.
 const Domain = "cleave"
 
+// NotLeader is the reason of a coordinator that does not lead. If it knows who does, the error has the address under LeaderKey.
+const (
+	NotLeader = "NOT_LEADER"
+	LeaderKey = "leader"
+)
+
+// LeaderOf tells whether an error says that a coordinator does not lead, and who does, if that is known.
+func LeaderOf(err error) (address string, notLeader bool) {
+	for _, detail := range status.Convert(err).Details() {
+		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == Domain && info.GetReason() == NotLeader {
+			return info.GetMetadata()[LeaderKey], true
+		}
+	}
+	return "", false
+}
+
 // maxStatusText keeps errors within the 8 KiB of metadata that gRPC implementations accept by default: a
 // status has the message up to three times, in base64.
 const maxStatusText = 1200
