@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -34,6 +35,7 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.DataDir, "data-dir", "", "`DIR` for the embedded store and the blobs")
 	set.StringVar(&cfg.Store, "store", cfg.Store, "where jobs are kept: embedded, memory or etcd://A:2379,B:2379")
 	set.StringVar(&cfg.Blobs, "blobs", "", "where data and results are kept: a directory or a `URL` (default DIR/blobs)")
+	addElectionFlags(set, &cfg.Election)
 	set.Var(&memory, "memory", "memory for jobs in this process, such as 4GiB: data sets, eigenvectors, graphs; the process takes up to 64 MiB more (default: 80% of the machine's)")
 	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait, "how long a job that was running waits when workers are lost and the others have too little memory for it")
 	set.Var(&uploads, "upload-memory", "memory for all uploads that are under way at a time, such as 2GiB (default: 20% of the machine's)")
@@ -49,12 +51,8 @@ func command() *cobra.Command {
 		}
 		cfg.MemoryBytes, cfg.UploadBytes = int64(memory), int64(uploads)
 		coordinator.LimitProcess(cfg.MemoryBytes)
-		c, err := coordinator.New(cmd.Context(), cfg)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("listening on %s\n", c.Addr())
-		return shell.Stopped(cmd.Context(), c.Serve(cmd.Context()))
+		err = coordinator.Run(cmd.Context(), cfg, func(a net.Addr) { fmt.Printf("listening on %s\n", a) })
+		return shell.Stopped(cmd.Context(), err)
 	}
 	return cmd
 }

@@ -61,7 +61,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		},
 	}
 	admitted, err := c.admit(ctx, record, hash[:], problem)
-	if admitted != id {
+	if admitted != id && !isUnsure(err) {
 		_ = c.blobs.Delete(context.WithoutCancel(ctx), specBlob(id)) // no record refers to it
 	}
 	if err != nil {
@@ -104,8 +104,11 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 		// Either another call with this request id came first, or this one was committed and the answer
 		// of the store was lost.
 		first, err := c.jobOfRequest(c.storeCtx, requestID, hash)
-		if err != nil || first != id {
-			return first, err
+		if err != nil {
+			return "", unsureError{err}
+		}
+		if first != id {
+			return first, nil
 		}
 	} else if err != nil {
 		return "", err

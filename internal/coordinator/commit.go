@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/backoff"
@@ -31,8 +32,13 @@ func (c *Coordinator) persist(txn store.Txn) error {
 
 // commitWhile commits a transaction, again while its error is one that may pass.
 func (c *Coordinator) commitWhile(txn store.Txn, mayPass func(error) bool) error {
+	unsure := false
 	for pause := backoff.New(storeRetries); ; {
 		_, err := c.state.Commit(c.storeCtx, txn)
+		unsure = unsure || err != nil && (!store.IsPermanent(err) || errors.Is(err, store.ErrClosed))
+		if unsure && err != nil {
+			err = unsureError{err}
+		}
 		if err == nil || !mayPass(err) || c.storeCtx.Err() != nil {
 			return err
 		}
@@ -41,6 +47,18 @@ func (c *Coordinator) commitWhile(txn store.Txn, mayPass func(error) bool) error
 			return err
 		}
 	}
+}
+
+// unsureError is the error of a transaction that may have been committed all the same: the answer to an attempt was lost.
+// Whatever it would refer to has to stay.
+type unsureError struct{ error }
+
+func (e unsureError) Unwrap() error { return e.error }
+
+// isUnsure tells whether a transaction that gave this error may have been committed.
+func isUnsure(err error) bool {
+	_, is := errors.AsType[unsureError](err)
+	return is
 }
 
 // deleteKeys deletes any number of keys, in several transactions.

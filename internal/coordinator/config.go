@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/store"
 )
 
 // Config says how a coordinator runs. Start from DefaultConfig; New checks it.
@@ -25,6 +26,9 @@ type Config struct {
 	Store string
 	// Blobs is a directory or a URL. Empty means DataDir/blobs, or memory without a DataDir.
 	Blobs string
+
+	// Election is for coordinators that share a store.
+	Election Election
 
 	// Logger may be nil.
 	Logger hclog.Logger
@@ -69,6 +73,7 @@ func DefaultConfig() Config {
 	return Config{
 		Listen:            "127.0.0.1:7400",
 		Store:             storeEmbedded,
+		Election:          Election{Lease: store.DefaultLease},
 		MaxDatasetBytes:   16 << 30,
 		UploadBytes:       2 << 30,
 		UploadStall:       30 * time.Second,
@@ -126,6 +131,9 @@ func (cfg Config) withDefaults() (Config, error) {
 			cfg.StalledAfter, cfg.HeartbeatInterval)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
+	}
+	if err := cfg.Election.check(); err != nil {
+		return cfg, err
 	}
 	if cfg.MemoryBytes > 0 {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)

@@ -106,7 +106,7 @@ func (s *contentStore[V]) add(ctx context.Context, name string, value V, now *ti
 		}
 		return existing, nil
 	}
-	if _, refused := errors.AsType[*fault.Error](err); refused && !errors.Is(err, store.ErrClosed) {
+	if err != nil && !isUnsure(err) {
 		_ = s.blobs.Delete(context.WithoutCancel(ctx), record.GetBlob()) // no record refers to it
 	}
 	if err != nil {

@@ -28,8 +28,8 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	// Options that come later override those of the fleet: clients may send larger messages than workers.
 	server := grpc.NewServer(append(fleet.ServerOptions(),
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
-		grpc.ChainUnaryInterceptor(c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(c.streamErrors, recovery.StreamServerInterceptor(handler)),
+		grpc.ChainUnaryInterceptor(c.leaderOnlyUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(c.leaderOnlyStream, c.streamErrors, recovery.StreamServerInterceptor(handler)),
 	)...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})
@@ -38,9 +38,10 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	c.fleet.Register(server)
 
 	healthServer := health.NewServer()
-	for name := range server.GetServiceInfo() {
-		healthServer.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
+	for name := range server.GetServiceInfo() { // until it leads
+		healthServer.SetServingStatus(name, healthv1.HealthCheckResponse_NOT_SERVING)
 	}
+	healthServer.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	healthv1.RegisterHealthServer(server, healthServer)
 	reflection.Register(server)
 	return server, healthServer
@@ -69,7 +70,7 @@ func (c *Coordinator) toStatus(method string, err error) error {
 	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
 	case errors.Is(err, store.ErrNotLeader):
-		return wire.Unavailable("NOT_LEADER", "this coordinator does not lead any more; try again")
+		return wire.Unavailable(wire.NotLeader, "this coordinator does not lead any more; try again")
 	}
 	answer := wire.Status(err)
 	if c.runCtx.Err() == nil {
