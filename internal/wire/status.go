@@ -28,12 +28,23 @@ const (
 
 // LeaderOf tells whether an error says that a coordinator does not lead, and who does, if that is known.
 func LeaderOf(err error) (address string, notLeader bool) {
+	info := infoOf(err)
+	if info.GetReason() != NotLeader {
+		return "", false
+	}
+	return info.GetMetadata()[LeaderKey], true
+}
+
+// ReasonOf is the reason of an error of a coordinator, empty if it is none.
+func ReasonOf(err error) string { return infoOf(err).GetReason() }
+
+func infoOf(err error) *errdetails.ErrorInfo {
 	for _, detail := range status.Convert(err).Details() {
-		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == Domain && info.GetReason() == NotLeader {
-			return info.GetMetadata()[LeaderKey], true
+		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == Domain {
+			return info
 		}
 	}
-	return "", false
+	return nil
 }
 
 // maxStatusText keeps errors within the 8 KiB of metadata that gRPC implementations accept by default: a

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -24,50 +23,50 @@ import (
 
 // A watch may be silent for a long time; pings find out whether the coordinator is still there.
 const (
-	pingEvery   = 30 * time.Second
-	pingTimeout = 10 * time.Second
+	pingEvery   = 10 * time.Second
+	pingTimeout = 5 * time.Second
 )
 
 // maxMessageBytes is the size limit of one request or answer.
 const maxMessageBytes = 64 << 20
 
-// Client speaks to one coordinator, remote or embedded.
+// Client speaks to the coordinator that leads, remote or embedded.
 type Client struct {
 	Datasets cleavev1.DatasetServiceClient
 	Tables   cleavev1.TableServiceClient
 	Jobs     cleavev1.JobServiceClient
 	Cluster  cleavev1.ClusterServiceClient
 
-	address    string
-	connection *grpc.ClientConn
-	embedded   *Cluster // nil: the coordinator is another process
+	address  string
+	leader   *leader
+	embedded *Cluster // nil: the coordinator is another process
 }
 
-// Connect prepares a connection to a coordinator. Nothing is sent before the first call.
+// Connect prepares a connection to a coordinator, or to that of several, with commas between their addresses, which
+// leads. Nothing is sent before the first call.
 func Connect(address string, options ...grpc.DialOption) (*Client, error) {
 	options = append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultServiceConfig(retryPolicy),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
 	}, options...)
-	connection, err := grpc.NewClient(address, options...)
+	leader, err := newLeader(address, options)
 	if err != nil {
-		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
+		return nil, err
 	}
 	return &Client{
-		connection: connection,
-		address:    address,
-		Datasets:   cleavev1.NewDatasetServiceClient(connection),
-		Tables:     cleavev1.NewTableServiceClient(connection),
-		Jobs:       cleavev1.NewJobServiceClient(connection),
-		Cluster:    cleavev1.NewClusterServiceClient(connection),
+		leader:   leader,
+		address:  address,
+		Datasets: cleavev1.NewDatasetServiceClient(leader),
+		Tables:   cleavev1.NewTableServiceClient(leader),
+		Jobs:     cleavev1.NewJobServiceClient(leader),
+		Cluster:  cleavev1.NewClusterServiceClient(leader),
 	}, nil
 }
 
 // Close ends the connection, and an embedded cluster with it.
 func (c *Client) Close() {
-	c.connection.Close()
+	c.leader.close()
 	if c.embedded != nil {
 		c.embedded.Stop()
 	}
@@ -85,6 +84,9 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 // when it did not answer.
 func (c *Client) Explain(err error) error {
 	if status.Code(err) == codes.Unavailable {
+		if reason := wire.ReasonOf(err); reason != "" && reason != wire.NotLeader {
+			return fmt.Errorf("the coordinator at %s cannot do it now: %s", c.address, status.Convert(err).Message())
+		}
 		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, innermost(status.Convert(err).Message()))
 	}
 	return wire.Fault(err)

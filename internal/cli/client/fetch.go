@@ -49,24 +49,28 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 	return o, nil
 }
 
-// receive reads what a call sends; err is that of the call.
-func receive[P, T any](c *Client, stream grpc.ServerStreamingClient[P], err error, read func(receive func() (*P, error)) (T, error)) (value T, _ error) {
-	if err == nil {
-		value, err = read(stream.Recv)
-	}
+// receive makes a call and reads what it sends, from the beginning again if the stream breaks.
+func receive[Q, P, T any](ctx context.Context, c *Client, call func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[P], error), request *Q,
+	read func(receive func() (*P, error)) (T, error),
+) (value T, _ error) {
+	err := c.leader.repeat(ctx, func() error {
+		stream, err := call(ctx, request)
+		if err == nil {
+			value, err = read(stream.Recv)
+		}
+		return err
+	})
 	return value, c.Explain(err)
 }
 
 // fetchEmbedding fetches the coordinates that a job of the spectral family found.
 func (c *Client) fetchEmbedding(ctx context.Context, jobID string) (*clustering.Embedding, error) {
-	stream, err := c.Jobs.GetEmbedding(ctx, &cleavev1.GetEmbeddingRequest{JobId: jobID})
-	return receive(c, stream, err, wire.ReceiveEmbedding)
+	return receive(ctx, c, c.Jobs.GetEmbedding, &cleavev1.GetEmbeddingRequest{JobId: jobID}, wire.ReceiveEmbedding)
 }
 
 // fetchSolverSteps fetches the steps of the eigensolver of a job that has ended, from its events.
 func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev1.SolverStep, error) {
-	stream, err := c.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: jobID})
-	return receive(c, stream, err, func(receive func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
+	return receive(ctx, c, c.Jobs.WatchJob, &cleavev1.WatchJobRequest{JobId: jobID}, func(receive func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
 		err = wire.Receive(receive, func(item *cleavev1.WatchJobResponse) error {
 			if step := item.GetEvent().GetSolver(); step != nil {
 				steps = append(steps, step)
@@ -80,15 +84,13 @@ func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev
 // FetchTables fetches tables by their ids.
 func (c *Client) FetchTables(ctx context.Context) wire.Tables {
 	return func(id string) (*table.Table, error) {
-		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: id})
-		return receive(c, stream, err, wire.ReceiveTable)
+		return receive(ctx, c, c.Tables.GetTableRows, &cleavev1.GetTableRowsRequest{TableId: id}, wire.ReceiveTable)
 	}
 }
 
 // fetchLabels fetches the labels of a job that has ended.
 func (c *Client) fetchLabels(ctx context.Context, jobID string) ([]int32, error) {
-	stream, err := c.Jobs.GetLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID})
-	return receive(c, stream, err, joinLabels)
+	return receive(ctx, c, c.Jobs.GetLabels, &cleavev1.GetLabelsRequest{JobId: jobID}, joinLabels)
 }
 
 // labelPart is a part of a stream of labels, of a job's own points or of new ones.
@@ -114,14 +116,12 @@ func joinLabels[P labelPart](receive func() (P, error)) ([]int32, error) {
 
 // FetchModel fetches the model of a job of the vector family.
 func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Model, error) {
-	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
-	return receive(c, stream, err, wire.ReceiveModel)
+	return receive(ctx, c, c.Jobs.GetModel, &cleavev1.GetModelRequest{JobId: jobID}, wire.ReceiveModel)
 }
 
 // FetchNeighborGraph fetches the graph of neighbors that a job clustered.
 func (c *Client) FetchNeighborGraph(ctx context.Context, jobID string) (*dataset.Graph, error) {
-	stream, err := c.Jobs.GetNeighborGraph(ctx, &cleavev1.GetNeighborGraphRequest{JobId: jobID})
-	return receive(c, stream, err, wire.ReceiveNeighborGraph)
+	return receive(ctx, c, c.Jobs.GetNeighborGraph, &cleavev1.GetNeighborGraphRequest{JobId: jobID}, wire.ReceiveNeighborGraph)
 }
 
 // Predict has the coordinator assign new points to the clusters of one of its jobs.
@@ -130,6 +130,5 @@ func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Datas
 	if err != nil {
 		return nil, err
 	}
-	stream, err := c.Jobs.PredictJob(ctx, &cleavev1.PredictJobRequest{JobId: jobID, DatasetId: id})
-	return receive(c, stream, err, joinLabels)
+	return receive(ctx, c, c.Jobs.PredictJob, &cleavev1.PredictJobRequest{JobId: jobID, DatasetId: id}, joinLabels)
 }

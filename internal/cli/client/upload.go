@@ -39,7 +39,7 @@ func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, 
 		return "", err
 	}
 	_, err = c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
-	return id, c.sendMissing("data set", id, err, func() (string, error) {
+	return id, c.sendMissing(ctx, "data set", id, err, func() (string, error) {
 		w.Uploading(data.Rows(), uint64(dataset.EncodedSize(data)))
 		stored, err := wire.SendDataset(ctx, c.Datasets, name, data)
 		return stored.GetDatasetId(), err
@@ -47,11 +47,15 @@ func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, 
 }
 
 // sendMissing sends what the coordinator does not have. found is how it answered when it was asked.
-func (c *Client) sendMissing(noun, id string, found error, send func() (storedID string, err error)) error {
+func (c *Client) sendMissing(ctx context.Context, noun, id string, found error, send func() (storedID string, err error)) error {
 	if status.Code(found) != codes.NotFound {
 		return c.Explain(found)
 	}
-	stored, err := send()
+	var stored string
+	err := c.leader.repeat(ctx, func() (err error) {
+		stored, err = send()
+		return err
+	})
 	if err != nil {
 		return c.Explain(err)
 	}
@@ -74,7 +78,7 @@ func (c *Client) uploadTables(ctx context.Context, spec *cleavev1.JobSpec) error
 		}
 		id, name := t.ID(), used.Name()+" of "+spec.GetDisplayName()
 		_, err = c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
-		err = c.sendMissing("table", id, err, func() (string, error) {
+		err = c.sendMissing(ctx, "table", id, err, func() (string, error) {
 			stored, err := wire.SendTable(ctx, c.Tables, name, t)
 			return stored.GetTableId(), err
 		})
