@@ -19,10 +19,12 @@ const (
 	// check is about three constraints or more: if one in ten was wrong, ten checks would be passed in less than one draw
 	// out of ten.
 	enoughChecks = 10
-	// A way replaces the answer without constraints if it is better by more than so many standard errors; where constraints
-	// are few, or contradict each other, by more; where they are trusted, unless it is clearly worse.
-	leastAdvantage       = 1.0
+	// A way replaces the answer without constraints if it is better by more than so many standard errors, which one in ten
+	// that is no better exceeds by chance; where constraints contradict each other, or are few, by more; where they are
+	// trusted, unless it is clearly worse.
+	leastAdvantage       = 1.28
 	leastAdvantageUnsure = 1.5
+	leastAdvantageFew    = 2.0
 	clearlyWorse         = -1.0
 )
 
@@ -123,7 +125,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		tried := r.tried(clustering.Way{Space: name, Use: clustering.UseNone}, right, best)
 		choice.Trials = append(choice.Trials, tried)
 		r.o.Trial(tried.Trial)
-		if tried.Advantage > leastAdvantageUnsure {
+		if tried.Advantage > leastAdvantageFew {
 			base, best = s, right
 			choice.Reason = fmt.Sprintf("without constraints this space agrees with them by %.2f, better by %.2g standard errors than the one that would be taken", tried.Agreement(), tried.Advantage)
 		}
@@ -188,7 +190,7 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	}
 	baseRight := r.right(base.alone)
 	var best, taken *clustering.TriedWay // of all ways, and of those that may replace the answer without constraints
-	var usual *clustering.TriedWay       // the one that is taken where none may, unless it is clearly worse: it hardly differs
+	var usual *clustering.TriedWay       // the one that is taken where none may, unless it is worse: it hardly differs
 	for _, one := range rights {
 		tried := r.tried(one.way, one.right, baseRight)
 		choice.Trials = append(choice.Trials, tried)
@@ -204,7 +206,7 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	}
 	without := r.trial(choice.Chosen, baseRight, heldout.None).Agreement()
 	switch {
-	case taken == nil && usual != nil && usual.Advantage >= clearlyWorse:
+	case taken == nil && usual != nil && usual.Advantage >= 0:
 		choice.Chosen = usual.Way
 		choice.Reason = fmt.Sprintf("no other way agrees clearly better with held-out constraints (this one by %.2f, without constraints %.2f); that is by %s", usual.Agreement(), without, choice.Reason)
 	case taken == nil:
@@ -254,9 +256,7 @@ func better(a, b *clustering.TriedWay) bool {
 // mayReplace tells whether a way is good enough to replace the answer without constraints.
 func (r *run) mayReplace(w clustering.TriedWay) bool {
 	switch {
-	case r.trusted() && w.Space == clustering.SpaceLevels: // which is what is taken anyway
-		return false
-	case r.trusted() && w.Use != clustering.UseCuts: // which take no constraint for certain
+	case r.trusted() && w.Use != clustering.UseCuts && w.Space != clustering.SpaceLevels: // these take no constraint for certain
 		return w.Advantage >= clearlyWorse
 	case r.supervision.Contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
