@@ -100,7 +100,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
-	if c.state, err = store.Open(ctx, cfg.Store, cfg.DataDir, cfg.Election.Lease, c.log.Named("store")); err != nil {
+	if c.state, err = store.Open(ctx, cfg.Store, cfg.DataDir, store.Sharing{Lease: cfg.Election.Lease, Unchecked: cfg.Election.again}, c.log.Named("store")); err != nil {
 		return nil, err
 	}
 	if c.blobs, err = store.OpenBlobs(ctx, cfg.Blobs); err != nil {
@@ -147,7 +147,9 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 	go func() { served <- c.server.Serve(c.listener) }()
 
 	err := c.awaitEnd(ctx, served)
-	c.drain()
+	if !errors.Is(err, errDeposed) { // else nothing can be done for those who call, who should turn to the next leader
+		c.drain()
+	}
 	err = errors.Join(err, c.Close())
 	if serveErr := <-served; err == nil && !errors.Is(serveErr, grpc.ErrServerStopped) {
 		err = serveErr

@@ -26,6 +26,8 @@ type Election struct {
 	// Advertise is the HOST:PORT by which clients and workers reach this coordinator. Empty means the address that it listens
 	// on, with the name of the machine in place of all addresses.
 	Advertise string
+
+	again bool // it took part before: it waits for a store that does not answer
 }
 
 func (e Election) check() error {
@@ -62,8 +64,17 @@ func (c *Coordinator) advertised() string {
 // lead waits to become the leader, starts the unfinished jobs over, and from then on has calls answered.
 func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.log.Info("waiting to become the leader", "store", c.cfg.Store, "address", c.advertised())
-	if c.term, err = c.state.Lead(ctx, c.advertised()); err != nil {
-		return err
+	for pause := backoff.New(storeRetries); ; {
+		if c.term, err = c.state.Lead(ctx, c.advertised()); err == nil {
+			break
+		}
+		if !store.IsShared(c.cfg.Store) || store.IsPermanent(err) {
+			return err
+		}
+		c.log.Warn("cannot take part in the election now, trying again", "error", err)
+		if pause.Wait(ctx) != nil {
+			return err
+		}
 	}
 	c.blobs.RemoveTemporary()
 	if err := c.checkStores(ctx); err != nil {
@@ -122,7 +133,9 @@ func (c *Coordinator) observeLeader(ctx context.Context) {
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
 	for !c.leading.Load() {
-		name, err := c.state.Leader(ctx)
+		asking, cancel := context.WithTimeout(ctx, time.Second)
+		name, err := c.state.Leader(asking)
+		cancel()
 		if err != nil || name == c.advertised() {
 			name = ""
 		}
@@ -171,7 +184,7 @@ func Run(ctx context.Context, cfg Config, listening func(net.Addr)) error {
 		return err
 	}
 	listening(c.Addr())
-	cfg.Listen, cfg.Listener = c.Addr().String(), nil
+	cfg.Listen, cfg.Listener, cfg.Election.again = c.Addr().String(), nil, true
 	log := c.log
 	for {
 		err := c.Serve(ctx)

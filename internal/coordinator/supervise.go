@@ -109,7 +109,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		return runOutcome{err: err}
 	}
 	o.enter(cleavev1.Phase_PHASE_LOADING)
-	ready, err := c.problemOf(j)
+	ready, err := c.awaitProblem(j, o)
 	if err != nil {
 		return runOutcome{err: err}
 	}

@@ -28,9 +28,17 @@ const (
 // have to wait to lead.
 func IsShared(spec string) bool { return strings.HasPrefix(spec, etcdScheme) }
 
+// Sharing is how processes share a state in an etcd cluster.
+type Sharing struct {
+	// Lease is that of the leader, in whole seconds; an etcd with default settings makes one of a second two.
+	Lease time.Duration
+	// Unchecked leaves it to the first call to find out that no member answers.
+	Unchecked bool
+}
+
 // Open opens the state that a specification names: `memory`, `embedded` (in dataDir), or
-// `etcd://A:2379,B:2379`. The lease is that of a leader in an etcd cluster, in whole seconds; etcd makes one of a second two.
-func Open(ctx context.Context, spec, dataDir string, lease time.Duration, log hclog.Logger) (State, error) {
+// `etcd://A:2379,B:2379`.
+func Open(ctx context.Context, spec, dataDir string, sharing Sharing, log hclog.Logger) (State, error) {
 	endpoints, isEtcd := strings.CutPrefix(spec, etcdScheme)
 	switch {
 	case spec == "memory":
@@ -38,7 +46,7 @@ func Open(ctx context.Context, spec, dataDir string, lease time.Duration, log hc
 	case spec == "embedded":
 		return OpenEmbedded(ctx, dataDir, log)
 	case isEtcd:
-		return OpenEtcd(ctx, strings.Split(endpoints, ","), lease, log)
+		return OpenEtcd(ctx, strings.Split(endpoints, ","), sharing, log)
 	}
 	return nil, fault.Invalid("STORE_UNKNOWN",
 		"unknown store %q; use memory, embedded or etcd://HOST:PORT[,HOST:PORT...]", spec)
@@ -46,11 +54,11 @@ func Open(ctx context.Context, spec, dataDir string, lease time.Duration, log hc
 
 // OpenEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within a
 // few seconds, it returns the fault STORE_UNREACHABLE.
-func OpenEtcd(ctx context.Context, endpoints []string, lease time.Duration, log hclog.Logger) (State, error) {
-	return openEtcd(ctx, endpoints, lease, log, reachTimeout)
+func OpenEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger) (State, error) {
+	return openEtcd(ctx, endpoints, sharing, log, reachTimeout)
 }
 
-func openEtcd(ctx context.Context, endpoints []string, lease time.Duration, log hclog.Logger, timeout time.Duration) (State, error) {
+func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger, timeout time.Duration) (State, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -73,11 +81,15 @@ func openEtcd(ctx context.Context, endpoints []string, lease time.Duration, log 
 	if err != nil {
 		return nil, err
 	}
+	s := newEtcdState(client, log, max(1, int(sharing.Lease/time.Second)), func() {})
+	if sharing.Unchecked {
+		return s, nil
+	}
 	// The client connects on its first call. A read tells now whether any endpoint answers.
 	reach, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if _, err := client.Get(reach, entryRoot, clientv3.WithCountOnly()); err != nil {
-		client.Close()
+		s.Close()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -85,5 +97,5 @@ func openEtcd(ctx context.Context, endpoints []string, lease time.Duration, log 
 			"no etcd answers at %s within %v (%v); check the addresses and that etcd is running",
 			strings.Join(endpoints, ","), timeout, err)
 	}
-	return newEtcdState(client, log, max(1, int(lease/time.Second)), func() {}), nil
+	return s, nil
 }

@@ -60,7 +60,7 @@ func backends(t *testing.T) map[string]backend {
 		},
 		"external": {
 			open: func(t *testing.T) State {
-				s, err := Open(t.Context(), "etcd://"+address, "", testLease*time.Second, nil)
+				s, err := Open(t.Context(), "etcd://"+address, "", Sharing{Lease: testLease * time.Second}, nil)
 				check(t, err)
 				return s
 			},

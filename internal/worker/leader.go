@@ -18,13 +18,13 @@ type leader struct {
 	addresses   []string
 	connections map[string]*grpc.ClientConn
 
-	address string // to try next
-	next    int    // of addresses, after it
-	tries   int    // that failed since all were tried
+	address string          // to try next
+	next    int             // of addresses, after it
+	tried   map[string]bool // without success, since the last pause
 }
 
 func newLeader(addresses []string, options []grpc.DialOption) (*leader, error) {
-	l := &leader{options: options, connections: map[string]*grpc.ClientConn{}}
+	l := &leader{options: options, connections: map[string]*grpc.ClientConn{}, tried: map[string]bool{}}
 	for _, address := range addresses {
 		if address = strings.TrimSpace(address); address != "" && !slices.Contains(l.addresses, address) {
 			l.addresses = append(l.addresses, address)
@@ -75,19 +75,18 @@ func (l *leader) advance() {
 
 // failed decides whom to try after an error. It tells whether all have been tried, so that it is time for a pause.
 func (l *leader) failed(err error) (triedAll bool) {
-	tried := l.address
-	hint, _ := wire.LeaderOf(err)
-	if l.tries++; l.tries > len(l.addresses) {
-		l.tries, hint = 0, "" // what is said of the leader may be out of date
-	}
-	l.advance()
-	if l.several() && l.address == tried {
-		l.advance()
-	}
-	if hint != "" && hint != tried {
+	l.tried[l.address] = true
+	if hint, _ := wire.LeaderOf(err); hint != "" && !l.tried[hint] {
 		l.address = hint
+		return false
 	}
-	return l.tries == 0 || !l.several()
+	for range l.addresses {
+		if l.advance(); !l.tried[l.address] {
+			return false
+		}
+	}
+	clear(l.tried)
+	return true
 }
 
 func (l *leader) close() {

@@ -155,6 +155,9 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 		}
 		reader := &datasetReader{stream: stream, parts: &j.worker.received}
 		err = use(reader)
+		if wire.ReasonOf(reader.err) != "" {
+			j.worker.received.Add(1) // the coordinator waits for its stores; it must not think that the worker hangs
+		}
 		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
 	})
 }

@@ -100,7 +100,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 // serve attaches to the coordinator that leads, again whenever a stream breaks.
 func (w *worker) serve(ctx context.Context) error {
-	lost := time.Now()
+	lost, lately := time.Now(), false // lately: the attempt before failed too
 	for pause := backoff.New(retryPolicy); ; {
 		began := time.Now()
 		attached, err := w.attach(ctx)
@@ -113,7 +113,12 @@ func (w *worker) serve(ctx context.Context) error {
 		case isPermanent(err):
 			return wire.Fault(err)
 		}
-		w.log.Warn("not attached; trying again", "coordinator", w.leader.address, "error", err)
+		level := hclog.Warn
+		if _, standby := wire.LeaderOf(err); standby || lately {
+			level = hclog.Debug
+		}
+		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.address, "error", err)
+		lately = !attached
 		triedAll := w.leader.failed(err)
 		if attached {
 			pause.Reset()
