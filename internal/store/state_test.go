@@ -93,6 +93,7 @@ func TestConformance(t *testing.T) {
 		"lost without writing": testLost,
 		"one leader":           testOneLeader,
 		"lead twice":           testLeadTwice,
+		"leader":               testLeader,
 		"canceled candidate":   testCanceledCandidate,
 		"closing":              testClosing,
 		"canceled":             testCanceled,

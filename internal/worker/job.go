@@ -24,7 +24,6 @@ type job struct {
 	mu       sync.Mutex
 	bound    binding
 	ended    chan struct{} // closed when run has returned
-	aside    bool          // it is kept for another session
 	queue    []*workerv1.Command
 	running  uint64           // id of the running command; 0: none
 	last     *workerv1.Answer // to the last command that was run
@@ -52,6 +51,7 @@ type binding struct {
 	id      string          // in the commands of the session
 	ctx     context.Context // ends with the job's release or the session
 	cancel  context.CancelFunc
+	aside   *atomic.Bool // the job is kept for another session
 }
 
 func newJob(w *worker) *job {
@@ -60,7 +60,7 @@ func newJob(w *worker) *job {
 
 // newBinding ties the job to a session.
 func (j *job) newBinding(s *session, id string) binding {
-	b := binding{session: s, id: id}
+	b := binding{session: s, id: id, aside: &atomic.Bool{}}
 	b.ctx, b.cancel = context.WithCancel(parallel.WithProgress(s.ctx, &j.pieces))
 	return b
 }
@@ -70,7 +70,7 @@ func (j *job) bind(s *session, id string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	before, ended, b := j.ended, make(chan struct{}), j.newBinding(s, id)
-	j.bound, j.ended, j.aside = b, ended, false
+	j.bound, j.ended = b, ended
 	j.running, j.last = 0, nil // commands of another session may have the same ids
 	j.worker.running.Go(func() {
 		defer close(ended)
@@ -109,10 +109,7 @@ func (j *job) enqueue(c *workerv1.Command) *workerv1.Answer {
 func (j *job) run(b binding) {
 	j.binding, j.epochs = b, map[uint32]uint64{}
 	defer func() {
-		j.mu.Lock()
-		aside := j.aside
-		j.mu.Unlock()
-		if !aside {
+		if !b.aside.Load() {
 			j.close()
 		}
 	}()

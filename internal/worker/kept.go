@@ -99,7 +99,8 @@ func (j *job) noteHeld() {
 func (j *job) setAside() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.aside, j.queue = true, nil
+	j.queue = nil
+	j.bound.aside.Store(true)
 	j.bound.cancel()
 }
 
