@@ -23,13 +23,14 @@ type Coordinators struct {
 // testLease is how long the leader may be silent. A busy machine needs more than a second.
 const testLease = "3s"
 
-// StartCoordinators starts an etcd of three members and coordinators on it, with further flags such as --blobs.
-func StartCoordinators(t testing.TB, count int, args ...string) *Coordinators {
+// StartCoordinators starts an etcd of three members and coordinators on it. Their blobs are in a directory, unless the options
+// name another place.
+func StartCoordinators(t testing.TB, count int, o Options) *Coordinators {
 	t.Helper()
 	c := &Coordinators{Etcd: StartEtcd(t, 3), t: t}
-	args = append([]string{"--store", c.Etcd.Store(), "--lease", testLease}, args...)
+	o.Args = append([]string{"--store", c.Etcd.Store(), "--lease", testLease, "--blobs", t.TempDir()}, o.Args...)
 	for range count {
-		one := StartCoordinator(t, Options{Args: args})
+		one := StartCoordinator(t, o)
 		c.All = append(c.All, one)
 		if len(c.All) == 1 {
 			c.Leader() // so that the first is the leader

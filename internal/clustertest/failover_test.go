@@ -19,7 +19,7 @@ import (
 // workers have; nothing that was acknowledged is lost, and whoever watches sees every event once.
 func TestTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
-	c := StartCoordinators(t, 3, "--blobs", t.TempDir())
+	c := StartCoordinators(t, 3, Options{})
 	workers := c.StartWorkers(2)
 	load, first := longPoints(), c.Leader()
 	spec := proto.CloneOf(load.spec)
@@ -96,7 +96,7 @@ func wantSequence(t testing.TB, lines string, count int) {
 // does, and finishes the job.
 func TestTheLeaderIsPaused(t *testing.T) {
 	t.Parallel()
-	c := StartCoordinators(t, 2, "--blobs", t.TempDir())
+	c := StartCoordinators(t, 2, Options{})
 	c.StartWorkers(2)
 	load, first := longPoints(), c.Leader()
 	spec := proto.CloneOf(load.spec)
@@ -119,4 +119,8 @@ func TestTheLeaderIsPaused(t *testing.T) {
 	load.finish(t, "with the leader paused", w)
 	next.AwaitWorkers(2)
 	sameEvents(t, next, job, w.Events)
+	jobs, err := next.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+	if must(t, jobs, err); len(jobs.GetJobs()) != 1 {
+		t.Errorf("the old leader created a job: %v", jobs.GetJobs())
+	}
 }

@@ -14,7 +14,7 @@ import (
 // BenchmarkFailover measures the time from kill -9 of the leader of three coordinators to the next iteration that a client
 // sees, on an etcd of three members, with three workers and the default lease: make failover.
 func BenchmarkFailover(b *testing.B) {
-	c := StartCoordinators(b, 3, "--blobs", b.TempDir(), "--lease", store.DefaultLease.String())
+	c := StartCoordinators(b, 3, Options{Args: []string{"--lease", store.DefaultLease.String()}})
 	c.StartWorkers(3)
 	load := newWorkload(gaussians(8000, 8, 20, 6), &cleavev1.JobSpec{
 		K: 20, Seed: 1, Restarts: 10_000,

@@ -38,12 +38,10 @@ var s3Server = sync.OnceValues(func() (string, error) {
 	return filepath.Join(buildDir(), "versitygw"), nil
 })
 
-// StartObjectStore starts an S3 server with an empty bucket. Programs that are started later have its keys.
-func StartObjectStore(t *testing.T) *ObjectStore {
+// StartObjectStore starts an S3 server with an empty bucket.
+func StartObjectStore(t testing.TB) *ObjectStore {
 	t.Helper()
 	s := &ObjectStore{address: FreeAddress(t), data: t.TempDir()}
-	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
 	if err := os.MkdirAll(filepath.Join(s.data, "objects", bucket), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +52,15 @@ func StartObjectStore(t *testing.T) *ObjectStore {
 	return s
 }
 
-// URL is the bucket as a coordinator's --blobs.
-func (s *ObjectStore) URL() string {
+// Options are those of coordinators that have their blobs here.
+func (s *ObjectStore) Options() Options {
+	return Options{
+		Args: []string{"--blobs", s.url()},
+		Env:  []string{"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey},
+	}
+}
+
+func (s *ObjectStore) url() string {
 	return fmt.Sprintf("s3://%s?region=us-east-1&use_path_style=true&endpoint=http://%s", bucket, s.address)
 }
 

@@ -16,7 +16,7 @@ import (
 // can be stored. Calls are refused until the members are back; then the job goes on.
 func TestMembersOfEtcdAreKilled(t *testing.T) {
 	t.Parallel()
-	c := StartCoordinators(t, 2, "--blobs", t.TempDir())
+	c := StartCoordinators(t, 2, Options{})
 	c.StartWorkers(2)
 	load := longPoints()
 	spec := proto.CloneOf(load.spec)
@@ -45,8 +45,9 @@ func TestMembersOfEtcdAreKilled(t *testing.T) {
 // TestTheObjectStoreIsDown stops the S3 server that has the blobs during a run. Uploads are refused, and the result of the run
 // is stored once the server is back.
 func TestTheObjectStoreIsDown(t *testing.T) {
+	t.Parallel()
 	s3 := StartObjectStore(t)
-	c := StartCoordinators(t, 2, "--blobs", s3.URL())
+	c := StartCoordinators(t, 2, s3.Options())
 	c.StartWorkers(2)
 	load, leader := longPoints(), c.Leader()
 	spec := load.on(leader)
