@@ -73,7 +73,7 @@ type Fleet struct {
 	nextPayload uint64
 	nextJob     uint64
 	term        int64         // of the coordinator as the leader
-	began       time.Time     // when the term began
+	returned    time.Time     // when the first worker attached in it
 	changed     chan struct{} // closed and replaced at every change that a waiting job may wait for
 	closed      bool
 }

@@ -22,8 +22,8 @@ import (
 // those of the jobs that it starts over instead of having them built again. What belongs together is known by its identity, a
 // hash of everything that determines the bits of the tiles and the memory that they take.
 
-// returnWait is how long a new leader waits for workers to come back with what they hold before it places a job
-// that ran before. They try again about twice a second.
+// returnWait is how long a new leader waits, after the first worker came back, for the others with what they hold, before it
+// places a job that ran before. They try again about twice a second.
 const returnWait = 1500 * time.Millisecond
 
 // offer is what a worker holds of a job.
@@ -53,16 +53,16 @@ func offersOf(hello *workerv1.Hello) map[string]*offer {
 func (f *Fleet) Begin(term int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.term, f.began = term, time.Now()
+	f.term = term
 }
 
 // AwaitReturn waits for workers that come back from an earlier coordinator, until all tiles of the jobs that they
-// hold are offered, or for returnWait after the term began.
+// hold are offered, or for returnWait after the first of them.
 func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	f.mu.Lock()
-	left := returnWait - time.Since(f.began)
+	left, elected := returnWait-time.Since(f.returned), f.term > 0
 	f.mu.Unlock()
-	if left <= 0 {
+	if left <= 0 || !elected {
 		return nil
 	}
 	timer := time.NewTimer(left)

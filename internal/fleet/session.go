@@ -137,6 +137,9 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		s.name = s.id
 	}
 	f.sessions[s.id] = s
+	if f.returned.IsZero() {
+		f.returned = now
+	}
 	s.watchdog = time.AfterFunc(f.cfg.LostAfter, func() { f.checkAlive(s) })
 	return s
 }
