@@ -45,6 +45,11 @@ bench: build ## Compare with the machine's limits and with peers, and write docs
 BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(ROUNDS),-rounds '$(ROUNDS)') \
 	$(if $(QUICK),,-out docs/benchmarks.md)
 
+.PHONY: load
+load: build ## Measure how many clients one coordinator serves (STAGES=watches,calls,submits,store; LOAD_ARGS='-ca FILE -flags "..."' with TLS)
+	go build -o bin/load ./internal/loadtest/cmd/load
+	bin/load $(if $(STAGES),-stages '$(STAGES)') $(LOAD_ARGS)
+
 .PHONY: experiments
 experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)
 	go run ./internal/experiments/cmd/experiments -data '$(DATA)' -version '$(VERSION)' $(if $(STUDIES),-studies '$(STUDIES)') $(if $(RUNS),-runs '$(RUNS)') -out docs/experiments.md

@@ -3,8 +3,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/observe"
 )
 
 func main() {
@@ -22,9 +21,8 @@ func main() {
 }
 
 func command() *cobra.Command {
-	cfg, level := coordinator.DefaultConfig(), "info"
+	cfg, logs, watched := coordinator.DefaultConfig(), shell.Logs{}, observe.Options{}
 	memory, uploads := shell.Bytes(shell.DefaultMemory()), shell.Bytes(shell.DefaultMemory()/4)
-	cfg.Version = shell.Version()
 	cmd := &cobra.Command{
 		Use:   "coordinator --data-dir DIR",
 		Short: "Serve the Cleave API and place tiles on workers",
@@ -37,22 +35,20 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.Blobs, "blobs", "", "where data and results are kept: a directory or a `URL` (default DIR/blobs)")
 	addElectionFlags(set, &cfg.Election)
 	set.Var(&memory, "memory", "memory for jobs in this process, such as 4GiB: data sets, eigenvectors, graphs; the process takes up to 64 MiB more (default: 80% of the machine's)")
-	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait, "how long a job that was running waits when workers are lost and the others have too little memory for it")
 	set.Var(&uploads, "upload-memory", "memory for all uploads that are under way at a time, such as 2GiB (default: 20% of the machine's)")
-	set.DurationVar(&cfg.UploadStall, "upload-stall", cfg.UploadStall, "how long an upload may be silent before it is given up")
-	set.DurationVar(&cfg.HeartbeatInterval, "heartbeat", cfg.HeartbeatInterval, "how often workers send a heartbeat")
-	set.DurationVar(&cfg.LostAfter, "lost-after", cfg.LostAfter, "how long a worker may be silent until its tiles go to others")
-	set.DurationVar(&cfg.ReconnectWithin, "reconnect-within", cfg.ReconnectWithin, "how long a worker whose connection was closed keeps its tiles")
-	set.DurationVar(&cfg.StalledAfter, "stalled-after", cfg.StalledAfter, "how long a worker may make no progress until its tiles go to others; 30 times what is planned for a piece of work if that is longer")
-	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
+	addWorkerFlags(set, &cfg)
+	addLimitFlags(set, &cfg)
+	addSecurityFlags(set, &cfg.Security)
+	logs.AddFlags(set, "info")
+	watched.AddFlags(set, os.Getenv)
+	shell.Configurable(cmd, "CLEAVE_COORDINATOR", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		if cfg.Logger, err = shell.Logger("coordinator", level, os.Stderr); err != nil {
+		if cfg.Logger, err = logs.Logger("coordinator", os.Stderr); err != nil {
 			return err
 		}
-		cfg.MemoryBytes, cfg.UploadBytes = int64(memory), int64(uploads)
+		cfg.MemoryBytes, cfg.UploadBytes, cfg.Version = int64(memory), int64(uploads), shell.Version()
 		coordinator.LimitProcess(cfg.MemoryBytes)
-		err = coordinator.Run(cmd.Context(), cfg, func(a net.Addr) { fmt.Printf("listening on %s\n", a) })
-		return shell.Stopped(cmd.Context(), err)
+		return serve(cmd.Context(), cfg, watched)
 	}
 	return cmd
 }

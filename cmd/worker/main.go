@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -21,7 +22,8 @@ func main() {
 }
 
 func command() *cobra.Command {
-	cfg, level := worker.Config{Version: shell.Version(), Threads: runtime.GOMAXPROCS(0)}, "info"
+	cfg, logs := worker.Config{Version: shell.Version(), Threads: runtime.GOMAXPROCS(0)}, shell.Logs{}
+	watched := observe.Options{}
 	memory := shell.Bytes(shell.DefaultMemory())
 	cfg.Name, _ = os.Hostname()
 	cmd := &cobra.Command{
@@ -35,17 +37,20 @@ func command() *cobra.Command {
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
 	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's)")
 	set.DurationVar(&cfg.KeepFor, "keep-for", worker.DefaultKeepFor, "how long tiles are kept for another coordinator when the one that they were built for is gone")
-	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
+	cfg.Dial.AddFlags(set)
+	logs.AddFlags(set, "info")
+	watched.AddFlags(set, os.Getenv)
+	shell.Configurable(cmd, "CLEAVE_WORKER", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Coordinator == "" {
 			return shell.Usage("which coordinator? Give --coordinator HOST:PORT")
 		}
-		if cfg.Logger, err = shell.Logger("worker", level, os.Stderr); err != nil {
+		if cfg.Logger, err = logs.Logger("worker", os.Stderr); err != nil {
 			return err
 		}
 		cfg.MemoryBytes = uint64(memory)
 		worker.LimitProcess(cfg.MemoryBytes)
-		return shell.Stopped(cmd.Context(), worker.Run(cmd.Context(), cfg))
+		return work(cmd.Context(), cfg, watched)
 	}
 	return cmd
 }

@@ -39,7 +39,9 @@ type packageRule struct {
 var packages = []packageRule{
 	{"fault", pure, ""},
 	{"text", pure, ""},
-	{"identity", pure, ""},
+	{"identity", pure, "fault"},
+	{"redact", pure, ""},
+	{"turns", pure, "text"},
 	{"hugepage", advice, ""},
 	{"parallel", pure, ""},
 	{"dataset", pure, "fault parallel"},
@@ -77,16 +79,22 @@ var packages = []packageRule{
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault text"},
 	{"backoff", io, ""},
+	{"observe", io, "fault"},
+	{"reload", io, "fault"},
+	{"credentials", io, "fault reload"},
+	{"access", io, "credentials fault identity reload"},
+	{"certs", io, "access credentials fault identity"},
+	{"audit", io, "fault"},
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning spectral table vector"},
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
-	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint dataset evaluate fault fleet identity kernel metric neighbor partition planning store table text wire"},
-	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor parallel partition planning text vector wire"},
-	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
+	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning store table text turns wire"},
+	{"worker", api, "backoff clustering constraint credentials dataset fault kernel labeling neighbor observe parallel partition planning text vector wire"},
+	{"cli/shell", io, "catalog fault redact text"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
-	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table text wire worker"},
+	{"cli/client", api, "backoff cli/shell clustering coordinator credentials dataset fault table text wire worker"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
-	{"cli", api, "catalog cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
+	{"cli", api, "access catalog certs cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"table/tabletest", testOnly, ""},
@@ -95,6 +103,8 @@ var packages = []packageRule{
 	{"catalog/cmd/tables", testOnly, ""}, // make generate
 	{"bench", testOnly, ""},              // make bench
 	{"bench/cmd/bench", testOnly, ""},
+	{"loadtest", testOnly, ""}, // make load
+	{"loadtest/cmd/load", testOnly, ""},
 	{"experiments", testOnly, ""}, // make experiments
 	{"experiments/cmd/experiments", testOnly, ""},
 	{"answers", testOnly, ""}, // make answers
@@ -103,7 +113,7 @@ var packages = []packageRule{
 }
 
 // commands are the internal packages that a main may import: it reads flags and calls Run.
-var commands = []string{"cli", "cli/shell", "coordinator", "worker"}
+var commands = []string{"cli", "cli/shell", "coordinator", "observe", "worker"}
 
 // pureModules are the only foreign modules that pure packages import.
 var pureModules = []string{"gonum.org/v1/gonum", "golang.org/x/sys/cpu"}

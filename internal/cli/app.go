@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/observe"
 )
 
 // app is what a command may touch: its streams and the environment.
@@ -21,6 +22,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(string) string
+	access         accessFlags
 }
 
 // Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage,
@@ -42,10 +44,24 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	root.SetOut(stdout)
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
-		a.resultCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.datasetsCommand(), a.tablesCommand(),
+		a.resultCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.datasetsCommand(), a.tablesCommand(),
 		a.generateCommand(), a.overlayCommand(), a.serveCommand(), a.versionCommand(),
+		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 	)
-	return shell.Run(ctx, root, args, stderr)
+	a.addAccessFlags(root)
+	ctx, end := a.traced(ctx, args)
+	code := shell.Run(ctx, root, args, stderr)
+	end(code != shell.ExitDone)
+	return code
+}
+
+// traced makes commands that create a job part of a trace, if the environment asks for it.
+func (a *app) traced(ctx context.Context, args []string) (context.Context, func(failed bool)) {
+	log, err := (&shell.Logs{Level: "warn"}).Logger("cleave", a.stderr)
+	if err != nil || len(args) == 0 || args[0] != "run" && args[0] != "submit" {
+		return ctx, func(bool) {}
+	}
+	return observe.StartClient(ctx, "cleave "+args[0], shell.Version(), a.env, log)
 }
 
 func (a *app) versionCommand() *cobra.Command {

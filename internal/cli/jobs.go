@@ -114,6 +114,12 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 	if j.GetObjectiveName() != "" {
 		line("objective", j.GetObjectiveName()+" "+report.Exact(j.GetObjective()))
 	}
+	if j.GetPriority() != cleavev1.Priority_PRIORITY_UNSPECIFIED {
+		line("priority", report.ShortName(j.GetPriority()))
+	}
+	if j.GetTimeLimit() != nil {
+		line("time limit", j.GetTimeLimit().AsDuration().String())
+	}
 	line("created", report.FormatTime(j.GetCreateTime()))
 	line("started", report.FormatTime(j.GetStartTime()))
 	line("ended", report.FormatTime(j.GetEndTime()))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // runFlags are the flags of run beyond those that describe the job.
@@ -99,11 +101,14 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	ctx, done := c.Context(ctx)
 	defer done()
-	id, err := c.Complete(ctx, j.Spec, j.Data, p)
-	if err != nil {
-		return client.Cause(ctx, err)
+	id, late := c.Complete(ctx, j.Spec, j.Data, p)
+	if late != nil && !fault.Is(late, client.TimeLimit) {
+		return client.Cause(ctx, late)
 	}
 	o, err := c.Fetch(ctx, id, out != nil)
+	if err != nil && late != nil {
+		return late // it has no labels
+	}
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
@@ -115,7 +120,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
 		return client.Cause(ctx, err)
 	}
-	return a.deliver(ctx, r, sceneOf(j, truth), out, f)
+	return errors.Join(a.deliver(ctx, r, sceneOf(j, truth), out, f), late)
 }
 
 // sceneOf is what the picture of a job's clusters shows.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -10,12 +11,17 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/credentials"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
 type serveFlags struct {
-	listen, dataDir, logLevel string
-	workers                   *jobflags.OptionFlag
+	listen, dataDir string
+	logs            shell.Logs
+	watched         observe.Options
+	workers         *jobflags.OptionFlag
+	insecure        bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -30,30 +36,46 @@ func (a *app) serveCommand() *cobra.Command {
 	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
 	set.Var(f.workers, "workers", "workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "keep jobs and data in this `DIR` (default: in memory, until the end)")
-	set.StringVar(&f.logLevel, "log-level", "warn", "trace, debug, info, warn, error or off")
+	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption, and let everyone do everything; the program coordinator has certificates")
+	f.logs.AddFlags(set, "warn")
+	f.watched.AddFlags(set, a.env)
+	shell.Configurable(cmd, "CLEAVE_SERVE", os.Environ())
 	return cmd
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
-	logger, err := shell.Logger("cleave", f.logLevel, a.stderr)
+	logger, err := f.logs.Logger("cleave", a.stderr)
 	if err != nil {
 		return err
 	}
 	cfg := coordinator.DefaultConfig()
 	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
+	cfg.Security.Serve.Insecure = f.insecure
 	cfg.MemoryBytes = int64(shell.DefaultMemory())
 	if f.dataDir == "" {
 		cfg.Store = "memory"
 	}
 	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
+	observing, err := observe.Start(ctx, f.watched, "serve", shell.Version(), logger)
+	if err != nil {
+		return err
+	}
+	defer observing.Close()
+	if address := observing.AdminAddr(); address != "" {
+		fmt.Fprintf(a.stdout, "admin on %s\n", address)
+	}
+	cfg.Observe = observing.Coordinator()
 	cluster, err := client.StartCluster(ctx, cfg)
 	if err != nil {
 		return err
 	}
+	observing.SetReady(cluster.Ready)
 	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Address.String(),
+		Dial:        credentials.Dial{Insecure: f.insecure},
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
+		Observe:     observing.Worker(),
 	})
 	ctx, done := cluster.Context(ctx)
 	defer done()

@@ -30,30 +30,25 @@ func addServerFlag(set *pflag.FlagSet) *string {
 // addJSONFlag declares --json.
 func addJSONFlag(set *pflag.FlagSet) *bool { return set.Bool("json", false, "print JSON") }
 
-// remote connects to the coordinator that --server or the environment names.
+// remote connects to the coordinator that --server, the environment or a login names.
 func (a *app) remote(server string) (*client.Client, error) {
-	if server == "" {
-		server = a.env(serverVariable)
+	c, err := a.connect(server)
+	if c == nil && err == nil {
+		err = shell.Usage("which coordinator? Give --server HOST:PORT, set %s, or log in with: cleave login --server HOST:PORT", serverVariable)
 	}
-	if server == "" {
-		return nil, shell.Usage("which coordinator? Give --server HOST:PORT or set %s", serverVariable)
-	}
-	return client.Connect(server)
+	return c, err
 }
 
-// remoteOrNil connects to the coordinator that --server or the environment names. The client is nil when
-// neither does, or when --workers asks for an embedded cluster.
+// remoteOrNil connects to the coordinator that --server, the environment or a login names. The client is nil when
+// none does, or when --workers asks for an embedded cluster.
 func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, error) {
 	switch {
 	case server != "" && f.Given("workers"):
 		return nil, shell.Usage("--workers is for an embedded run; with --server the coordinator has its own")
-	case server == "" && !f.Given("workers"):
-		server = a.env(serverVariable)
-	}
-	if server == "" {
+	case f.Given("workers"):
 		return nil, nil
 	}
-	return client.Connect(server)
+	return a.connect(server)
 }
 
 // describedJob are the flags that describe a job and name the coordinator that runs it.

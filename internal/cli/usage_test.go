@@ -107,7 +107,7 @@ func TestUsageErrors(t *testing.T) {
 		{"submit --data p.csv --k 2 --workers 2 --server localhost:1", "unknown flag: --workers"},
 		{"watch --server localhost:1", "which job?"},
 		{"get a b --server localhost:1", `one job at a time: what is "b"?`},
-		{"list", "which coordinator? Give --server HOST:PORT or set CLEAVE_SERVER"},
+		{"list", "which coordinator? Give --server HOST:PORT, set CLEAVE_SERVER, or log in with"},
 		{"list --state done --server localhost:1", "use pending, running, succeeded, failed or cancelled"},
 		{"datasets drop x --server localhost:1", `what is "drop"?`},
 		{"datasets delete --server localhost:1", "which data set?"},

@@ -10,11 +10,11 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -33,16 +33,19 @@ type Client struct {
 }
 
 // dial makes a client whose calls wait while the coordinator is down.
-func dial(t testing.TB, addr string) Client {
+func dial(t testing.TB, addr string, credentials credentials.Dial) Client {
 	t.Helper()
-	conn, err := grpc.NewClient(addr,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	secured, err := credentials.Options(nil, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient(addr, append(secured,
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
 		grpc.WithUnaryInterceptor(withTimeout),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: 500 * time.Millisecond},
 			MinConnectTimeout: time.Second,
-		}))
+		}))...)
 	if err != nil {
 		t.Fatal(err)
 	}

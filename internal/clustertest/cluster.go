@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/credentials"
 )
 
 // Coordinator is a coordinator process.
@@ -25,6 +26,8 @@ type Options struct {
 	Listen  string   // empty: a free port of this machine
 	Args    []string // further flags
 	Env     []string // further variables of the environment
+	// Dial is how clients of the test connect.
+	Dial credentials.Dial
 	// DataKiB limits the memory of the process: it may crash for want of memory. 0 means no limit.
 	DataKiB int
 }
@@ -40,7 +43,7 @@ func StartCoordinator(t testing.TB, o Options) *Coordinator {
 	}
 	c := &Coordinator{DataDir: o.DataDir, options: o}
 	c.launch(t, o.Listen)
-	c.Client = dial(t, c.Addr)
+	c.Client = dial(t, c.Addr, o.Dial)
 	return c
 }
 
@@ -106,10 +109,10 @@ func StartWorkerAt(t testing.TB, addr, name string) *Worker {
 	return startWorker(t, addr, name, "1GiB")
 }
 
-func startWorker(t testing.TB, addr, name, memory string) *Worker {
+func startWorker(t testing.TB, addr, name, memory string, args ...string) *Worker {
 	t.Helper()
 	return &Worker{Name: name, Process: start(t, "worker "+name, Build(t).Worker,
-		"--coordinator", addr, "--name", name, "--threads", "1", "--memory", memory)}
+		append([]string{"--coordinator", addr, "--name", name, "--threads", "1", "--memory", memory}, args...)...)}
 }
 
 // StartCluster starts a coordinator and some workers, and waits until all are attached.

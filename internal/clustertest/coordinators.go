@@ -36,7 +36,7 @@ func StartCoordinators(t testing.TB, count int, o Options) *Coordinators {
 			c.Leader() // so that the first is the leader
 		}
 	}
-	connected, err := client.Connect(c.Addresses())
+	connected, err := client.Connect(c.Addresses(), o.Dial)
 	must(t, connected, err)
 	t.Cleanup(connected.Close)
 	c.Client = Client{t: t, Datasets: connected.Datasets, Tables: connected.Tables, Jobs: connected.Jobs, Cluster: connected.Cluster}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"sync"
 	"syscall"
@@ -41,7 +42,7 @@ func newProcess(t testing.TB, name, program string, args ...string) *Process {
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	p.cmd.SysProcAttr = attributes()
 	p.cmd.WaitDelay = 5 * time.Second
-	p.cmd.Env = append(os.Environ(), "CLEAVE_SERVER=", "GORACE=halt_on_error=1")
+	p.cmd.Env = append(os.Environ(), "CLEAVE_SERVER=", "CLEAVE_TOKEN=", "CLEAVE_CONTEXT=", "CLEAVE_CONFIG_DIR="+filepath.Join(buildDir(), "no-logins"), "GORACE=halt_on_error=1")
 	return p
 }
 
@@ -58,7 +59,7 @@ func (p *Process) start() {
 }
 
 // crashOutput matches output that always means a defect.
-var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
+var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=|"@message":"[^"]*panicked"`)
 
 func (p *Process) cleanUp() {
 	p.signal(syscall.SIGKILL)

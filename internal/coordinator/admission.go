@@ -13,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -32,13 +33,24 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		return nil, err
 	}
 	hash := sha256.Sum256(encoded)
+	owner := identity.FromContext(ctx).Name
 	// First of all, so that a repeated request gets its answer even if the spec would be refused now.
-	if earlier, err := c.jobOfRequest(ctx, requestID, hash[:]); err != nil {
+	if earlier, err := c.jobOfRequest(ctx, owner, requestID, hash[:]); err != nil {
 		return nil, err
 	} else if earlier != "" {
 		return c.get(ctx, earlier)
 	}
 	if err := wire.CheckName("spec.display_name", spec.GetDisplayName()); err != nil {
+		return nil, err
+	}
+	timeLimit, err := c.cfg.Limits.timeLimit(spec.GetTimeLimit())
+	if err := errors.Join(err, checkPriority(ctx, spec.GetPriority())); err != nil {
+		return nil, err
+	}
+	if err := c.checkQueue(owner); err != nil { // before a problem is prepared that has no room
+		return nil, err
+	}
+	if err := c.checkDisk(int64(len(encoded))); err != nil {
 		return nil, err
 	}
 	problem, err := c.prepare(ctx, spec)
@@ -54,8 +66,9 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	}
 	record := &statev1.JobRecord{
 		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(problem.coordinatorBytes()),
+		TraceParent: observe.TraceParent(ctx),
 		Job: &cleavev1.Job{
-			Owner: identity.FromContext(ctx).Name,
+			Owner: owner, Priority: spec.GetPriority(), TimeLimit: timeLimit,
 			JobId: id, DisplayName: spec.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
 			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
 		},
@@ -73,9 +86,9 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 // admit makes a job durable, starts it, and returns its id; or the id of the job that the same request
 // created in the meantime.
 func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash []byte, problem *prepared) (string, error) {
-	c.admission.Lock()
-	defer c.admission.Unlock()
-	id, requestID := record.GetJob().GetJobId(), record.GetJob().GetRequestId()
+	c.admission.RLock()
+	defer c.admission.RUnlock()
+	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
 	// The data set and the tables may have been deleted since the spec was checked. While we hold the lock they
 	// stay.
 	if _, err := c.datasets.record(ctx, record.GetJob().GetDatasetId()); err != nil {
@@ -96,14 +109,14 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 		if err != nil {
 			return "", err
 		}
-		txn.If = []store.Condition{{Key: requestKey(requestID)}}
-		txn.Put = append(txn.Put, store.Entry{Key: requestKey(requestID), Value: value})
+		txn.If = []store.Condition{{Key: requestKey(owner, requestID)}}
+		txn.Put = append(txn.Put, store.Entry{Key: requestKey(owner, requestID), Value: value})
 	}
 	err = c.commit(txn)
 	if errors.Is(err, store.ErrConflict) {
 		// Either another call with this request id came first, or this one was committed and the answer
 		// of the store was lost.
-		first, err := c.jobOfRequest(c.storeCtx, requestID, hash)
+		first, err := c.jobOfRequest(c.storeCtx, owner, requestID, hash)
 		if err != nil {
 			return "", unsureError{err}
 		}
@@ -113,8 +126,9 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	} else if err != nil {
 		return "", err
 	}
-	c.launch(c.newJob(record, newEventLog(id, c.persist)), problem)
-	c.log.Info("job is accepted", "job", id, "dataset", record.GetJob().GetDatasetId())
+	c.launch(c.newJob(record, newEventLog(id, c.flushEvents)), problem)
+	c.cfg.Observe.Accepted()
+	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(ctx), "dataset", record.GetJob().GetDatasetId())
 	return id, nil
 }
 
@@ -142,12 +156,12 @@ func canonicalRequestID(id string) (string, error) {
 	return parsed.String(), nil
 }
 
-// jobOfRequest is the id of the job that a request created, "" when there is none.
-func (c *Coordinator) jobOfRequest(ctx context.Context, requestID string, hash []byte) (string, error) {
+// jobOfRequest is the id of the job that a request of an owner created, "" when there is none.
+func (c *Coordinator) jobOfRequest(ctx context.Context, owner, requestID string, hash []byte) (string, error) {
 	if requestID == "" {
 		return "", nil
 	}
-	entry, err := c.state.Get(ctx, requestKey(requestID))
+	entry, err := c.state.Get(ctx, requestKey(owner, requestID))
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}

@@ -1,14 +1,17 @@
 package coordinator
 
 import (
+	"errors"
 	"net"
 	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/cleave-project/cleave/internal/access"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -64,6 +67,13 @@ type Config struct {
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
+	// Security says who may connect and call.
+	Security Security
+	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	Observe   *observe.Coordinator
+	Limits    Limits
+	Retention Retention
+
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -86,6 +96,8 @@ func DefaultConfig() Config {
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
 		ShutdownTimeout:   5 * time.Second,
+		Security:          Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
+		Limits:            defaultLimits(),
 	}
 }
 
@@ -132,7 +144,11 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
-	if err := cfg.Election.check(); err != nil {
+	var err error
+	if err = errors.Join(cfg.Limits.check(), cfg.Retention.check(), cfg.Election.check()); err != nil {
+		return cfg, err
+	}
+	if cfg.Security, err = cfg.Security.check(cfg.Listen, cfg.Listener); err != nil {
 		return cfg, err
 	}
 	if cfg.MemoryBytes > 0 {

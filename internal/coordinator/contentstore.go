@@ -9,12 +9,14 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -30,11 +32,14 @@ type contentStore[V any] struct {
 	// loading is a semaphore: one value is decoded at a time, so that jobs on the same data decode it once,
 	// and the memory for decoding is needed once.
 	loading chan struct{}
-	mu      sync.Mutex
-	budget  int64
-	used    int64
-	recent  *list.List // of *decoded[V], the most recently used first
-	byID    map[string]*list.Element
+	// changing is held while a record is changed.
+	changing sync.Mutex
+	mu       sync.Mutex
+	uses     uses
+	budget   int64
+	used     int64
+	recent   *list.List // of *decoded[V], the most recently used first
+	byID     map[string]*list.Element
 }
 
 // contentKind is what sets one kind of values apart from another.
@@ -57,9 +62,10 @@ type decoded[V any] struct {
 	bytes int64
 }
 
-func newContentStore[V any](state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, kind contentKind[V]) *contentStore[V] {
+func newContentStore[V any](state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, uses uses, kind contentKind[V]) *contentStore[V] {
+	uses.touched = map[string]time.Time{}
 	return &contentStore[V]{
-		contentKind: kind, state: state, blobs: blobs, commit: commit, budget: budget,
+		contentKind: kind, state: state, blobs: blobs, commit: commit, budget: budget, uses: uses,
 		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{},
 	}
 }
@@ -68,52 +74,38 @@ func (k *contentKind[V]) prefix() string              { return k.word + "s/" }
 func (k *contentKind[V]) key(id string) string        { return k.prefix() + id }
 func (k *contentKind[V]) reason(suffix string) string { return strings.ToUpper(k.word) + suffix }
 
-// add stores a value, unless the same one is there.
+// add stores a value for the caller, unless they have it already.
 func (s *contentStore[V]) add(ctx context.Context, name string, value V, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
 	id, err := s.id(value)
 	if err != nil {
 		return nil, err
 	}
+	caller := identity.FromContext(ctx)
 	existing, err := s.find(ctx, id)
-	if existing != nil || err != nil {
-		if err == nil {
-			s.cache(id, value)
-		}
-		return existing, err
-	}
-	record := s.describe(value, id, name, now)
-	record.Blob = newBlob(s.key(id))
-	if err := s.blobs.Put(ctx, record.GetBlob(), func(w io.Writer) error { return s.encode(w, value) }); err != nil {
-		return nil, err
-	}
-	encoded, err := proto.Marshal(record)
 	if err != nil {
 		return nil, err
 	}
-	err = s.commit(store.Txn{
-		If:  []store.Condition{{Key: s.key(id)}},
-		Put: []store.Entry{{Key: s.key(id), Value: encoded}},
-	})
-	if errors.Is(err, store.ErrConflict) {
-		// Either the same upload came first, or this one was committed and the answer of the store was
-		// lost.
-		existing, err := s.record(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if existing.GetBlob() != record.GetBlob() {
-			_ = s.blobs.Delete(ctx, record.GetBlob()) // no record refers to it
-		}
-		return existing, nil
+	if claimOf(existing, caller.Name) != nil {
+		s.cache(id, value)
+		return viewFor(existing, caller), nil
 	}
-	if err != nil && !isUnsure(err) {
-		_ = s.blobs.Delete(context.WithoutCancel(ctx), record.GetBlob()) // no record refers to it
+	// Also when another owner has the same: how long an upload takes must not tell of it.
+	blob := newBlob(s.key(id))
+	if err := s.blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) }); err != nil {
+		return nil, err
+	}
+	record := s.describe(value, id, name, now)
+	record.Blob = blob
+	record.Claims = []*statev1.Claim{{Owner: caller.Name, DisplayName: name, CreateTime: now}}
+	stored, err := s.claim(ctx, id, record)
+	if stored != nil && stored.GetBlob() != blob || err != nil && !isUnsure(err) {
+		_ = s.blobs.Delete(context.WithoutCancel(ctx), blob) // no record refers to it
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.cache(id, value)
-	return record, nil
+	return viewFor(stored, caller), nil
 }
 
 // get is the record of the value that a request names.
@@ -124,37 +116,51 @@ func (s *contentStore[V]) get(ctx context.Context, id string) (*statev1.ContentR
 	return s.record(ctx, id)
 }
 
-// record is the record of a value.
+// record is the record of a value that the caller may see, as they see it.
 func (s *contentStore[V]) record(ctx context.Context, id string) (*statev1.ContentRecord, error) {
 	record, err := s.find(ctx, id)
+	if err == nil {
+		record = viewFor(record, identity.FromContext(ctx))
+	}
 	if record == nil && err == nil {
 		err = s.notFound(id)
 	}
 	return record, err
 }
 
-// find is the record of a value, nil when there is none.
+// find is the record of a value that is used now, nil when there is none.
 func (s *contentStore[V]) find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	record, revision, err := s.look(ctx, id)
+	if record != nil {
+		s.touch(id, record, revision)
+	}
+	return record, err
+}
+
+// look is the record of a value and its revision, nil when there is none.
+func (s *contentStore[V]) look(ctx context.Context, id string) (*statev1.ContentRecord, int64, error) {
 	entry, err := s.state.Get(ctx, s.key(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	record := &statev1.ContentRecord{}
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, fmt.Errorf("the record of %s %s cannot be read: %w", s.noun, id, err)
+		return nil, 0, fmt.Errorf("the record of %s %s cannot be read: %w", s.noun, id, err)
 	}
-	return record, nil
+	return record, entry.Revision, nil
 }
 
 // listContent is one page of the records, seen as what clients get.
 func listContent[V, P any](ctx context.Context, s *contentStore[V], request pageRequest, of func(*statev1.ContentRecord) P) ([]P, string, error) {
+	caller := identity.FromContext(ctx)
 	return pageOfState(ctx, s.state, s.prefix(), request, func(entry store.Entry) (item P, wanted bool, err error) {
 		record := &statev1.ContentRecord{}
 		err = proto.Unmarshal(entry.Value, record)
-		return of(record), true, err
+		record = viewFor(record, caller)
+		return of(record), record != nil, err
 	})
 }
 
@@ -198,8 +204,8 @@ func (s *contentStore[V]) open(ctx context.Context, record *statev1.ContentRecor
 	object := s.object(id)
 	r, err := s.blobs.Open(ctx, record.GetBlob(), offset, length)
 	if errors.Is(err, store.ErrNotFound) {
-		if _, deleted := s.record(ctx, id); deleted != nil {
-			return nil, deleted
+		if found, err := s.find(ctx, id); found == nil && err == nil {
+			return nil, s.notFound(id)
 		}
 	}
 	if err != nil {
@@ -216,42 +222,6 @@ func (k *contentKind[V]) object(id string) object {
 		reason: k.reason("_DAMAGED"), what: fmt.Sprintf("the stored %s %s", k.noun, id), key: k.word + "_id", id: id,
 		remedy: "restore its blob from a backup, or delete it and upload it again",
 	}
-}
-
-// deleteContent deletes a value, unless a job that has not ended uses it. It succeeds also when there is no
-// such value, so that it can be repeated when its answer was lost.
-func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V], id string) error {
-	if err := required(s.word+"_id", id); err != nil {
-		return err
-	}
-	c.admission.Lock()
-	defer c.admission.Unlock()
-	if user := c.findJob(func(j *job) bool { return s.usedBy(j, id) }); user != "" {
-		return fault.New(fault.FailedPrecondition, s.reason("_IN_USE"),
-			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.noun).With("job_id", user)
-	}
-	record, err := s.find(ctx, id)
-	if record == nil || err != nil {
-		return err
-	}
-	blob, txn := record.GetBlob(), store.Txn{Delete: []string{s.key(id)}}
-	if blob != "" {
-		txn.Put = []store.Entry{{Key: garbageKey(blob)}}
-	}
-	if err := s.commit(txn); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.evict(s.byID[id])
-	s.mu.Unlock()
-	if blob == "" {
-		return nil
-	}
-	// The value is gone. If this fails, the next coordinator does it.
-	if err := c.deleteGarbage(c.storeCtx, blob); err != nil {
-		c.log.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
-	}
-	return nil
 }
 
 // cached is a value from the cache, if it is there.

@@ -8,7 +8,7 @@
 // The way of a job through the files: jobservice.go takes the call and admission.go creates the job,
 // runqueue.go decides when it runs, supervise.go runs it, and end.go stores how it ended. recover.go
 // starts over what an earlier coordinator left unfinished, as often as attempts.go lets it, and garbage.go
-// deletes what is no longer needed.
+// deletes what is no longer needed, retention.go also what is kept no longer.
 package coordinator
 
 import (
@@ -17,6 +17,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
@@ -42,11 +43,14 @@ type Coordinator struct {
 	datasets *datasetStore
 	tables   tableStore
 	uploads  *uploads
+	gate     *callGate
 	fleet    *fleet.Fleet
 
+	guard    guard
 	listener net.Listener
 	server   *grpc.Server
 	health   *health.Server
+	serving  atomic.Bool
 
 	// A shutdown has three stages: stopping ends the open watches, runCtx ends the runs, and storeCtx
 	// ends writing to the stores.
@@ -59,11 +63,13 @@ type Coordinator struct {
 	close       func() error // closeAll, once
 
 	queue       *runQueue
+	retention   *retention
 	supervisors sync.WaitGroup // one for each unfinished job
+	sweeping    sync.WaitGroup // what is kept no longer
 
-	// admission is held while a job is created and while a data set is deleted, so that a data set
+	// admission is held while a data set is deleted and, by any number at once, while jobs are created, so that a data set
 	// cannot disappear between the check that it exists and the creation of a job that uses it.
-	admission sync.Mutex
+	admission sync.RWMutex
 	mu        sync.Mutex
 	jobs      map[string]*job // those that have not ended
 }
@@ -86,7 +92,8 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
 		stopping: make(chan struct{}),
-		queue:    newRunQueue(cfg.MaxConcurrentJobs, cfg.MemoryBytes),
+		queue:    newRunQueue(cfg.turnLimits()),
+		gate:     newCallGate(cfg.Limits),
 		jobs:     map[string]*job{},
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
@@ -100,19 +107,29 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
+	if err = c.openGuard(); err != nil {
+		return nil, err
+	}
 	if c.state, err = store.Open(ctx, cfg.Store, cfg.DataDir, store.Sharing{Lease: cfg.Election.Lease, Unchecked: cfg.Election.again}, c.log.Named("store")); err != nil {
 		return nil, err
 	}
 	if c.blobs, err = store.OpenBlobs(ctx, cfg.Blobs); err != nil {
 		return nil, err
 	}
-	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit)
-	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit)
-	c.uploads = &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall}
+	c.state, c.blobs = observeState(c.state, cfg.Observe), observeBlobs(c.blobs, cfg.Observe)
+	c.retention = newRetention(c)
+	if cfg.Retention.Quota > 0 {
+		c.blobs = meteredBlobs{c.blobs, &c.retention.bytes}
+	}
+	uses := uses{now: cfg.Now, grain: min(cfg.Retention.KeepDatasets/10, time.Hour)}
+	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit, uses)
+	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit, uses)
+	c.uploads = newUploads(cfg)
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}
 	c.fleet = c.newFleet()
+	cfg.Observe.Watch(c.snapshot)
 	c.server, c.health = c.newServer()
 	if store.IsShared(cfg.Store) {
 		return c, nil
@@ -144,6 +161,7 @@ func (c *Coordinator) Addr() net.Addr { return c.listener.Addr() }
 func (c *Coordinator) Serve(ctx context.Context) error {
 	c.log.Info("serving", "address", c.Addr().String(), "version", c.cfg.Version)
 	served := make(chan error, 1)
+	c.serving.Store(true)
 	go func() { served <- c.server.Serve(c.listener) }()
 
 	err := c.awaitEnd(ctx, served)
@@ -213,6 +231,7 @@ func (c *Coordinator) closeAll() error {
 	c.stopRuns(errStopping)
 	c.stopWriting()
 	c.supervisors.Wait()
+	c.sweeping.Wait()
 	if c.fleet != nil {
 		c.fleet.Close()
 	}
@@ -222,7 +241,7 @@ func (c *Coordinator) closeAll() error {
 	if c.listener != nil {
 		c.listener.Close()
 	}
-	var errs []error
+	errs := []error{c.guard.close()}
 	if c.state != nil {
 		errs = append(errs, c.state.Close())
 	}

@@ -7,6 +7,8 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -17,14 +19,29 @@ type datasetService struct {
 }
 
 func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
+	if err := s.c.checkDisk(0); err != nil {
+		return err
+	}
 	upload := wire.NewUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin()
+	held := s.c.uploads.begin(stream.Context())
 	defer held.end()
-	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
+	err := receiveUpload(held, stream.Recv, func(part *cleavev1.CreateDatasetRequest) error {
+		if err := s.c.cfg.Limits.checkRows(wire.DeclaredRows(part.GetHeader())); err != nil {
+			return err
+		}
+		return upload.Add(part)
+	})
+	if err != nil {
 		return err
 	}
 	data, err := upload.Finish()
 	if err != nil {
+		return err
+	}
+	if err := s.c.cfg.Limits.checkRows(uint64(data.Rows())); err != nil {
+		return err
+	}
+	if err := s.c.checkDisk(dataset.EncodedSize(data)); err != nil {
 		return err
 	}
 	record, err := s.c.datasets.add(stream.Context(), upload.Name(), data, s.c.now())
@@ -32,7 +49,7 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 		return err
 	}
 	added := record.GetDataset()
-	s.c.log.Info("data set is stored", "dataset", added.GetDatasetId(), "kind", wire.Kind(added.GetKind()), "rows", added.GetRows(), "bytes", added.GetBytes())
+	s.c.log.Info("data set is stored", "dataset", added.GetDatasetId(), "request", observe.RequestID(stream.Context()), "kind", shortName(added.GetKind(), "DATASET_KIND_"), "rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: added})
 }
 

@@ -21,8 +21,8 @@ type datasetStore struct {
 	shared    map[string]dataset.Dataset   // guarded by mu
 }
 
-func newDatasetStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error) *datasetStore {
-	stored := newContentStore(state, blobs, budget, commit, contentKind[dataset.Dataset]{
+func newDatasetStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, uses uses) *datasetStore {
+	stored := newContentStore(state, blobs, budget, commit, uses, contentKind[dataset.Dataset]{
 		noun: "data set", word: "dataset",
 		id: dataset.ID, size: dataset.EncodedSize, encode: dataset.Encode,
 		decode: func(r io.Reader, record *statev1.ContentRecord) (dataset.Dataset, error) {
@@ -50,7 +50,10 @@ func (s *datasetStore) OpenDataset(ctx context.Context, id string, offset, lengt
 		content, err := dataset.Marshal(data)
 		return section(content, offset, length), err
 	}
-	record, err := s.record(ctx, id)
+	record, err := s.find(ctx, id) // whoever owns it: a job of theirs needs it
+	if record == nil && err == nil {
+		err = s.notFound(id)
+	}
 	if err != nil {
 		return nil, err
 	}

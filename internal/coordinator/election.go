@@ -90,6 +90,9 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err := c.collectGarbage(ctx); err != nil {
 		return fmt.Errorf("cannot look for what is no longer needed: %w", err)
 	}
+	if c.cfg.Retention != (Retention{}) {
+		c.sweeping.Go(func() { c.retention.run(c.runCtx) })
+	}
 	return nil
 }
 
@@ -148,11 +151,14 @@ func (c *Coordinator) observeLeader(ctx context.Context) {
 	}
 }
 
+// leads tells whether this coordinator leads, for certain.
+func (c *Coordinator) leads() bool { return c.leading.Load() && c.term.Current() }
+
 // notLeading refuses a call while this coordinator does not lead, and tells who does. Only what says how the server is may
 // be called then. A leader that was stopped for so long that its lease may be over does not answer either: it could tell
 // what is no longer so.
 func (c *Coordinator) notLeading(method string) error {
-	if strings.HasPrefix(method, "/grpc.") || c.leading.Load() && c.term.Current() {
+	if strings.HasPrefix(method, "/grpc.") || c.leads() {
 		return nil
 	}
 	refusal := fault.New(fault.Unavailable, wire.NotLeader, "this coordinator does not lead; try another one, or again")
@@ -176,17 +182,18 @@ func (c *Coordinator) leaderOnlyStream(server any, stream grpc.ServerStream, inf
 	return handler(server, stream)
 }
 
-// Run serves as a coordinator until ctx ends, and calls listening once with its address. On a store that is shared it
-// becomes a standby again after each term as the leader: everything is opened anew, so that nothing of the old term is left.
-func Run(ctx context.Context, cfg Config, listening func(net.Addr)) error {
+// Run serves as a coordinator until ctx ends. On a store that is shared it becomes a standby again after each term as the
+// leader: everything is opened anew, so that nothing of the old term is left. It calls listening with each coordinator
+// before it is served; all have the same address.
+func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 	c, err := New(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	listening(c.Addr())
 	cfg.Listen, cfg.Listener, cfg.Election.again = c.Addr().String(), nil, true
 	log := c.log
 	for {
+		listening(c)
 		err := c.Serve(ctx)
 		if !store.IsShared(cfg.Store) || ctx.Err() != nil || !endsTerm(err) {
 			return err

@@ -30,7 +30,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		c.endAttempt(j, forgetAttempts)
 		return
 	}
-	if out.err == nil && cause == nil && !j.log.fullyRepeated() {
+	if out.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !outOfTime(out, cause)) && !j.log.fullyRepeated() {
 		out.err = fmt.Errorf("%w: it ended before them", errReplayMismatch)
 	}
 	end := c.storeEnd(j, out)
@@ -46,7 +46,8 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		}
 		return
 	}
-	c.log.Info("job ended", "job", j.id, "state", end.state, "stop", end.event.GetEnded().GetStopReason(), "error", end.failureProto().GetMessage())
+	j.observeEnd(end)
+	c.log.Info("job ended", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "stop", shortName(end.stopReason(), "STOP_REASON_"), "error", end.failureProto().GetMessage())
 }
 
 // interrupted tells whether an error only says that this coordinator ends.
@@ -60,6 +61,7 @@ type jobEnd struct {
 	failure *fault.Error // nil unless it failed
 	run     runOutcome
 	lost    bool                     // the run had a result that could not be stored
+	late    bool                     // its time limit ended it
 	events  []*cleavev1.Event        // of the whole job
 	event   *cleavev1.Event          // the last of them, a JobEnded
 	txn     store.Txn                // without the job's record
@@ -87,7 +89,7 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 			continue
 		}
 		if err != nil {
-			c.log.Error("the outcome of a job cannot be stored", "job", j.id, "state", end.state, "error", err)
+			c.log.Error("the outcome of a job cannot be stored", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "error", err)
 			end.withoutResult(j, err)
 			blobs = endBlobs{}
 		}
@@ -108,7 +110,7 @@ func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
 	if err := j.log.flush(); err != nil { // whoever watches sees the whole run
 		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
-	_ = pause.Wait(j.ctx)
+	_ = pause.Wait(c.patience(j))
 }
 
 // decideEnd decides how a job ends.
@@ -117,7 +119,9 @@ func decideEnd(out runOutcome, cause error, canceled bool) *jobEnd {
 	switch {
 	case canceled:
 		end.state = cleavev1.JobState_JOB_STATE_CANCELLED
-	case cause != nil:
+	case outOfTime(out, cause):
+		end.state, end.late = cleavev1.JobState_JOB_STATE_CANCELLED, true
+	case cause != nil && !errors.Is(cause, errTimeLimit):
 		end.fail(cause)
 	case out.err != nil:
 		end.fail(out.err)
@@ -162,6 +166,8 @@ func (e *jobEnd) appendEnd(j *job) {
 
 func (e *jobEnd) stopReason() cleavev1.StopReason {
 	switch {
+	case e.late:
+		return cleavev1.StopReason_STOP_REASON_TIME_LIMIT
 	case e.run.result != nil:
 		return wire.StopReasonProto(e.run.result.StopReason)
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
@@ -172,6 +178,8 @@ func (e *jobEnd) stopReason() cleavev1.StopReason {
 
 func (e *jobEnd) message() string {
 	switch {
+	case e.late:
+		return e.timeLimitMessage()
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.lost:
 		return "cancelled while its result could not be stored"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.run.result == nil:

@@ -215,7 +215,7 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 }
 
 func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
-	s := newDatasetStore(nil, nil, 100, nil)
+	s := newDatasetStore(nil, nil, 100, nil, uses{})
 	for _, id := range []string{"a", "b", "c"} { // 32 bytes each
 		points, err := dataset.NewPoints(1, 1, []float64{1})
 		if err != nil {

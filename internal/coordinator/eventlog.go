@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,9 @@ const (
 	batchBytes    = 16 << 10
 )
 
+// maxRecent is how many events are kept as they are sent. Who watches has all but the last few.
+const maxRecent = 64
+
 // errReplayMismatch says that a run that was started over did not repeat its events.
 var errReplayMismatch = errors.New("the run did not repeat the events of its earlier attempt")
 
@@ -39,6 +43,7 @@ type eventLog struct {
 	mu       sync.Mutex
 	toRepeat []*cleavev1.Event   // events of an earlier attempt that this one has yet to repeat
 	durable  []*cleavev1.Event   // the visible ones; the number of the first is 1
+	recent   []encoded           // the last of them, as they are sent to all who watch
 	pending  []*cleavev1.Event   // those after them, which are not durable yet
 	changed  chan struct{}       // closed and replaced when durable grows
 	step     *cleavev1.Iteration // the last visible iteration
@@ -203,6 +208,10 @@ func (l *eventLog) publish(events ...*cleavev1.Event) {
 		if e.GetIteration() != nil {
 			l.step = e.GetIteration()
 		}
+		l.recent = append(l.recent, encodeEvent(e))
+	}
+	if len(l.recent) > 2*maxRecent {
+		l.recent = slices.Clone(l.recent[len(l.recent)-maxRecent:])
 	}
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -223,14 +232,31 @@ func (l *eventLog) publishEnd(events []*cleavev1.Event) {
 	l.publish(events[len(l.durable):]...)
 }
 
-// after returns the visible events with larger numbers, whether the last event of the job is visible, and a
-// channel that is closed when there are more.
-func (l *eventLog) after(sequence uint64) (events []*cleavev1.Event, ended bool, changed <-chan struct{}) {
+// news are the visible events with larger numbers than one that was seen.
+type news struct {
+	events  []*cleavev1.Event
+	encoded []encoded       // the last of them
+	ended   bool            // the last event of the job is visible
+	changed <-chan struct{} // closed when there are more
+}
+
+// after returns the visible events with larger numbers.
+func (l *eventLog) after(sequence uint64) news {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.durable)
-	ended = last > 0 && l.durable[last-1].GetEnded() != nil
-	return l.durable[min(sequence, uint64(last)):last:last], ended, l.changed
+	n := news{events: l.durable[min(sequence, uint64(last)):last:last], changed: l.changed}
+	n.ended = last > 0 && l.durable[last-1].GetEnded() != nil
+	n.encoded = l.recent[max(0, len(l.recent)-len(n.events)):len(l.recent):len(l.recent)]
+	return n
+}
+
+// send sends an event, as it was encoded for all or, of the older ones, encoded anew.
+func (n news) send(at int, stream watchStream) error {
+	if recent := at - (len(n.events) - len(n.encoded)); recent >= 0 {
+		return stream.SendMsg(n.encoded[recent])
+	}
+	return sendEvent(stream, n.events[at])
 }
 
 // latest returns the number of the last visible event, and the last visible iteration or nil.

@@ -38,7 +38,7 @@ func TestEventLogEqualsWhatWasAppended(t *testing.T) {
 				}
 				want = append(want, e)
 			}
-			if visible, _, _ := l.after(0); len(visible) > len(want) {
+			if visible := l.after(0).events; len(visible) > len(want) {
 				t.Fatalf("%d events are visible of %d", len(visible), len(want))
 			}
 			if err := l.flush(); err != nil {
@@ -50,9 +50,10 @@ func TestEventLogEqualsWhatWasAppended(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, log := range []*eventLog{l, loaded} {
-			got, ended, _ := log.after(0)
-			if len(got) != len(want) || ended {
-				t.Fatalf("%d events of %d, ended: %v", len(got), len(want), ended)
+			news := log.after(0)
+			got := news.events
+			if len(got) != len(want) || news.ended {
+				t.Fatalf("%d events of %d, ended: %v", len(got), len(want), news.ended)
 			}
 			for at := range want {
 				if !proto.Equal(got[at], want[at]) || got[at].GetSequence() != uint64(at+1) {
@@ -81,13 +82,13 @@ func TestEventsAreInvisibleUntilDurable(t *testing.T) {
 		t.Fatal(err)
 	}
 	within(t, committed, "the commit")
-	visible, _, changed := l.after(0)
-	if len(visible) != 0 {
+	before := l.after(0)
+	if len(before.events) != 0 {
 		t.Error("an event is visible before it is durable")
 	}
 	close(release)
-	within(t, changed, "the event")
-	if visible, _, _ := l.after(0); len(visible) != 1 {
+	within(t, before.changed, "the event")
+	if visible := l.after(0).events; len(visible) != 1 {
 		t.Errorf("%d events are visible", len(visible))
 	}
 	cancel()

@@ -16,28 +16,37 @@ import (
 
 // DeleteJob succeeds also when there is no such job, so that it can be repeated when its answer was lost.
 func (s *jobService) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobRequest) (*cleavev1.DeleteJobResponse, error) {
-	record, err := s.c.endedRecord(ctx, request.GetJobId())
+	return &cleavev1.DeleteJobResponse{}, s.c.deleteJob(ctx, request.GetJobId())
+}
+
+// deleteJob deletes a job that has ended, if there is one.
+func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
+	record, err := c.endedRecord(ctx, id)
 	if fault.Is(err, reasonJobNotFound) {
-		return &cleavev1.DeleteJobResponse{}, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	job := record.GetJob()
 	blobs := jobBlobPrefix(job.GetJobId())
 	txn := store.Txn{Put: []store.Entry{{Key: garbageKey(blobs)}}, Delete: []string{jobKey(job.GetJobId())}}
 	if job.GetRequestId() != "" {
-		txn.Delete = append(txn.Delete, requestKey(job.GetRequestId()))
+		txn.Delete = append(txn.Delete, requestKey(job.GetOwner(), job.GetRequestId()))
 	}
-	if err := s.c.commit(txn); err != nil {
-		return nil, err
+	if err := c.commit(txn); err != nil {
+		return err
 	}
-	s.c.forget(job.GetJobId()) // it is still in the table when it ended this moment
+	c.forget(job.GetJobId()) // it is still in the table when it ended this moment
 	// The job is gone. What fails from here on is made up for by the next coordinator.
-	if err := errors.Join(s.c.deleteEvents(s.c.storeCtx, job.GetJobId()), s.c.deleteGarbage(s.c.storeCtx, blobs)); err != nil {
-		s.c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
+	if err := errors.Join(c.deleteEvents(c.storeCtx, job.GetJobId()), c.deleteGarbage(c.storeCtx, blobs)); err != nil {
+		c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
 	}
-	return &cleavev1.DeleteJobResponse{}, nil
+	_, _ = c.datasets.find(ctx, job.GetDatasetId()) // it was in use until now
+	for _, table := range record.GetTableIds() {
+		_, _ = c.tables.find(ctx, table)
+	}
+	return nil
 }
 
 // deleteEvents deletes the events of a job that are not in its outcome.

@@ -1,10 +1,12 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -12,6 +14,8 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -31,6 +35,7 @@ const (
 // still read its log to the end.
 type job struct {
 	id        string
+	owner     string
 	datasetID string
 	tableIDs  []string
 	log       *eventLog
@@ -38,12 +43,17 @@ type job struct {
 	mayRun    chan struct{} // closed when it may run
 	done      chan struct{} // closed when its supervision has ended
 	problem   *prepared     // if it may run at once; only its supervisor uses it
+	queue     *runQueue
+	priority  int           // 0 is normal
+	timeLimit time.Duration // of its run; 0: none
+	timeUsed  time.Duration // by its runs under earlier coordinators
 	memory    int64         // of the coordinator, that it takes while it runs
 	alone     bool          // no other job runs beside it
 	counted   bool          // its run is counted as an attempt; only its supervisor uses it
 	resumed   bool          // an earlier coordinator accepted it, and may have run it
+	observed  *observe.Job
 
-	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
+	ctx    context.Context // of the run; its cause is errCanceled, errTimeLimit, errStopping or why the log failed
 	cancel context.CancelCauseFunc
 
 	writing sync.Mutex // held while the record is changed and committed
@@ -57,10 +67,13 @@ type job struct {
 func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
 	j := &job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
-		memory: int64(record.GetCoordinatorBytes()),
-		log:    log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
+		queue: c.queue, owner: record.GetJob().GetOwner(), priority: priorityOf(record), memory: int64(record.GetCoordinatorBytes()),
+		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
+		log: log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
 	}
-	j.ctx, j.cancel = context.WithCancelCause(c.runCtx)
+	ctx, observed := c.cfg.Observe.BeginJob(c.runCtx, j.id, record.GetTraceParent())
+	j.observed = observed
+	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	return j
 }
 
@@ -84,7 +97,7 @@ func (j *job) view() *cleavev1.Job {
 	case job.GetCancelRequested():
 		job.StatusMessage = "stopping, as asked"
 	default:
-		job.StatusMessage = waiting
+		job.StatusMessage = cmp.Or(waiting, j.queue.why(j))
 	}
 	return job
 }
@@ -194,30 +207,41 @@ func (c *Coordinator) forget(id string) {
 	delete(c.jobs, id)
 }
 
-// find returns a job if it has not ended, and otherwise its record.
+// find returns a job of the caller if it has not ended, and otherwise its record. A job of somebody else is not found.
 func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRecord, error) {
 	if err := required("job_id", id); err != nil {
 		return nil, nil, err
 	}
+	caller := identity.FromContext(ctx)
 	for {
 		if j := c.unfinished(id); j != nil {
+			if !caller.Sees(j.owner) {
+				return nil, nil, jobNotFound(id)
+			}
 			return j, nil, nil
 		}
 		entry, err := c.state.Get(ctx, jobKey(id))
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil, fault.New(fault.NotFound, reasonJobNotFound, "there is no job %q", id).With("job_id", id)
+			return nil, nil, jobNotFound(id)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		record, err := readJob(entry)
+		if err == nil && !caller.Sees(record.GetJob().GetOwner()) {
+			return nil, nil, jobNotFound(id)
+		}
 		if err != nil || ended(record.GetJob()) {
 			return nil, record, err
 		}
 		// It is durable but not in the table yet: it is being created at this moment.
-		c.admission.Lock()
-		c.admission.Unlock() //nolint:staticcheck // waits until it is created, guards nothing
+		c.admission.Lock()   // waits until those are created that are being created
+		c.admission.Unlock() //nolint:staticcheck // guards nothing
 	}
+}
+
+func jobNotFound(id string) error {
+	return fault.New(fault.NotFound, reasonJobNotFound, "there is no job %q", id).With("job_id", id)
 }
 
 // endedRecord is the record of a job that has ended.

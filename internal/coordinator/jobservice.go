@@ -6,6 +6,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -53,9 +54,13 @@ func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest
 }
 
 func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
+	caller := identity.FromContext(ctx)
 	jobs, next, err := pageOfState(ctx, s.c.state, jobPrefix, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
 		record, err := readJob(entry)
 		job := record.GetJob()
+		if !caller.Sees(job.GetOwner()) {
+			return nil, false, err
+		}
 		if j := s.c.unfinished(job.GetJobId()); j != nil {
 			job = j.view()
 		}

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/google/uuid"
@@ -15,7 +16,7 @@ import (
 //	tables/<sha256>               ContentRecord
 //	jobs/<id, digits inverted>    JobRecord; the newest comes first
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
-//	requests/<request id>         RequestRecord
+//	requests/<owner>/<request id> RequestRecord; without <owner>/ where the owner has no name
 //	events/<id>/<first sequence>  EventBatch
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed
 //	created                       empty: a coordinator has used this state; a durable one has it before it has blobs
@@ -44,10 +45,17 @@ const (
 	createdKey       = "created"
 )
 
-func unfinishedKey(id string) string   { return unfinishedPrefix + id }
-func garbageKey(blobs string) string   { return garbagePrefix + blobs }
-func requestKey(request string) string { return requestPrefix + request }
-func eventsPrefix(id string) string    { return eventPrefix + id + "/" }
+func unfinishedKey(id string) string { return unfinishedPrefix + id }
+func garbageKey(blobs string) string { return garbagePrefix + blobs }
+func eventsPrefix(id string) string  { return eventPrefix + id + "/" }
+
+// requestKey is the key of a request of an owner: owners do not see each other's.
+func requestKey(owner, request string) string {
+	if owner != "" {
+		request = url.PathEscape(owner) + "/" + request
+	}
+	return requestPrefix + request
+}
 
 func eventKey(id string, first uint64) string { return fmt.Sprintf("%s%020d", eventsPrefix(id), first) }
 

@@ -19,6 +19,12 @@ type liveProgress struct {
 	version  uint64 // grows with every change
 	progress *cleavev1.Progress
 
+	// What is announced to all who watch, at most every progressInterval.
+	shown       announcement
+	announcedAt time.Time
+	encodedAt   time.Time // zero: what is announced is not encoded yet
+	scheduled   bool      // a timer announces what has changed since
+
 	// What rates are computed from.
 	iterations   int       // since the first one
 	iterating    time.Time // when the first one was done
@@ -31,7 +37,44 @@ func newLiveProgress(now func() time.Time) *liveProgress {
 	return &liveProgress{
 		now: now, began: now(), version: 1,
 		progress: &cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for its turn"},
+		shown:    announcement{version: 1, changed: make(chan struct{})},
 	}
+}
+
+// announcement is a progress that all who watch are sent, encoded once for all of them.
+type announcement struct {
+	version uint64
+	encoded encoded
+	changed chan struct{} // closed when there is another one
+}
+
+// announced is the last announcement.
+func (l *liveProgress) announced() announcement {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.encodedAt) >= keepAliveInterval/2 { // the elapsed time goes on
+		l.shown.encoded, l.encodedAt = encodeProgress(l.current()), time.Now()
+	}
+	return l.shown
+}
+
+// announce tells all who watch that there is a new progress, now or when progressInterval has passed. l.mu is held.
+func (l *liveProgress) announce() {
+	if wait := progressInterval - time.Since(l.announcedAt); wait > 0 {
+		if !l.scheduled {
+			l.scheduled = true
+			time.AfterFunc(wait, func() {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.scheduled = false
+				l.announce()
+			})
+		}
+		return
+	}
+	close(l.shown.changed)
+	l.shown = announcement{version: l.version, changed: make(chan struct{})}
+	l.announcedAt, l.encodedAt = time.Now(), time.Time{}
 }
 
 // update changes the progress.
@@ -40,6 +83,7 @@ func (l *liveProgress) update(change func(*cleavev1.Progress)) {
 	defer l.mu.Unlock()
 	change(l.progress)
 	l.version++
+	l.announce()
 }
 
 // enter begins a phase.
@@ -91,10 +135,8 @@ func (l *liveProgress) tiles(workers, built, all int) {
 	})
 }
 
-// read returns the progress as of now, and its version.
-func (l *liveProgress) read() (*cleavev1.Progress, uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// current is the progress as of now. l.mu is held.
+func (l *liveProgress) current() *cleavev1.Progress {
 	now, p := l.now(), proto.CloneOf(l.progress)
 	p.Elapsed = durationpb.New(now.Sub(l.began))
 	if spent := now.Sub(l.iterating).Seconds(); !l.iterating.IsZero() && spent > 0 {
@@ -110,5 +152,5 @@ func (l *liveProgress) read() (*cleavev1.Progress, uint64) {
 			p.TimeLeft = durationpb.New(left)
 		}
 	}
-	return p, l.version
+	return p
 }

@@ -15,7 +15,7 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	now := time.Unix(1000, 0)
 	l := newLiveProgress(func() time.Time { return now })
 	left := func() time.Duration {
-		p, _ := l.read()
+		p := l.current()
 		if p.GetTimeLeft() == nil {
 			return -1
 		}
@@ -59,7 +59,7 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	}
 	l.enter(cleavev1.Phase_PHASE_ITERATING, "")
 	l.step(&cleavev1.Iteration{})
-	if p, _ := l.read(); p.GetTimeLeft() != nil || p.GetSolver() != nil {
+	if p := l.current(); p.GetTimeLeft() != nil || p.GetSolver() != nil {
 		t.Errorf("an iteration shows %v", p)
 	}
 }

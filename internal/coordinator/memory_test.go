@@ -110,35 +110,3 @@ func TestJobsShareTheCoordinatorsMemory(t *testing.T) {
 		}
 	}
 }
-
-func TestTurnsOfTheQueue(t *testing.T) {
-	q := newRunQueue(3, 100)
-	of := func(memory int64) *job { return &job{memory: memory, mayRun: make(chan struct{})} }
-	small, large, other, huge := of(10), of(95), of(10), of(1000)
-	for _, step := range []struct {
-		do   func()
-		runs []*job
-	}{
-		{func() { q.enter(small) }, []*job{small}},
-		{func() { q.enter(large) }, []*job{small}},
-		{func() { q.enter(other) }, []*job{small}}, // there is room, but the large one is first
-		{func() { q.leave(small) }, []*job{large}},
-		{func() { q.enter(huge) }, []*job{large}},
-		{func() { q.leave(large) }, []*job{other}},
-		{func() { q.leave(other) }, []*job{huge}}, // alone
-		{func() { q.leave(huge) }, nil},
-	} {
-		step.do()
-		if len(q.running) != len(step.runs) {
-			t.Fatalf("%d jobs run, want %d", len(q.running), len(step.runs))
-		}
-		for _, j := range step.runs {
-			if _, runs := q.running[j]; !runs {
-				t.Errorf("a job of %d does not run", j.memory)
-			}
-		}
-	}
-	if q.used != 0 {
-		t.Errorf("%d bytes are in use", q.used)
-	}
-}

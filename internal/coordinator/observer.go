@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +41,7 @@ func (o *observer) enter(phase cleavev1.Phase) {
 	now := o.now()
 	o.spent[o.phase] += now.Sub(o.since)
 	o.phase, o.since = phase, now
+	o.job.observed.Phase(strings.ToLower(shortName(phase, "PHASE_")))
 	o.job.progress.enter(phase, "")
 }
 
@@ -98,6 +100,7 @@ func (o *observer) Iteration(restart int, e clustering.HistoryEntry) {
 	iteration := wire.IterationProto(restart, e)
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: iteration}})
 	o.job.progress.step(iteration)
+	o.job.observed.Iteration(restart, e.Iteration, e.Objective)
 }
 
 // Shift implements clustering.Observer.

@@ -32,6 +32,9 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 		return nil, err
 	}
 	rows, kind := int(record.GetDataset().GetRows()), wire.Kind(record.GetDataset().GetKind())
+	if err := c.checkSize(ctx, p); err != nil {
+		return nil, err
+	}
 	if err := wire.ChooseAlgorithm(p, kind); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	log, err := loadEventLog(ctx, c.state, id, c.persist)
+	log, err := loadEventLog(ctx, c.state, id, c.flushEvents)
 	if err != nil {
 		return err
 	}
@@ -47,6 +47,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	if record.GetJob().GetCancelRequested() {
 		j.cancel(errCanceled)
 	}
+	c.cfg.Observe.Resumed()
 	c.log.Info("job is resumed", "job", id, "events", len(log.durable), "crashes", record.GetAttempts(), "canceled", record.GetJob().GetCancelRequested())
 	c.launch(j, nil)
 	return nil

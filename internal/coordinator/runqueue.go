@@ -1,96 +1,79 @@
 package coordinator
 
 import (
-	"fmt"
-	"slices"
 	"sync"
 
-	"github.com/cleave-project/cleave/internal/text"
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/turns"
 )
 
-// runQueue lets jobs run, first come, first served: a limited number at once, which share the coordinator's memory. A
-// job at the head of the queue that has to wait lets no other pass, so that it gets its turn.
+// runQueue lets jobs run when it is their turn, which package turns decides.
 type runQueue struct {
-	limit  int
-	memory int64 // 0: unlimited
-
-	mu      sync.Mutex
-	running map[*job]struct{}
-	used    int64 // memory of those that run
-	waiting []*job
+	mu    sync.Mutex
+	turns *turns.Queue[*job]
 }
 
-func newRunQueue(limit int, memory int64) *runQueue {
-	return &runQueue{limit: limit, memory: memory, running: map[*job]struct{}{}}
+func newRunQueue(limits turns.Limits) *runQueue {
+	return &runQueue{turns: turns.NewQueue[*job](limits)}
 }
 
-// enter lets a job run now, or when enough others have left. It tells whether the job may run at once.
+// enter lets a job run now, or when its turn has come. It tells whether the job may run at once.
 func (q *runQueue) enter(j *job) (atOnce bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting = append(q.waiting, j)
+	q.turns.Enter(j, turns.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})
 	q.advance()
-	_, atOnce = q.running[j]
-	return atOnce
+	return q.turns.Runs(j)
 }
 
 // leave removes a job that has run or that no longer wants to.
 func (q *runQueue) leave(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if at := slices.Index(q.waiting, j); at >= 0 {
-		q.waiting = slices.Delete(q.waiting, at, at+1)
-	} else if _, runs := q.running[j]; runs {
-		delete(q.running, j)
-		q.used -= j.memory
-	}
+	q.turns.Leave(j)
 	q.advance()
 }
 
-// advance lets the jobs at the head of the queue run that may; the others are told why they wait. q.mu is held.
+// advance lets the jobs run that may. q.mu is held.
 func (q *runQueue) advance() {
-	for len(q.waiting) > 0 && q.why(q.waiting[0]) == "" {
-		next := q.waiting[0]
-		q.waiting = slices.Delete(q.waiting, 0, 1)
-		q.running[next] = struct{}{}
-		q.used += next.memory
-		next.setWaiting("")
-		close(next.mayRun)
-	}
-	for at, j := range q.waiting {
-		why := q.why(j)
-		if why == "" {
-			why = fmt.Sprintf("%s ahead of it", text.Plural(at, "job"))
-		}
-		j.setWaiting("waiting for its turn: " + why)
+	for _, j := range q.turns.Advance() {
+		close(j.mayRun)
 	}
 }
 
-// why says why a job at the head of the queue may not run yet, "" if it may. One that takes more than all memory may run
-// alone: it is refused when it begins. q.mu is held.
+// why says why a job waits for its turn, "" if it does not.
 func (q *runQueue) why(j *job) string {
-	switch {
-	case len(q.running) == 0:
-		return ""
-	case j.alone:
-		return "the coordinator ended while it ran, so that it runs alone"
-	case q.alone():
-		return "a job runs alone, because the coordinator ended while it ran before"
-	case len(q.running) >= q.limit:
-		return fmt.Sprintf("at most %d jobs run at once", q.limit)
-	case q.memory > 0 && q.used+j.memory > q.memory:
-		return fmt.Sprintf("it takes %s of the coordinator's memory, and jobs that run leave %s of %s",
-			text.Bytes(j.memory), text.Bytes(max(0, q.memory-q.used)), text.Bytes(q.memory))
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if why := q.turns.Why(j); why != "" {
+		return "waiting for its turn: " + why
 	}
 	return ""
 }
 
-// alone tells whether a job runs that no other may run beside. q.mu is held.
-func (q *runQueue) alone() bool {
-	for j := range q.running {
-		if j.alone {
-			return true
-		}
+// waiting is how many jobs wait for their turn, in all and of one owner, and how many run.
+func (q *runQueue) waiting(owner string) (all, own, running int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all, own = q.turns.Waiting(owner)
+	return all, own, q.turns.Running()
+}
+
+// memory is what the jobs that run have together.
+func (q *runQueue) memory() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.turns.Memory()
+}
+
+// priorityOf is the priority of a job as a number.
+func priorityOf(record *statev1.JobRecord) int {
+	switch record.GetJob().GetPriority() {
+	case cleavev1.Priority_PRIORITY_LOW:
+		return -1
+	case cleavev1.Priority_PRIORITY_HIGH:
+		return 1
 	}
-	return false
+	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
@@ -18,6 +19,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -26,11 +28,13 @@ import (
 func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	handler := recovery.WithRecoveryHandlerContext(c.panicked)
 	// Options that come later override those of the fleet: clients may send larger messages than workers.
-	server := grpc.NewServer(append(fleet.ServerOptions(),
+	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.securityOptions(), []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
-		grpc.ChainUnaryInterceptor(c.leaderOnlyUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(c.leaderOnlyStream, c.streamErrors, recovery.StreamServerInterceptor(handler)),
-	)...)
+		grpc.InTapHandle(c.enter),
+		grpc.ForceServerCodecV2(newSharingCodec()),
+		grpc.ChainUnaryInterceptor(holdUnary, c.cfg.Observe.Unary, c.leaderOnlyUnary, c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(holdStream, c.cfg.Observe.Stream, c.leaderOnlyStream, c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.timeReaders),
+	})...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})
 	cleavev1.RegisterJobServiceServer(server, &jobService{c: c})
@@ -51,21 +55,21 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 func (c *Coordinator) unaryErrors(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	response, err := handler(ctx, request)
-	err = c.toStatus(info.FullMethod, err)
-	c.logCall(info.FullMethod, began, err)
+	err = c.toStatus(ctx, info.FullMethod, err)
+	c.logCall(ctx, info.FullMethod, began, err)
 	return response, err
 }
 
 func (c *Coordinator) streamErrors(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	began := time.Now()
-	err := c.toStatus(info.FullMethod, handler(server, stream))
-	c.logCall(info.FullMethod, began, err)
+	err := c.toStatus(stream.Context(), info.FullMethod, handler(server, stream))
+	c.logCall(stream.Context(), info.FullMethod, began, err)
 	return err
 }
 
 // toStatus turns an error into a status. When this coordinator ends or no longer leads, the status is
 // UNAVAILABLE, so that clients try again. An error that is not the caller's also goes to the log, with what lies behind it.
-func (c *Coordinator) toStatus(method string, err error) error {
+func (c *Coordinator) toStatus(ctx context.Context, method string, err error) error {
 	switch {
 	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
@@ -76,23 +80,23 @@ func (c *Coordinator) toStatus(method string, err error) error {
 	if c.runCtx.Err() == nil {
 		switch f, _ := errors.AsType[*fault.Error](err); {
 		case f != nil && f.Cause != nil:
-			c.log.Error("a call failed", "method", method, "reason", f.Reason, "error", err, "cause", f.Cause)
+			c.log.Error("a call failed", "method", method, "request", observe.RequestID(ctx), "reason", f.Reason, "error", err, "cause", f.Cause)
 		case status.Code(answer) == codes.Internal, status.Code(answer) == codes.DataLoss:
-			c.log.Error("a call failed", "method", method, "error", err)
+			c.log.Error("a call failed", "method", method, "request", observe.RequestID(ctx), "error", err)
 		}
 	}
 	return answer
 }
 
-func (c *Coordinator) logCall(method string, began time.Time, err error) {
+func (c *Coordinator) logCall(ctx context.Context, method string, began time.Time, err error) {
 	if c.log.IsDebug() {
-		c.log.Debug("call", "method", method, "code", status.Code(err).String(), "took", time.Since(began), "error", err)
+		c.log.Debug("call", "method", method, "request", observe.RequestID(ctx), "code", status.Code(err).String(), "took", time.Since(began), "error", err)
 	}
 }
 
 // panicked turns a panic in a handler into an error of that call alone.
-func (c *Coordinator) panicked(_ context.Context, p any) error {
-	c.log.Error("a call panicked", "panic", p, "stack", string(debug.Stack()))
+func (c *Coordinator) panicked(ctx context.Context, p any) error {
+	c.log.Error("a call panicked", "panic", p, "request", observe.RequestID(ctx), "stack", string(debug.Stack()))
 	return panicFault(p)
 }
 

@@ -71,6 +71,7 @@ type runOutcome struct {
 // supervise takes an unfinished job through the queue, its run and its end.
 func (c *Coordinator) supervise(j *job) {
 	defer close(j.done)
+	defer j.observed.Close()
 	flushing, stopFlushing := context.WithCancel(context.Background())
 	flushed := make(chan struct{})
 	go func() {
@@ -82,7 +83,9 @@ func (c *Coordinator) supervise(j *job) {
 	var out runOutcome
 	select {
 	case <-j.mayRun:
+		stopClock := c.limitTime(j)
 		out = c.run(j)
+		stopClock()
 	case <-j.ctx.Done():
 		out.err = j.ctx.Err()
 	}
@@ -90,6 +93,7 @@ func (c *Coordinator) supervise(j *job) {
 	c.queue.leave(j)
 	stopFlushing()
 	<-flushed
+	j.observed.Phase("ending")
 	c.finish(j, out)
 	j.cancel(nil)
 }

@@ -7,6 +7,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -17,8 +18,11 @@ type tableService struct {
 }
 
 func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
+	if err := s.c.checkDisk(0); err != nil {
+		return err
+	}
 	upload := wire.NewTableUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin()
+	held := s.c.uploads.begin(stream.Context())
 	defer held.end()
 	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
 		return err
@@ -32,7 +36,7 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 		return err
 	}
 	added := record.GetTable()
-	s.c.log.Info("table is stored", "table", added.GetTableId(), "rows", added.GetRows(), "bytes", added.GetBytes())
+	s.c.log.Info("table is stored", "request", observe.RequestID(stream.Context()), "table", added.GetTableId(), "rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
 }
 

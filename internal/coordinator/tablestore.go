@@ -16,8 +16,8 @@ import (
 // tableStore stores tables. A job reads its tables when it is created and again when it runs.
 type tableStore struct{ *contentStore[*table.Table] }
 
-func newTableStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error) tableStore {
-	return tableStore{newContentStore(state, blobs, budget, commit, contentKind[*table.Table]{
+func newTableStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, uses uses) tableStore {
+	return tableStore{newContentStore(state, blobs, budget, commit, uses, contentKind[*table.Table]{
 		noun: "table", word: "table",
 		id:     func(t *table.Table) (string, error) { return t.ID(), nil },
 		size:   (*table.Table).EncodedSize,

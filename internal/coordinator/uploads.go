@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -16,6 +17,7 @@ import (
 type uploads struct {
 	limit int64         // of the memory of all uploads that are under way
 	stall time.Duration // how long one may be silent
+	rates *uploadRates
 
 	mu   sync.Mutex
 	used int64
@@ -26,11 +28,20 @@ const heldPerByte = 2
 
 // upload is what one upload holds.
 type upload struct {
-	all  *uploads
-	held int64
+	all       *uploads
+	held      int64
+	pace      func(bytes int) error
+	endPacing func()
 }
 
-func (u *uploads) begin() *upload { return &upload{all: u} }
+func newUploads(cfg Config) *uploads {
+	return &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall, rates: newUploadRates(cfg.Limits)}
+}
+
+func (u *uploads) begin(ctx context.Context) *upload {
+	pace, end := u.rates.begin(ctx)
+	return &upload{all: u, pace: pace, endPacing: end}
+}
 
 // hold takes memory for a part, unless all uploads together would have too much. One that is alone may have any size: what it
 // may have is limited elsewhere.
@@ -40,7 +51,7 @@ func (u *upload) hold(bytes int64) error {
 	if others := u.all.used - u.held; others > 0 && u.all.used+bytes > u.all.limit {
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
 			"the uploads under way hold %s of the %s that this coordinator has for them; try again when some have ended",
-			text.Bytes(u.all.used), text.Bytes(u.all.limit))
+			text.Bytes(u.all.used), text.Bytes(u.all.limit)).RetryIn(retryUpload)
 	}
 	u.held += bytes
 	u.all.used += bytes
@@ -49,6 +60,7 @@ func (u *upload) hold(bytes int64) error {
 
 // end gives back what the upload holds.
 func (u *upload) end() {
+	u.endPacing()
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
 	u.all.used -= u.held
@@ -89,7 +101,11 @@ func receiveUpload[P proto.Message](u *upload, receive func() (P, error), take f
 			if next.err != nil {
 				return next.err
 			}
-			if err := u.hold(heldPerByte * int64(proto.Size(next.part))); err != nil {
+			size := proto.Size(next.part)
+			if err := u.hold(heldPerByte * int64(size)); err != nil {
+				return err
+			}
+			if err := u.pace(size); err != nil { // the next part is read meanwhile, and no more
 				return err
 			}
 			if err := take(next.part); err != nil {

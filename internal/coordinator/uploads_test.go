@@ -69,7 +69,7 @@ func TestUploadsShareMemory(t *testing.T) {
 	if err := upload(20_000); err != nil {
 		t.Errorf("an upload that is alone: %v", err)
 	}
-	other := h.c.uploads.begin()
+	other := h.c.uploads.begin(t.Context())
 	if err := other.hold(50_000); err != nil {
 		t.Fatal(err)
 	}

@@ -2,15 +2,18 @@ package coordinator
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Progress is sent when it has changed, but at most every progressInterval, and at least every
+// Progress is sent when it has changed, but at most every progressInterval, and when nothing else was sent for
 // keepAliveInterval.
 const (
 	progressInterval  = 100 * time.Millisecond
@@ -25,46 +28,55 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream watchStr
 	if err != nil {
 		return err
 	}
+	after := request.GetAfterSequence()
 	if j == nil {
-		return s.c.replay(stream, record, request.GetAfterSequence())
+		err = s.c.replay(stream, record, &after)
+	} else {
+		err = s.c.follow(stream, j, &after)
 	}
-	return s.c.follow(stream, j, request.GetAfterSequence())
+	if f, is := errors.AsType[*fault.Error](err); is && f.Reason == reasonSlowReader {
+		return f.With("last_sequence", fmt.Sprint(after))
+	}
+	return err
 }
 
 // follow sends the events with larger numbers as they become visible, and progress in between, until the
 // event that ends the job.
-func (c *Coordinator) follow(stream watchStream, j *job, after uint64) error {
-	tick := time.NewTicker(progressInterval)
-	defer tick.Stop()
-	var sentVersion uint64
-	var sentAt time.Time
+func (c *Coordinator) follow(stream watchStream, j *job, after *uint64) error {
+	silence := time.NewTimer(keepAliveInterval)
+	defer silence.Stop()
+	var shown uint64
+	silent := false
 	done, supervised := j.done, true
 	for {
-		events, ended, changed := j.log.after(after)
-		for _, e := range events {
-			if err := sendEvent(stream, e); err != nil {
+		news := j.log.after(*after)
+		for at, e := range news.events {
+			if err := news.send(at, stream); err != nil {
 				return err
 			}
-			after = e.GetSequence()
+			*after = e.GetSequence()
 		}
-		if ended {
+		if news.ended {
 			return nil
 		}
 		if err := j.refusal(); err != nil && !supervised {
 			return err // there will be no last event
 		}
-		progress, version := j.progress.read()
-		if now := time.Now(); version != sentVersion && now.Sub(sentAt) >= progressInterval || now.Sub(sentAt) >= keepAliveInterval {
-			if err := stream.Send(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Progress{Progress: progress}}); err != nil {
+		progress := j.progress.announced()
+		if progress.version != shown || silent {
+			if err := stream.SendMsg(progress.encoded); err != nil {
 				return err
 			}
-			sentVersion, sentAt = version, now
+			shown, silent = progress.version, false
 		}
+		silence.Reset(keepAliveInterval)
 		select {
-		case <-changed:
+		case <-news.changed:
+		case <-progress.changed:
+		case <-silence.C:
+			silent = true
 		case <-done: // the last event may have come at the same time
 			done, supervised = nil, false
-		case <-tick.C:
 		case <-stream.Context().Done():
 			return stream.Context().Err()
 		case <-c.stopping:
@@ -74,15 +86,16 @@ func (c *Coordinator) follow(stream watchStream, j *job, after uint64) error {
 }
 
 // replay sends the events of a job that has ended.
-func (c *Coordinator) replay(stream watchStream, record *statev1.JobRecord, after uint64) error {
+func (c *Coordinator) replay(stream watchStream, record *statev1.JobRecord, after *uint64) error {
 	events, err := c.eventsOf(stream.Context(), record)
 	if err != nil {
 		return err
 	}
-	for _, e := range events[min(after, uint64(len(events))):] {
+	for _, e := range events[min(*after, uint64(len(events))):] {
 		if err := sendEvent(stream, e); err != nil {
 			return err
 		}
+		*after = e.GetSequence()
 	}
 	return nil
 }

@@ -2,11 +2,13 @@ package coordinator
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/identity"
 )
 
 // clusterService implements cleave.v1.ClusterService.
@@ -16,7 +18,12 @@ type clusterService struct {
 }
 
 func (c *Coordinator) newFleet() *fleet.Fleet {
+	var observer fleet.Observer
+	if c.cfg.Observe != nil {
+		observer = c.cfg.Observe
+	}
 	return fleet.New(fleet.Config{
+		Observer:          observer,
 		Logger:            c.cfg.Logger.Named("fleet"),
 		HeartbeatInterval: c.cfg.HeartbeatInterval,
 		LostAfter:         c.cfg.LostAfter,
@@ -53,9 +60,10 @@ const workerPrefix = "workers/"
 
 func workerKey(w fleet.WorkerInfo) string { return workerPrefix + w.Name + "\x00" + w.ID }
 
-func (s *clusterService) ListWorkers(_ context.Context, request *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
+func (s *clusterService) ListWorkers(ctx context.Context, request *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
 	workers, next, err := page(request, workerPrefix, func(after string, _ int, add func(string, *cleavev1.Worker) bool) error {
 		for _, w := range s.c.fleet.Workers() {
+			w.JobIDs = s.c.visibleJobs(ctx, w.JobIDs)
 			if key := workerKey(w); key > after && !add(key, workerProto(w)) {
 				break
 			}
@@ -63,6 +71,15 @@ func (s *clusterService) ListWorkers(_ context.Context, request *cleavev1.ListWo
 		return nil
 	})
 	return &cleavev1.ListWorkersResponse{Workers: workers, NextPageToken: next}, err
+}
+
+// visibleJobs are those of some unfinished jobs that the caller may see.
+func (c *Coordinator) visibleJobs(ctx context.Context, ids []string) []string {
+	caller := identity.FromContext(ctx)
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		j := c.unfinished(id)
+		return caller.Role != identity.Admin && (j == nil || !caller.Sees(j.owner))
+	})
 }
 
 func (s *clusterService) DrainWorker(_ context.Context, request *cleavev1.DrainWorkerRequest) (*cleavev1.DrainWorkerResponse, error) {

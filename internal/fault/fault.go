@@ -25,6 +25,8 @@ const (
 	DataLoss                           // something that was stored is damaged or gone
 	DeadlineExceeded                   // the other side took too long
 	Unavailable                        // a part of the system does not work now; trying again may help
+	Unauthenticated                    // nobody knows who calls
+	PermissionDenied                   // it is known who calls, and they may not
 )
 
 // Error is one fault.
@@ -34,6 +36,7 @@ type Error struct {
 	Message  string            // a sentence a person can act on
 	Field    string            // the request field at fault, empty when none is
 	Metadata map[string]string // details for programs: row, column, limit
+	Retry    float64           // the seconds after which trying again may help; 0: nothing is known about it
 	Cause    error             // for the log alone, such as the path of a file: nobody else is told
 }
 
@@ -63,6 +66,12 @@ func (e *Error) With(key, value string) *Error {
 		e.Metadata = map[string]string{}
 	}
 	e.Metadata[key] = value
+	return e
+}
+
+// RetryIn says after how many seconds trying again may help.
+func (e *Error) RetryIn(seconds float64) *Error {
+	e.Retry = seconds
 	return e
 }
 

@@ -95,6 +95,7 @@ func (j *job) buildTiles(ctx context.Context, s *session, tiles []int, stored bo
 		}
 		j.tiles[t].state = builtAs(stored)
 	}
+	j.fleet.cfg.Observer.TilesBuilt(fresh)
 	j.progress.update(func(s *Status) { s.TilesBuilt += fresh })
 	return nil
 }

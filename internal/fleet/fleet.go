@@ -58,6 +58,7 @@ type Config struct {
 	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
 	StalledAfter      time.Duration // how long a command may make no progress; longer if its pieces are large
 	Datasets          DatasetSource
+	Observer          Observer // may be nil
 }
 
 // Fleet is all attached workers and the jobs that run on them.
@@ -97,6 +98,9 @@ func New(cfg Config) *Fleet {
 	}
 	if cfg.StalledAfter <= 0 {
 		cfg.StalledAfter = DefaultStalledAfter
+	}
+	if cfg.Observer == nil {
+		cfg.Observer = nobody{}
 	}
 	return &Fleet{
 		cfg:      cfg,

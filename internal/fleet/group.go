@@ -4,6 +4,7 @@ import (
 	"context"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // runGroup runs an operation on the tiles of one worker: first whatever the tiles lack, then the request.
@@ -93,7 +94,10 @@ func (j *job) runCommand(ctx context.Context, s *session, tiles []int, maxBytes 
 		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.tiles[t].epoch}
 	}
 	set(c)
+	parent, end := j.fleet.cfg.Observer.Command(ctx, wire.CommandName(c), s.name, len(tiles))
+	c.TraceParent = parent
 	answer, result, err := j.fleet.call(ctx, j, s, c, maxBytes)
+	end(whyNotDone(answer, err))
 	if err != nil {
 		return nil, err
 	}

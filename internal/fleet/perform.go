@@ -105,9 +105,11 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 // round places the tiles that have no answer yet, builds them where they are not built, and sends the
 // request. Tiles whose worker was lost, failed, or was not ready are left for the next round, where
 // they may be on another worker. It fails when no worker is left that can do it.
-func (j *job) perform(ctx context.Context, op *operation) error {
+func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	j.opMu.Lock()
 	defer j.opMu.Unlock()
+	ctx, end := j.fleet.cfg.Observer.Operation(ctx, op.name)
+	defer func() { end(err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(j.ctx, func() { cancel(ErrReleased) })()

@@ -1,7 +1,13 @@
 // Package identity says who makes a call, and what they may do.
 package identity
 
-import "context"
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
 
 // Role is what a caller may do.
 type Role uint8
@@ -14,8 +20,26 @@ const (
 	Admin                     // see and do everything
 )
 
-func (r Role) String() string {
-	return [...]string{"nobody", "worker", "reader", "submitter", "admin"}[r]
+var roleNames = [...]string{"nobody", "worker", "reader", "submitter", "admin"}
+
+func (r Role) String() string { return roleNames[r] }
+
+// ParseRole is the role of a name.
+func ParseRole(name string) (Role, error) {
+	for at, known := range roleNames {
+		if name == known && at > 0 {
+			return Role(at), nil
+		}
+	}
+	return 0, fault.Invalid("UNKNOWN_ROLE", "the role %.40q is unknown; use reader, submitter, admin or worker", name)
+}
+
+// May tells whether a role suffices where another is needed.
+func (r Role) May(needed Role) bool {
+	if r == Worker || needed == Worker {
+		return r == needed
+	}
+	return r >= needed
 }
 
 // Caller is who makes a call. The name owns the jobs and data that the caller creates; it is empty where callers are
@@ -23,6 +47,18 @@ func (r Role) String() string {
 type Caller struct {
 	Name string
 	Role Role
+}
+
+// Sees tells whether the caller may see what an owner has.
+func (c Caller) Sees(owner string) bool { return c.Role == Admin || c.Name == owner && c.Role != 0 }
+
+// CheckName refuses what cannot be the name of a caller.
+func CheckName(name string) error {
+	const longest = 256
+	if name == "" || len(name) > longest || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return fault.Invalid("BAD_CALLER_NAME", "%.60q cannot be the name of a caller: use 1 to %d printable characters without spaces", name, longest)
+	}
+	return nil
 }
 
 // Local is the caller where callers are not authenticated.

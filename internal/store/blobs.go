@@ -44,6 +44,12 @@ type Blobs interface {
 	// List returns the names that begin with prefix, sorted.
 	List(ctx context.Context, prefix string) ([]string, error)
 
+	// Usage is how many bytes all blobs take.
+	Usage(ctx context.Context) (int64, error)
+
+	// Free is how many bytes are left for blobs, if that is known.
+	Free() (bytes int64, known bool)
+
 	// RemoveTemporary deletes what processes left that ended while they wrote. Only one process writes: whoever has just
 	// become the leader calls it.
 	RemoveTemporary()

@@ -26,3 +26,8 @@ func ExampleBytes() {
 	// 1.5 KiB
 	// 64 MiB
 }
+
+func ExampleNearest() {
+	fmt.Println(text.Nearest("log-levl", []string{"data-dir", "log-format", "log-level"}))
+	// Output: log-level
+}

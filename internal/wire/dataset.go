@@ -144,6 +144,21 @@ func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
 	return fault.Invalid("FORM_MISSING", "the header does not say whether points, sparse points, a graph or a kernel matrix follows").OnField("header")
 }
 
+// DeclaredRows are the rows that the header of an upload declares, 0 if it leaves them open.
+func DeclaredRows(header *cleavev1.DatasetHeader) uint64 {
+	switch form := header.GetForm().(type) {
+	case *cleavev1.DatasetHeader_Points:
+		return form.Points.GetRows()
+	case *cleavev1.DatasetHeader_Kernel:
+		return form.Kernel.GetRows()
+	case *cleavev1.DatasetHeader_Graph:
+		return form.Graph.GetVertices()
+	case *cleavev1.DatasetHeader_SparsePoints:
+		return form.SparsePoints.GetRows()
+	}
+	return 0
+}
+
 func (u *Upload) declare(rows, columns uint64, field string) error {
 	if rows == 0 || columns == 0 {
 		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", rows, columns).OnField(field)

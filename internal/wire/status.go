@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -34,9 +36,6 @@ func LeaderOf(err error) (address string, notLeader bool) {
 	}
 	return info.GetMetadata()[LeaderKey], true
 }
-
-// ReasonOf is the reason of an error of a coordinator, empty if it is none.
-func ReasonOf(err error) string { return infoOf(err).GetReason() }
 
 func infoOf(err error) *errdetails.ErrorInfo {
 	for _, detail := range status.Convert(err).Details() {
@@ -62,6 +61,8 @@ var codeOf = map[fault.Kind]codes.Code{
 	fault.DataLoss:           codes.DataLoss,
 	fault.DeadlineExceeded:   codes.DeadlineExceeded,
 	fault.Unavailable:        codes.Unavailable,
+	fault.Unauthenticated:    codes.Unauthenticated,
+	fault.PermissionDenied:   codes.PermissionDenied,
 }
 
 // codeFor is the gRPC code of a kind of fault.
@@ -81,34 +82,34 @@ func kindOf(code codes.Code) (fault.Kind, bool) {
 	return 0, false
 }
 
-// Status turns any error into a gRPC status error. A fault gets the code of its kind, an ErrorInfo, and a
-// BadRequest if it names a field. A status stays as it is, an ended context becomes CANCELLED or
+// Status turns any error into a gRPC status error. A fault gets the code of its kind, an ErrorInfo, a
+// BadRequest if it names a field, and a RetryInfo if trying again may help. A status stays as it is, an ended context becomes CANCELLED or
 // DEADLINE_EXCEEDED, and everything else is INTERNAL.
 func Status(err error) error {
 	if err == nil {
 		return nil
 	}
 	if f, is := errors.AsType[*fault.Error](err); is {
-		return newStatus(codeFor(f.Kind), f.Reason, err.Error(), f.Field, f.Metadata)
+		return newStatus(codeFor(f.Kind), f.Reason, err.Error(), f.Field, f.Metadata, f.Retry)
 	}
 	if s, is := status.FromError(err); is {
 		return s.Err()
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return newStatus(codes.Canceled, "CALL_CANCELLED", "the call was cancelled", "", nil)
+		return newStatus(codes.Canceled, "CALL_CANCELLED", "the call was cancelled", "", nil, 0)
 	case errors.Is(err, context.DeadlineExceeded):
-		return newStatus(codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "the call took longer than its deadline", "", nil)
+		return newStatus(codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "the call took longer than its deadline", "", nil, 0)
 	}
-	return newStatus(codes.Internal, "INTERNAL", err.Error(), "", nil)
+	return newStatus(codes.Internal, "INTERNAL", err.Error(), "", nil, 0)
 }
 
 // Unavailable is the status of a server that cannot answer now, so that clients try again.
 func Unavailable(reason, message string) error {
-	return newStatus(codes.Unavailable, reason, message, "", nil)
+	return newStatus(codes.Unavailable, reason, message, "", nil, 0)
 }
 
-func newStatus(code codes.Code, reason, message, field string, metadata map[string]string) error {
+func newStatus(code codes.Code, reason, message, field string, metadata map[string]string, retry float64) error {
 	message = printable(message)
 	info := &errdetails.ErrorInfo{Reason: reason, Domain: Domain}
 	for key, value := range metadata {
@@ -122,6 +123,9 @@ func newStatus(code codes.Code, reason, message, field string, metadata map[stri
 		details = append(details, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{
 			Field: field, Description: message, Reason: reason,
 		}}})
+	}
+	if retry > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Duration(retry * float64(time.Second)))})
 	}
 	s := status.New(code, message)
 	if detailed, err := s.WithDetails(details...); err == nil {
@@ -168,11 +172,29 @@ func Fault(err error) error {
 		return err
 	}
 	for _, detail := range s.Details() {
-		if bad, is := detail.(*errdetails.BadRequest); is && len(bad.GetFieldViolations()) > 0 {
-			f.Field = bad.GetFieldViolations()[0].GetField()
+		switch detail := detail.(type) {
+		case *errdetails.BadRequest:
+			if violations := detail.GetFieldViolations(); len(violations) > 0 {
+				f.Field = violations[0].GetField()
+			}
+		case *errdetails.RetryInfo:
+			f.Retry = detail.GetRetryDelay().AsDuration().Seconds()
 		}
 	}
 	return f
+}
+
+// Reason is the reason that a coordinator gave for an error, "" if it gave none.
+func Reason(err error) string { return infoOf(err).GetReason() }
+
+// RetryDelay is how long to wait before trying again, if an error says that it may help.
+func RetryDelay(err error) (delay time.Duration, helps bool) {
+	for _, detail := range status.Convert(err).Details() {
+		if info, is := detail.(*errdetails.RetryInfo); is {
+			return info.GetRetryDelay().AsDuration(), true
+		}
+	}
+	return 0, false
 }
 
 // ErrorProto is a fault as a message.

@@ -46,6 +46,14 @@ func UsedTables(p *cleavev1.JobSpec) []UsedTable {
 	}, func(u UsedTable) bool { return u.Input == nil })
 }
 
+// InlineRows is how many rows a table has that is part of the request, 0 if it is not.
+func InlineRows(input *cleavev1.TableInput) int64 {
+	for _, c := range input.GetInline().GetColumns() {
+		return int64(len(c.GetIntegers().GetValues()) + len(c.GetNumbers().GetValues()) + len(c.GetTexts().GetValues()))
+	}
+	return 0
+}
+
 // TableIDs are the ids of the tables of a specification that were uploaded.
 func TableIDs(p *cleavev1.JobSpec) []string {
 	var ids []string

@@ -61,6 +61,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		receive(streamCtx, stream, inbound)
 	}()
 	defer func() { cancel(nil); <-receiverDone }()
+	defer w.attached.Store(false)
 
 	heartbeats := time.NewTicker(time.Hour) // the welcome sets its interval
 	defer heartbeats.Stop()
@@ -81,6 +82,8 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 					return false, errDeposed
 				}
 				welcomed = true
+				w.attached.Store(true)
+				w.cfg.Observe.Attached()
 				w.welcome(client, m.Welcome)
 				patience = time.Duration(max(1, m.Welcome.GetSilenceMillis())) * time.Millisecond
 				answers = w.session.wake
@@ -100,6 +103,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{
 				Heartbeat: &workerv1.Heartbeat{Sequence: sequence, Running: w.session.progress()}}})
 			sequence++
+			w.cfg.Observe.Heartbeat()
 		case <-answers:
 			for _, answer := range w.session.takeAnswers() {
 				messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})

@@ -56,7 +56,11 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 		defer j.noteHeld()
 		return j.build(tiles, !build.GetMatrixFree())
 	}
-	return j.shard.perform(j, c, tiles)
+	done, err := j.shard.perform(j, c, tiles)
+	if err == nil && j.readsAll(c) {
+		j.observeSweep(c, tiles, j.rows)
+	}
+	return done, err
 }
 
 func unknownCommand(c *workerv1.Command) error {

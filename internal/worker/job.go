@@ -55,7 +55,8 @@ type binding struct {
 }
 
 func newJob(w *worker) *job {
-	return &job{worker: w, offerID: strconv.FormatUint(w.jobs.Add(1), 10), wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
+	w.jobs.Add(1)
+	return &job{worker: w, offerID: strconv.FormatUint(w.offers.Add(1), 10), wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
 }
 
 // newBinding ties the job to a session.
@@ -173,6 +174,7 @@ func (j *job) stop() {
 
 // close frees what the job holds. It runs after stop, the only way to end a job.
 func (j *job) close() {
+	j.worker.jobs.Add(-1)
 	j.shard = nil
 	j.free(j.reserved)
 	if j.data != nil {
@@ -198,7 +200,9 @@ func (j *job) free(bytes int64) {
 
 // execute runs a command and turns every outcome, even a panic, into an answer.
 func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
-	log := j.worker.log.With("job", j.id, "command", fmt.Sprintf("%T", c.GetOperation()))
+	end := j.observe(c)
+	defer func() { end(answer) }()
+	log := j.worker.log.With("job", j.publicID(), "command", fmt.Sprintf("%T", c.GetOperation()))
 	defer func() {
 		if p := recover(); p != nil {
 			log.Error("panic", "panic", p, "stack", string(debug.Stack()))

@@ -14,7 +14,7 @@ import (
 // leader looks for the coordinator that leads, among those that the worker knows: it asks one after the other, and next the
 // one that a standby names.
 type leader struct {
-	options     []grpc.DialOption
+	options     func(address string) ([]grpc.DialOption, error)
 	addresses   []string
 	connections map[string]*grpc.ClientConn
 
@@ -23,7 +23,7 @@ type leader struct {
 	tried   map[string]bool // without success, since the last pause
 }
 
-func newLeader(addresses []string, options []grpc.DialOption) (*leader, error) {
+func newLeader(addresses []string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
 	l := &leader{options: options, connections: map[string]*grpc.ClientConn{}, tried: map[string]bool{}}
 	for _, address := range addresses {
 		if address = strings.TrimSpace(address); address != "" && !slices.Contains(l.addresses, address) {
@@ -50,7 +50,11 @@ func (l *leader) connect(address string) (*grpc.ClientConn, error) {
 	if c := l.connections[address]; c != nil {
 		return c, nil
 	}
-	c, err := grpc.NewClient(address, l.options...)
+	options, err := l.options(address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := grpc.NewClient(address, options...)
 	if err != nil {
 		return nil, fault.Invalid("BAD_ADDRESS", "the coordinator's address %q is not usable: %v", address, err)
 	}

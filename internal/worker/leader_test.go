@@ -15,7 +15,9 @@ import (
 
 // A worker tries all coordinators before it pauses, and first the one that a standby names, unless that has just failed.
 func TestTheLeaderIsLookedFor(t *testing.T) {
-	l, err := newLeader([]string{"a:1", " b:1", "c:1", "a:1"}, []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())})
+	l, err := newLeader([]string{"a:1", " b:1", "c:1", "a:1"}, func(string) ([]grpc.DialOption, error) {
+		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

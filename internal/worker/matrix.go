@@ -66,6 +66,7 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		if err != nil {
 			return nil, err
 		}
+		j.observeSweep(c, tiles, len(moves))
 		return selfAffinity(m.Update(j.ctx, tiles, op.Update.GetStep(), moves))
 	case *workerv1.Command_MatrixAssign:
 		stats, err := m.stats(op.MatrixAssign.GetStats())

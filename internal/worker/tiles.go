@@ -34,6 +34,7 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 		j.tiles[t] = stored
 	}
 	j.free(less)
+	j.worker.cfg.Observe.TilesBuilt(len(fresh))
 	return &workerv1.Done{TileBytes: uint64(total)}, nil
 }
 

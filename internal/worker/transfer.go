@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -72,6 +73,7 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 				return err
 			}
 			at += len(m.GetData())
+			j.worker.cfg.Observe.Fetched("operands", len(m.GetData()))
 			j.pieces.Add(1)
 		}
 	})
@@ -119,7 +121,7 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 	if data := j.worker.cfg.SharedDataset(id); data != nil {
 		return data, nil
 	}
-	j.worker.log.Info("fetching data set", "dataset", id, "bytes", size)
+	j.worker.log.Info("fetching data set", "job", j.publicID(), "dataset", id, "bytes", size)
 	var data dataset.Dataset
 	err := j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
 		data, err = decodeVerified(id, size, r)
@@ -153,9 +155,9 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 		if err != nil {
 			return err
 		}
-		reader := &datasetReader{stream: stream, parts: &j.worker.received}
+		reader := &datasetReader{stream: stream, parts: &j.worker.received, observe: j.worker.cfg.Observe}
 		err = use(reader)
-		if wire.ReasonOf(reader.err) != "" {
+		if wire.Reason(reader.err) != "" {
 			j.worker.received.Add(1) // the coordinator waits for its stores; it must not think that the worker hangs
 		}
 		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
@@ -164,10 +166,11 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 
 // datasetReader reads the bytes of a stream and keeps the error that broke it.
 type datasetReader struct {
-	stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
-	parts  *atomic.Uint64 // counts what arrives
-	rest   []byte
-	err    error
+	stream  grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
+	parts   *atomic.Uint64 // counts what arrives
+	observe *observe.Worker
+	rest    []byte
+	err     error
 }
 
 func (r *datasetReader) Read(p []byte) (int, error) {
@@ -180,6 +183,7 @@ func (r *datasetReader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		r.rest = m.GetData()
+		r.observe.Fetched("dataset", len(r.rest))
 		r.parts.Add(1)
 	}
 	n := copy(p, r.rest)

@@ -37,6 +37,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		if err != nil {
 			return nil, err
 		}
+		j.observeSweep(c, tiles, len(moves))
 		return j.valuesOf(c)(v.Update(j.ctx, tiles, op.Update.GetStep(), moves))
 	case *workerv1.Command_VectorAssign:
 		queries, err := j.queries(op.VectorAssign.GetQueries())

@@ -23,13 +23,14 @@ import (
 	"google.golang.org/grpc"
 	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/backoff"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -42,9 +43,13 @@ type Config struct {
 	MemoryBytes  uint64 // for jobs and data sets; 0: no limit. The process takes up to RuntimeBytes more
 	Version      string
 	Logger       hclog.Logger
+	Dial         credentials.Dial  // how the connection is encrypted, and our certificate
 	DialOptions  []grpc.DialOption // added to the worker's own, which they override
 	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to be placed elsewhere; 0: 5 s
 	KeepFor      time.Duration     // how long tiles are kept for another coordinator; 0: a minute
+
+	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	Observe *observe.Worker
 
 	// SharedDataset gives data sets that are in the memory of this process and need not be fetched; it may be nil.
 	SharedDataset func(id string) dataset.Dataset
@@ -69,8 +74,10 @@ type worker struct {
 	term     int64          // the largest that was seen
 	kept     *kept          // jobs of earlier sessions
 	running  sync.WaitGroup // goroutines of jobs, those of ended sessions too
-	jobs     atomic.Uint64  // so many were made
+	offers   atomic.Uint64  // so many jobs were made
 	received atomic.Uint64  // parts of data sets that have arrived
+	attached atomic.Bool    // the coordinator has sent a welcome on the current stream
+	jobs     atomic.Int32   // of all sessions
 }
 
 // Run serves a coordinator until ctx ends or the worker is drained. When ctx ends, it waits until its
@@ -81,17 +88,21 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Coordinator == "" {
 		return fault.Invalid("NO_COORDINATOR", "a worker needs the coordinator's address")
 	}
-	leader, err := newLeader(strings.Split(cfg.Coordinator, ","), dialOptions(cfg))
+	leader, err := newLeader(strings.Split(cfg.Coordinator, ","), func(address string) ([]grpc.DialOption, error) {
+		secured, err := cfg.Dial.Options(cfg.Logger, address)
+		return append(secured, dialOptions(cfg)...), err
+	})
 	if err != nil {
 		return err
 	}
 	defer leader.close()
-	w := &worker{cfg: cfg, log: cfg.Logger, leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept()}
+	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept()}
 	w.datasets = newDatasets(w.memory)
 	w.memory.reclaim = func(bytes int64) {
 		w.datasets.evict(bytes)
 		w.kept.drop()
 	}
+	defer cfg.Observe.Watch(w.snapshot)()
 	defer w.running.Wait()
 	defer w.kept.drop()
 	defer w.endSession()
@@ -117,7 +128,7 @@ func (w *worker) serve(ctx context.Context) error {
 		if _, standby := wire.LeaderOf(err); standby || lately {
 			level = hclog.Debug
 		}
-		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.address, "error", err)
+		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.address, "error", credentials.Explain(err.Error()))
 		lately = !attached
 		triedAll := w.leader.failed(err)
 		if attached {
@@ -170,7 +181,6 @@ func (c Config) withDefaults() Config {
 
 func dialOptions(cfg Config) []grpc.DialOption {
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.WorkerMessageBytes), grpc.MaxCallSendMsgSize(wire.WorkerMessageBytes)),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           grpcbackoff.Config{BaseDelay: retryPolicy.First, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryPolicy.Max},

@@ -9,6 +9,7 @@ package cleavev1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -75,6 +76,398 @@ func (WorkerState) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
+type GetLimitsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLimitsRequest) Reset() {
+	*x = GetLimitsRequest{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLimitsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLimitsRequest) ProtoMessage() {}
+
+func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLimitsRequest.ProtoReflect.Descriptor instead.
+func (*GetLimitsRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{0}
+}
+
+type GetLimitsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Limits        *Limits                `protobuf:"bytes,1,opt,name=limits,proto3" json:"limits,omitempty"`
+	Usage         *Usage                 `protobuf:"bytes,2,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLimitsResponse) Reset() {
+	*x = GetLimitsResponse{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLimitsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLimitsResponse) ProtoMessage() {}
+
+func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLimitsResponse.ProtoReflect.Descriptor instead.
+func (*GetLimitsResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetLimitsResponse) GetLimits() *Limits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *GetLimitsResponse) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// Limits are what a coordinator takes; 0, or an absent duration, means that there is no limit.
+type Limits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of one data set: rows, and bytes of its canonical form, which tables have too.
+	Rows         uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	DatasetBytes uint64 `protobuf:"varint,2,opt,name=dataset_bytes,json=datasetBytes,proto3" json:"dataset_bytes,omitempty"`
+	// Of one request.
+	MessageBytes uint64 `protobuf:"varint,3,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
+	// Of one job.
+	Clusters    uint64 `protobuf:"varint,4,opt,name=clusters,proto3" json:"clusters,omitempty"`
+	Constraints uint64 `protobuf:"varint,5,opt,name=constraints,proto3" json:"constraints,omitempty"`
+	// Jobs that run at once, and that wait: in all, and of one owner.
+	JobsRunning         uint64 `protobuf:"varint,6,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
+	JobsRunningPerOwner uint64 `protobuf:"varint,7,opt,name=jobs_running_per_owner,json=jobsRunningPerOwner,proto3" json:"jobs_running_per_owner,omitempty"`
+	JobsQueued          uint64 `protobuf:"varint,8,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
+	JobsQueuedPerOwner  uint64 `protobuf:"varint,9,opt,name=jobs_queued_per_owner,json=jobsQueuedPerOwner,proto3" json:"jobs_queued_per_owner,omitempty"`
+	// What a job gets that asks for no time limit, and the longest that it may ask for.
+	DefaultTimeLimit *durationpb.Duration `protobuf:"bytes,10,opt,name=default_time_limit,json=defaultTimeLimit,proto3" json:"default_time_limit,omitempty"`
+	MaxTimeLimit     *durationpb.Duration `protobuf:"bytes,11,opt,name=max_time_limit,json=maxTimeLimit,proto3" json:"max_time_limit,omitempty"`
+	// Calls in work, without streams, and streams that are open.
+	Calls   uint64 `protobuf:"varint,12,opt,name=calls,proto3" json:"calls,omitempty"`
+	Streams uint64 `protobuf:"varint,13,opt,name=streams,proto3" json:"streams,omitempty"`
+	// How long a stream may take to accept one message.
+	SlowReader *durationpb.Duration `protobuf:"bytes,14,opt,name=slow_reader,json=slowReader,proto3" json:"slow_reader,omitempty"`
+	// Bytes a second: of all uploads, and of those of one owner.
+	UploadBytesPerSecond         uint64 `protobuf:"varint,15,opt,name=upload_bytes_per_second,json=uploadBytesPerSecond,proto3" json:"upload_bytes_per_second,omitempty"`
+	UploadBytesPerSecondPerOwner uint64 `protobuf:"varint,16,opt,name=upload_bytes_per_second_per_owner,json=uploadBytesPerSecondPerOwner,proto3" json:"upload_bytes_per_second_per_owner,omitempty"`
+	// How long an upload may be silent.
+	UploadStall *durationpb.Duration `protobuf:"bytes,17,opt,name=upload_stall,json=uploadStall,proto3" json:"upload_stall,omitempty"`
+	// Of data and results.
+	DiskQuotaBytes uint64 `protobuf:"varint,18,opt,name=disk_quota_bytes,json=diskQuotaBytes,proto3" json:"disk_quota_bytes,omitempty"`
+	// With less space left on their disk nothing is taken.
+	FreeDiskBytes uint64 `protobuf:"varint,19,opt,name=free_disk_bytes,json=freeDiskBytes,proto3" json:"free_disk_bytes,omitempty"`
+	// How long jobs that have ended, and unused data sets and tables, are kept.
+	KeepJobs      *durationpb.Duration `protobuf:"bytes,20,opt,name=keep_jobs,json=keepJobs,proto3" json:"keep_jobs,omitempty"`
+	KeepDatasets  *durationpb.Duration `protobuf:"bytes,21,opt,name=keep_datasets,json=keepDatasets,proto3" json:"keep_datasets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Limits) Reset() {
+	*x = Limits{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Limits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Limits) ProtoMessage() {}
+
+func (x *Limits) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Limits.ProtoReflect.Descriptor instead.
+func (*Limits) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Limits) GetRows() uint64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *Limits) GetDatasetBytes() uint64 {
+	if x != nil {
+		return x.DatasetBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetMessageBytes() uint64 {
+	if x != nil {
+		return x.MessageBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetClusters() uint64 {
+	if x != nil {
+		return x.Clusters
+	}
+	return 0
+}
+
+func (x *Limits) GetConstraints() uint64 {
+	if x != nil {
+		return x.Constraints
+	}
+	return 0
+}
+
+func (x *Limits) GetJobsRunning() uint64 {
+	if x != nil {
+		return x.JobsRunning
+	}
+	return 0
+}
+
+func (x *Limits) GetJobsRunningPerOwner() uint64 {
+	if x != nil {
+		return x.JobsRunningPerOwner
+	}
+	return 0
+}
+
+func (x *Limits) GetJobsQueued() uint64 {
+	if x != nil {
+		return x.JobsQueued
+	}
+	return 0
+}
+
+func (x *Limits) GetJobsQueuedPerOwner() uint64 {
+	if x != nil {
+		return x.JobsQueuedPerOwner
+	}
+	return 0
+}
+
+func (x *Limits) GetDefaultTimeLimit() *durationpb.Duration {
+	if x != nil {
+		return x.DefaultTimeLimit
+	}
+	return nil
+}
+
+func (x *Limits) GetMaxTimeLimit() *durationpb.Duration {
+	if x != nil {
+		return x.MaxTimeLimit
+	}
+	return nil
+}
+
+func (x *Limits) GetCalls() uint64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *Limits) GetStreams() uint64 {
+	if x != nil {
+		return x.Streams
+	}
+	return 0
+}
+
+func (x *Limits) GetSlowReader() *durationpb.Duration {
+	if x != nil {
+		return x.SlowReader
+	}
+	return nil
+}
+
+func (x *Limits) GetUploadBytesPerSecond() uint64 {
+	if x != nil {
+		return x.UploadBytesPerSecond
+	}
+	return 0
+}
+
+func (x *Limits) GetUploadBytesPerSecondPerOwner() uint64 {
+	if x != nil {
+		return x.UploadBytesPerSecondPerOwner
+	}
+	return 0
+}
+
+func (x *Limits) GetUploadStall() *durationpb.Duration {
+	if x != nil {
+		return x.UploadStall
+	}
+	return nil
+}
+
+func (x *Limits) GetDiskQuotaBytes() uint64 {
+	if x != nil {
+		return x.DiskQuotaBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetFreeDiskBytes() uint64 {
+	if x != nil {
+		return x.FreeDiskBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetKeepJobs() *durationpb.Duration {
+	if x != nil {
+		return x.KeepJobs
+	}
+	return nil
+}
+
+func (x *Limits) GetKeepDatasets() *durationpb.Duration {
+	if x != nil {
+		return x.KeepDatasets
+	}
+	return nil
+}
+
+// Usage is how much of the limits is in use.
+type Usage struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	JobsRunning uint64                 `protobuf:"varint,1,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
+	JobsQueued  uint64                 `protobuf:"varint,2,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
+	// Of the caller.
+	JobsQueuedOwn uint64 `protobuf:"varint,3,opt,name=jobs_queued_own,json=jobsQueuedOwn,proto3" json:"jobs_queued_own,omitempty"`
+	Calls         uint64 `protobuf:"varint,4,opt,name=calls,proto3" json:"calls,omitempty"`
+	Streams       uint64 `protobuf:"varint,5,opt,name=streams,proto3" json:"streams,omitempty"`
+	// Only where there is a quota.
+	DiskBytes     uint64 `protobuf:"varint,6,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Usage) GetJobsRunning() uint64 {
+	if x != nil {
+		return x.JobsRunning
+	}
+	return 0
+}
+
+func (x *Usage) GetJobsQueued() uint64 {
+	if x != nil {
+		return x.JobsQueued
+	}
+	return 0
+}
+
+func (x *Usage) GetJobsQueuedOwn() uint64 {
+	if x != nil {
+		return x.JobsQueuedOwn
+	}
+	return 0
+}
+
+func (x *Usage) GetCalls() uint64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *Usage) GetStreams() uint64 {
+	if x != nil {
+		return x.Streams
+	}
+	return 0
+}
+
+func (x *Usage) GetDiskBytes() uint64 {
+	if x != nil {
+		return x.DiskBytes
+	}
+	return 0
+}
+
 type ListWorkersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most 1,000; 0 means 100.
@@ -86,7 +479,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[0]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -98,7 +491,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[0]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -111,7 +504,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{0}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListWorkersRequest) GetPageSize() int32 {
@@ -139,7 +532,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[1]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -151,7 +544,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[1]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -164,7 +557,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -191,7 +584,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -203,7 +596,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -216,7 +609,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DrainWorkerRequest) GetWorkerId() string {
@@ -235,7 +628,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -247,7 +640,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -260,7 +653,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DrainWorkerResponse) GetWorker() *Worker {
@@ -294,7 +687,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -306,7 +699,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -319,7 +712,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Worker) GetWorkerId() string {
@@ -410,7 +803,45 @@ var File_cleave_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"P\n" +
+	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
+	"\x10GetLimitsRequest\"f\n" +
+	"\x11GetLimitsResponse\x12)\n" +
+	"\x06limits\x18\x01 \x01(\v2\x11.cleave.v1.LimitsR\x06limits\x12&\n" +
+	"\x05usage\x18\x02 \x01(\v2\x10.cleave.v1.UsageR\x05usage\"\xce\a\n" +
+	"\x06Limits\x12\x12\n" +
+	"\x04rows\x18\x01 \x01(\x04R\x04rows\x12#\n" +
+	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x12#\n" +
+	"\rmessage_bytes\x18\x03 \x01(\x04R\fmessageBytes\x12\x1a\n" +
+	"\bclusters\x18\x04 \x01(\x04R\bclusters\x12 \n" +
+	"\vconstraints\x18\x05 \x01(\x04R\vconstraints\x12!\n" +
+	"\fjobs_running\x18\x06 \x01(\x04R\vjobsRunning\x123\n" +
+	"\x16jobs_running_per_owner\x18\a \x01(\x04R\x13jobsRunningPerOwner\x12\x1f\n" +
+	"\vjobs_queued\x18\b \x01(\x04R\n" +
+	"jobsQueued\x121\n" +
+	"\x15jobs_queued_per_owner\x18\t \x01(\x04R\x12jobsQueuedPerOwner\x12G\n" +
+	"\x12default_time_limit\x18\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\x10defaultTimeLimit\x12?\n" +
+	"\x0emax_time_limit\x18\v \x01(\v2\x19.google.protobuf.DurationR\fmaxTimeLimit\x12\x14\n" +
+	"\x05calls\x18\f \x01(\x04R\x05calls\x12\x18\n" +
+	"\astreams\x18\r \x01(\x04R\astreams\x12:\n" +
+	"\vslow_reader\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"slowReader\x125\n" +
+	"\x17upload_bytes_per_second\x18\x0f \x01(\x04R\x14uploadBytesPerSecond\x12G\n" +
+	"!upload_bytes_per_second_per_owner\x18\x10 \x01(\x04R\x1cuploadBytesPerSecondPerOwner\x12<\n" +
+	"\fupload_stall\x18\x11 \x01(\v2\x19.google.protobuf.DurationR\vuploadStall\x12(\n" +
+	"\x10disk_quota_bytes\x18\x12 \x01(\x04R\x0ediskQuotaBytes\x12&\n" +
+	"\x0ffree_disk_bytes\x18\x13 \x01(\x04R\rfreeDiskBytes\x126\n" +
+	"\tkeep_jobs\x18\x14 \x01(\v2\x19.google.protobuf.DurationR\bkeepJobs\x12>\n" +
+	"\rkeep_datasets\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\fkeepDatasets\"\xc2\x01\n" +
+	"\x05Usage\x12!\n" +
+	"\fjobs_running\x18\x01 \x01(\x04R\vjobsRunning\x12\x1f\n" +
+	"\vjobs_queued\x18\x02 \x01(\x04R\n" +
+	"jobsQueued\x12&\n" +
+	"\x0fjobs_queued_own\x18\x03 \x01(\x04R\rjobsQueuedOwn\x12\x14\n" +
+	"\x05calls\x18\x04 \x01(\x04R\x05calls\x12\x18\n" +
+	"\astreams\x18\x05 \x01(\x04R\astreams\x12\x1d\n" +
+	"\n" +
+	"disk_bytes\x18\x06 \x01(\x04R\tdiskBytes\"P\n" +
 	"\x12ListWorkersRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -442,10 +873,11 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WORKER_STATE_READY\x10\x01\x12\x17\n" +
 	"\x13WORKER_STATE_SILENT\x10\x02\x12\x19\n" +
-	"\x15WORKER_STATE_DRAINING\x10\x032\xac\x01\n" +
+	"\x15WORKER_STATE_DRAINING\x10\x032\xf4\x01\n" +
 	"\x0eClusterService\x12L\n" +
 	"\vListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\x12L\n" +
-	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\x12F\n" +
+	"\tGetLimits\x12\x1b.cleave.v1.GetLimitsRequest\x1a\x1c.cleave.v1.GetLimitsResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_cluster_proto_rawDescOnce sync.Once
@@ -460,31 +892,46 @@ func file_cleave_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_cleave_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_cleave_v1_cluster_proto_goTypes = []any{
 	(WorkerState)(0),              // 0: cleave.v1.WorkerState
-	(*ListWorkersRequest)(nil),    // 1: cleave.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 2: cleave.v1.ListWorkersResponse
-	(*DrainWorkerRequest)(nil),    // 3: cleave.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),   // 4: cleave.v1.DrainWorkerResponse
-	(*Worker)(nil),                // 5: cleave.v1.Worker
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*GetLimitsRequest)(nil),      // 1: cleave.v1.GetLimitsRequest
+	(*GetLimitsResponse)(nil),     // 2: cleave.v1.GetLimitsResponse
+	(*Limits)(nil),                // 3: cleave.v1.Limits
+	(*Usage)(nil),                 // 4: cleave.v1.Usage
+	(*ListWorkersRequest)(nil),    // 5: cleave.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 6: cleave.v1.ListWorkersResponse
+	(*DrainWorkerRequest)(nil),    // 7: cleave.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),   // 8: cleave.v1.DrainWorkerResponse
+	(*Worker)(nil),                // 9: cleave.v1.Worker
+	(*durationpb.Duration)(nil),   // 10: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
 }
 var file_cleave_v1_cluster_proto_depIdxs = []int32{
-	5, // 0: cleave.v1.ListWorkersResponse.workers:type_name -> cleave.v1.Worker
-	5, // 1: cleave.v1.DrainWorkerResponse.worker:type_name -> cleave.v1.Worker
-	0, // 2: cleave.v1.Worker.state:type_name -> cleave.v1.WorkerState
-	6, // 3: cleave.v1.Worker.attach_time:type_name -> google.protobuf.Timestamp
-	6, // 4: cleave.v1.Worker.last_heartbeat_time:type_name -> google.protobuf.Timestamp
-	1, // 5: cleave.v1.ClusterService.ListWorkers:input_type -> cleave.v1.ListWorkersRequest
-	3, // 6: cleave.v1.ClusterService.DrainWorker:input_type -> cleave.v1.DrainWorkerRequest
-	2, // 7: cleave.v1.ClusterService.ListWorkers:output_type -> cleave.v1.ListWorkersResponse
-	4, // 8: cleave.v1.ClusterService.DrainWorker:output_type -> cleave.v1.DrainWorkerResponse
-	7, // [7:9] is the sub-list for method output_type
-	5, // [5:7] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	3,  // 0: cleave.v1.GetLimitsResponse.limits:type_name -> cleave.v1.Limits
+	4,  // 1: cleave.v1.GetLimitsResponse.usage:type_name -> cleave.v1.Usage
+	10, // 2: cleave.v1.Limits.default_time_limit:type_name -> google.protobuf.Duration
+	10, // 3: cleave.v1.Limits.max_time_limit:type_name -> google.protobuf.Duration
+	10, // 4: cleave.v1.Limits.slow_reader:type_name -> google.protobuf.Duration
+	10, // 5: cleave.v1.Limits.upload_stall:type_name -> google.protobuf.Duration
+	10, // 6: cleave.v1.Limits.keep_jobs:type_name -> google.protobuf.Duration
+	10, // 7: cleave.v1.Limits.keep_datasets:type_name -> google.protobuf.Duration
+	9,  // 8: cleave.v1.ListWorkersResponse.workers:type_name -> cleave.v1.Worker
+	9,  // 9: cleave.v1.DrainWorkerResponse.worker:type_name -> cleave.v1.Worker
+	0,  // 10: cleave.v1.Worker.state:type_name -> cleave.v1.WorkerState
+	11, // 11: cleave.v1.Worker.attach_time:type_name -> google.protobuf.Timestamp
+	11, // 12: cleave.v1.Worker.last_heartbeat_time:type_name -> google.protobuf.Timestamp
+	5,  // 13: cleave.v1.ClusterService.ListWorkers:input_type -> cleave.v1.ListWorkersRequest
+	7,  // 14: cleave.v1.ClusterService.DrainWorker:input_type -> cleave.v1.DrainWorkerRequest
+	1,  // 15: cleave.v1.ClusterService.GetLimits:input_type -> cleave.v1.GetLimitsRequest
+	6,  // 16: cleave.v1.ClusterService.ListWorkers:output_type -> cleave.v1.ListWorkersResponse
+	8,  // 17: cleave.v1.ClusterService.DrainWorker:output_type -> cleave.v1.DrainWorkerResponse
+	2,  // 18: cleave.v1.ClusterService.GetLimits:output_type -> cleave.v1.GetLimitsResponse
+	16, // [16:19] is the sub-list for method output_type
+	13, // [13:16] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_cluster_proto_init() }
@@ -498,7 +945,7 @@ func file_cleave_v1_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_cluster_proto_rawDesc), len(file_cleave_v1_cluster_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

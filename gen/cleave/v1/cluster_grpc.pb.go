@@ -21,19 +21,23 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	ClusterService_ListWorkers_FullMethodName = "/cleave.v1.ClusterService/ListWorkers"
 	ClusterService_DrainWorker_FullMethodName = "/cleave.v1.ClusterService/DrainWorker"
+	ClusterService_GetLimits_FullMethodName   = "/cleave.v1.ClusterService/GetLimits"
 )
 
 // ClusterServiceClient is the client API for ClusterService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ClusterService shows the workers and takes them out of service.
+// ClusterService shows the workers, takes them out of service, and shows the limits.
 type ClusterServiceClient interface {
 	// ListWorkers lists the workers that are attached, by name.
 	ListWorkers(ctx context.Context, in *ListWorkersRequest, opts ...grpc.CallOption) (*ListWorkersResponse, error)
 	// DrainWorker gives a worker no new tiles and moves those that it has to others. The worker stays
 	// attached until its process ends. Draining it again changes nothing.
 	DrainWorker(ctx context.Context, in *DrainWorkerRequest, opts ...grpc.CallOption) (*DrainWorkerResponse, error)
+	// GetLimits tells how much this coordinator takes, and how much of it is in use. What is over a limit is refused with
+	// RESOURCE_EXHAUSTED; where trying again may help, a google.rpc.RetryInfo says when.
+	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
 }
 
 type clusterServiceClient struct {
@@ -64,17 +68,30 @@ func (c *clusterServiceClient) DrainWorker(ctx context.Context, in *DrainWorkerR
 	return out, nil
 }
 
+func (c *clusterServiceClient) GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetLimitsResponse)
+	err := c.cc.Invoke(ctx, ClusterService_GetLimits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ClusterServiceServer is the server API for ClusterService service.
 // All implementations must embed UnimplementedClusterServiceServer
 // for forward compatibility.
 //
-// ClusterService shows the workers and takes them out of service.
+// ClusterService shows the workers, takes them out of service, and shows the limits.
 type ClusterServiceServer interface {
 	// ListWorkers lists the workers that are attached, by name.
 	ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error)
 	// DrainWorker gives a worker no new tiles and moves those that it has to others. The worker stays
 	// attached until its process ends. Draining it again changes nothing.
 	DrainWorker(context.Context, *DrainWorkerRequest) (*DrainWorkerResponse, error)
+	// GetLimits tells how much this coordinator takes, and how much of it is in use. What is over a limit is refused with
+	// RESOURCE_EXHAUSTED; where trying again may help, a google.rpc.RetryInfo says when.
+	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
 	mustEmbedUnimplementedClusterServiceServer()
 }
 
@@ -90,6 +107,9 @@ func (UnimplementedClusterServiceServer) ListWorkers(context.Context, *ListWorke
 }
 func (UnimplementedClusterServiceServer) DrainWorker(context.Context, *DrainWorkerRequest) (*DrainWorkerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DrainWorker not implemented")
+}
+func (UnimplementedClusterServiceServer) GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetLimits not implemented")
 }
 func (UnimplementedClusterServiceServer) mustEmbedUnimplementedClusterServiceServer() {}
 func (UnimplementedClusterServiceServer) testEmbeddedByValue()                        {}
@@ -148,6 +168,24 @@ func _ClusterService_DrainWorker_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ClusterService_GetLimits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetLimitsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).GetLimits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_GetLimits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).GetLimits(ctx, req.(*GetLimitsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ClusterService_ServiceDesc is the grpc.ServiceDesc for ClusterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -162,6 +200,10 @@ var ClusterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DrainWorker",
 			Handler:    _ClusterService_DrainWorker_Handler,
+		},
+		{
+			MethodName: "GetLimits",
+			Handler:    _ClusterService_GetLimits_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

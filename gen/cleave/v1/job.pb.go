@@ -9,6 +9,7 @@ package cleavev1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -99,6 +100,8 @@ const (
 	StopReason_STOP_REASON_CANCELLED StopReason = 6
 	// An eigensolver came to the limit of its products before it converged.
 	StopReason_STOP_REASON_MAX_PRODUCTS StopReason = 7
+	// The job's time limit.
+	StopReason_STOP_REASON_TIME_LIMIT StopReason = 8
 )
 
 // Enum value maps for StopReason.
@@ -112,6 +115,7 @@ var (
 		5: "STOP_REASON_CYCLE",
 		6: "STOP_REASON_CANCELLED",
 		7: "STOP_REASON_MAX_PRODUCTS",
+		8: "STOP_REASON_TIME_LIMIT",
 	}
 	StopReason_value = map[string]int32{
 		"STOP_REASON_UNSPECIFIED":    0,
@@ -122,6 +126,7 @@ var (
 		"STOP_REASON_CYCLE":          5,
 		"STOP_REASON_CANCELLED":      6,
 		"STOP_REASON_MAX_PRODUCTS":   7,
+		"STOP_REASON_TIME_LIMIT":     8,
 	}
 )
 
@@ -182,7 +187,12 @@ type Job struct {
 	ObjectiveName string  `protobuf:"bytes,15,opt,name=objective_name,json=objectiveName,proto3" json:"objective_name,omitempty"`
 	Objective     float64 `protobuf:"fixed64,16,opt,name=objective,proto3" json:"objective,omitempty"`
 	// Unspecified until the job has ended, and when it failed.
-	StopReason    StopReason `protobuf:"varint,17,opt,name=stop_reason,json=stopReason,proto3,enum=cleave.v1.StopReason" json:"stop_reason,omitempty"`
+	StopReason StopReason `protobuf:"varint,17,opt,name=stop_reason,json=stopReason,proto3,enum=cleave.v1.StopReason" json:"stop_reason,omitempty"`
+	// How long it may take once its turn has come: what the spec asks for, or the coordinator's default; absent means that
+	// there is no limit.
+	TimeLimit *durationpb.Duration `protobuf:"bytes,18,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
+	// From the spec.
+	Priority      Priority `protobuf:"varint,19,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -336,6 +346,20 @@ func (x *Job) GetStopReason() StopReason {
 	return StopReason_STOP_REASON_UNSPECIFIED
 }
 
+func (x *Job) GetTimeLimit() *durationpb.Duration {
+	if x != nil {
+		return x.TimeLimit
+	}
+	return nil
+}
+
+func (x *Job) GetPriority() Priority {
+	if x != nil {
+		return x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
+}
+
 // Error says why a job failed, with the parts that an RPC error has in its status and its
 // google.rpc.ErrorInfo and google.rpc.BadRequest details.
 type Error struct {
@@ -423,7 +447,7 @@ var File_cleave_v1_job_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_job_proto_rawDesc = "" +
 	"\n" +
-	"\x13cleave/v1/job.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\x05\n" +
+	"\x13cleave/v1/job.proto\x12\tcleave.v1\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x94\x06\n" +
 	"\x03Job\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x1d\n" +
@@ -449,7 +473,10 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x0eobjective_name\x18\x0f \x01(\tR\robjectiveName\x12\x1c\n" +
 	"\tobjective\x18\x10 \x01(\x01R\tobjective\x126\n" +
 	"\vstop_reason\x18\x11 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
-	"stopReason\"\xdc\x01\n" +
+	"stopReason\x128\n" +
+	"\n" +
+	"time_limit\x18\x12 \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12/\n" +
+	"\bpriority\x18\x13 \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\"\xdc\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
@@ -465,7 +492,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x11JOB_STATE_RUNNING\x10\x02\x12\x17\n" +
 	"\x13JOB_STATE_SUCCEEDED\x10\x03\x12\x14\n" +
 	"\x10JOB_STATE_FAILED\x10\x04\x12\x17\n" +
-	"\x13JOB_STATE_CANCELLED\x10\x05*\xe5\x01\n" +
+	"\x13JOB_STATE_CANCELLED\x10\x05*\x81\x02\n" +
 	"\n" +
 	"StopReason\x12\x1b\n" +
 	"\x17STOP_REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
@@ -475,7 +502,8 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x10STOP_REASON_RISE\x10\x04\x12\x15\n" +
 	"\x11STOP_REASON_CYCLE\x10\x05\x12\x19\n" +
 	"\x15STOP_REASON_CANCELLED\x10\x06\x12\x1c\n" +
-	"\x18STOP_REASON_MAX_PRODUCTS\x10\aB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\x18STOP_REASON_MAX_PRODUCTS\x10\a\x12\x1a\n" +
+	"\x16STOP_REASON_TIME_LIMIT\x10\bB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_job_proto_rawDescOnce sync.Once
@@ -498,6 +526,8 @@ var file_cleave_v1_job_proto_goTypes = []any{
 	(*Error)(nil),                 // 3: cleave.v1.Error
 	nil,                           // 4: cleave.v1.Error.MetadataEntry
 	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 6: google.protobuf.Duration
+	(Priority)(0),                 // 7: cleave.v1.Priority
 }
 var file_cleave_v1_job_proto_depIdxs = []int32{
 	0, // 0: cleave.v1.Job.state:type_name -> cleave.v1.JobState
@@ -506,12 +536,14 @@ var file_cleave_v1_job_proto_depIdxs = []int32{
 	5, // 3: cleave.v1.Job.start_time:type_name -> google.protobuf.Timestamp
 	5, // 4: cleave.v1.Job.end_time:type_name -> google.protobuf.Timestamp
 	1, // 5: cleave.v1.Job.stop_reason:type_name -> cleave.v1.StopReason
-	4, // 6: cleave.v1.Error.metadata:type_name -> cleave.v1.Error.MetadataEntry
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	6, // 6: cleave.v1.Job.time_limit:type_name -> google.protobuf.Duration
+	7, // 7: cleave.v1.Job.priority:type_name -> cleave.v1.Priority
+	4, // 8: cleave.v1.Error.metadata:type_name -> cleave.v1.Error.MetadataEntry
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_proto_init() }
@@ -519,6 +551,7 @@ func file_cleave_v1_job_proto_init() {
 	if File_cleave_v1_job_proto != nil {
 		return
 	}
+	file_cleave_v1_spec_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

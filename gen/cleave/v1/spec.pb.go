@@ -9,6 +9,7 @@ package cleavev1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -20,6 +21,62 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// Priority orders the jobs that wait.
+type Priority int32
+
+const (
+	// NORMAL.
+	Priority_PRIORITY_UNSPECIFIED Priority = 0
+	// After the owner's other jobs.
+	Priority_PRIORITY_LOW    Priority = 1
+	Priority_PRIORITY_NORMAL Priority = 2
+	// Before all jobs of other priorities, whoever owns them. Only administrators may ask for it.
+	Priority_PRIORITY_HIGH Priority = 3
+)
+
+// Enum value maps for Priority.
+var (
+	Priority_name = map[int32]string{
+		0: "PRIORITY_UNSPECIFIED",
+		1: "PRIORITY_LOW",
+		2: "PRIORITY_NORMAL",
+		3: "PRIORITY_HIGH",
+	}
+	Priority_value = map[string]int32{
+		"PRIORITY_UNSPECIFIED": 0,
+		"PRIORITY_LOW":         1,
+		"PRIORITY_NORMAL":      2,
+		"PRIORITY_HIGH":        3,
+	}
+)
+
+func (x Priority) Enum() *Priority {
+	p := new(Priority)
+	*p = x
+	return p
+}
+
+func (x Priority) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Priority) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[0].Descriptor()
+}
+
+func (Priority) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[0]
+}
+
+func (x Priority) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Priority.Descriptor instead.
+func (Priority) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
+}
 
 // NeighborWeights says what an edge weighs.
 type NeighborWeights int32
@@ -59,11 +116,11 @@ func (x NeighborWeights) String() string {
 }
 
 func (NeighborWeights) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[0].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[1].Descriptor()
 }
 
 func (NeighborWeights) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[0]
+	return &file_cleave_v1_spec_proto_enumTypes[1]
 }
 
 func (x NeighborWeights) Number() protoreflect.EnumNumber {
@@ -72,7 +129,7 @@ func (x NeighborWeights) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NeighborWeights.Descriptor instead.
 func (NeighborWeights) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
 }
 
 // StorageMode says how workers hold the matrix. It changes no bit of the answer, but for FLOAT16.
@@ -118,11 +175,11 @@ func (x StorageMode) String() string {
 }
 
 func (StorageMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[1].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
 }
 
 func (StorageMode) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[1]
+	return &file_cleave_v1_spec_proto_enumTypes[2]
 }
 
 func (x StorageMode) Number() protoreflect.EnumNumber {
@@ -131,7 +188,7 @@ func (x StorageMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StorageMode.Descriptor instead.
 func (StorageMode) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
 }
 
 type Scale int32
@@ -174,11 +231,11 @@ func (x Scale) String() string {
 }
 
 func (Scale) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
 }
 
 func (Scale) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[2]
+	return &file_cleave_v1_spec_proto_enumTypes[3]
 }
 
 func (x Scale) Number() protoreflect.EnumNumber {
@@ -187,7 +244,7 @@ func (x Scale) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Scale.Descriptor instead.
 func (Scale) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 type Start int32
@@ -258,11 +315,11 @@ func (x Start) String() string {
 }
 
 func (Start) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
 }
 
 func (Start) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[3]
+	return &file_cleave_v1_spec_proto_enumTypes[4]
 }
 
 func (x Start) Number() protoreflect.EnumNumber {
@@ -271,7 +328,7 @@ func (x Start) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Start.Descriptor instead.
 func (Start) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 type FarthestRule int32
@@ -308,11 +365,11 @@ func (x FarthestRule) String() string {
 }
 
 func (FarthestRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
 }
 
 func (FarthestRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[4]
+	return &file_cleave_v1_spec_proto_enumTypes[5]
 }
 
 func (x FarthestRule) Number() protoreflect.EnumNumber {
@@ -321,7 +378,7 @@ func (x FarthestRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FarthestRule.Descriptor instead.
 func (FarthestRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 type Objective int32
@@ -364,11 +421,11 @@ func (x Objective) String() string {
 }
 
 func (Objective) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
 }
 
 func (Objective) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[5]
+	return &file_cleave_v1_spec_proto_enumTypes[6]
 }
 
 func (x Objective) Number() protoreflect.EnumNumber {
@@ -377,7 +434,7 @@ func (x Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Objective.Descriptor instead.
 func (Objective) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 type KernelFunction int32
@@ -426,11 +483,11 @@ func (x KernelFunction) String() string {
 }
 
 func (KernelFunction) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
 }
 
 func (KernelFunction) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[6]
+	return &file_cleave_v1_spec_proto_enumTypes[7]
 }
 
 func (x KernelFunction) Number() protoreflect.EnumNumber {
@@ -439,7 +496,7 @@ func (x KernelFunction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KernelFunction.Descriptor instead.
 func (KernelFunction) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 type ShiftRule int32
@@ -474,11 +531,11 @@ func (x ShiftRule) String() string {
 }
 
 func (ShiftRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
 }
 
 func (ShiftRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[7]
+	return &file_cleave_v1_spec_proto_enumTypes[8]
 }
 
 func (x ShiftRule) Number() protoreflect.EnumNumber {
@@ -487,7 +544,7 @@ func (x ShiftRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShiftRule.Descriptor instead.
 func (ShiftRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 // RisePolicy says what happens when a step raises the objective or repeats a labeling.
@@ -531,11 +588,11 @@ func (x RisePolicy) String() string {
 }
 
 func (RisePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
 }
 
 func (RisePolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[8]
+	return &file_cleave_v1_spec_proto_enumTypes[9]
 }
 
 func (x RisePolicy) Number() protoreflect.EnumNumber {
@@ -544,7 +601,7 @@ func (x RisePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RisePolicy.Descriptor instead.
 func (RisePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 type EmptyPolicy int32
@@ -582,11 +639,11 @@ func (x EmptyPolicy) String() string {
 }
 
 func (EmptyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
 }
 
 func (EmptyPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[9]
+	return &file_cleave_v1_spec_proto_enumTypes[10]
 }
 
 func (x EmptyPolicy) Number() protoreflect.EnumNumber {
@@ -595,7 +652,7 @@ func (x EmptyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EmptyPolicy.Descriptor instead.
 func (EmptyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 // AffinityDiagonal: what a graph objective on points or a kernel matrix does with the diagonal.
@@ -633,11 +690,11 @@ func (x AffinityDiagonal) String() string {
 }
 
 func (AffinityDiagonal) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
 }
 
 func (AffinityDiagonal) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[10]
+	return &file_cleave_v1_spec_proto_enumTypes[11]
 }
 
 func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
@@ -646,7 +703,7 @@ func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AffinityDiagonal.Descriptor instead.
 func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 type Geometry int32
@@ -684,11 +741,11 @@ func (x Geometry) String() string {
 }
 
 func (Geometry) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
 }
 
 func (Geometry) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[11]
+	return &file_cleave_v1_spec_proto_enumTypes[12]
 }
 
 func (x Geometry) Number() protoreflect.EnumNumber {
@@ -697,7 +754,7 @@ func (x Geometry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Geometry.Descriptor instead.
 func (Geometry) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 type Distortion int32
@@ -743,11 +800,11 @@ func (x Distortion) String() string {
 }
 
 func (Distortion) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
 }
 
 func (Distortion) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[12]
+	return &file_cleave_v1_spec_proto_enumTypes[13]
 }
 
 func (x Distortion) Number() protoreflect.EnumNumber {
@@ -756,7 +813,7 @@ func (x Distortion) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Distortion.Descriptor instead.
 func (Distortion) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 // Metric is the form of the matrix A in (x - y)' A (x - y).
@@ -796,11 +853,11 @@ func (x Metric) String() string {
 }
 
 func (Metric) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
 }
 
 func (Metric) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[13]
+	return &file_cleave_v1_spec_proto_enumTypes[14]
 }
 
 func (x Metric) Number() protoreflect.EnumNumber {
@@ -809,7 +866,7 @@ func (x Metric) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Metric.Descriptor instead.
 func (Metric) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 // Penalty is what a violated constraint costs.
@@ -852,11 +909,11 @@ func (x Penalty) String() string {
 }
 
 func (Penalty) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
 }
 
 func (Penalty) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[14]
+	return &file_cleave_v1_spec_proto_enumTypes[15]
 }
 
 func (x Penalty) Number() protoreflect.EnumNumber {
@@ -865,7 +922,7 @@ func (x Penalty) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Penalty.Descriptor instead.
 func (Penalty) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 // Inference is how constrained points are assigned together.
@@ -913,11 +970,11 @@ func (x Inference) String() string {
 }
 
 func (Inference) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
 }
 
 func (Inference) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[15]
+	return &file_cleave_v1_spec_proto_enumTypes[16]
 }
 
 func (x Inference) Number() protoreflect.EnumNumber {
@@ -926,7 +983,7 @@ func (x Inference) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inference.Descriptor instead.
 func (Inference) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 type BetaRule int32
@@ -970,11 +1027,11 @@ func (x BetaRule) String() string {
 }
 
 func (BetaRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
 }
 
 func (BetaRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[16]
+	return &file_cleave_v1_spec_proto_enumTypes[17]
 }
 
 func (x BetaRule) Number() protoreflect.EnumNumber {
@@ -983,7 +1040,7 @@ func (x BetaRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BetaRule.Descriptor instead.
 func (BetaRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 // Discretization is how k > 2 clusters come out of k - 1 vectors.
@@ -1027,11 +1084,11 @@ func (x Discretization) String() string {
 }
 
 func (Discretization) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[18].Descriptor()
 }
 
 func (Discretization) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[17]
+	return &file_cleave_v1_spec_proto_enumTypes[18]
 }
 
 func (x Discretization) Number() protoreflect.EnumNumber {
@@ -1040,7 +1097,7 @@ func (x Discretization) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Discretization.Descriptor instead.
 func (Discretization) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 // ComponentPolicy says what to do with a graph that is not connected.
@@ -1084,11 +1141,11 @@ func (x ComponentPolicy) String() string {
 }
 
 func (ComponentPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[18].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[19].Descriptor()
 }
 
 func (ComponentPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[18]
+	return &file_cleave_v1_spec_proto_enumTypes[19]
 }
 
 func (x ComponentPolicy) Number() protoreflect.EnumNumber {
@@ -1097,7 +1154,7 @@ func (x ComponentPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComponentPolicy.Descriptor instead.
 func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
@@ -1128,6 +1185,12 @@ type JobSpec struct {
 	// Points, sparse points or a kernel matrix become the graph of their nearest neighbors, and the algorithm clusters
 	// that graph. Refused for graphs, and for algorithms that take none.
 	NeighborGraph *NeighborGraph `protobuf:"bytes,13,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`
+	// How long the job may take once its turn has come, waiting for workers included; then it is CANCELLED with the labels
+	// so far and STOP_REASON_TIME_LIMIT. It decides when a run is cut off and nothing else about the answer. Absent means
+	// the coordinator's default.
+	TimeLimit *durationpb.Duration `protobuf:"bytes,14,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
+	// When the job gets its turn; it changes nothing about the answer.
+	Priority Priority `protobuf:"varint,15,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
 	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
 	// the job says which.
 	//
@@ -1270,6 +1333,20 @@ func (x *JobSpec) GetNeighborGraph() *NeighborGraph {
 		return x.NeighborGraph
 	}
 	return nil
+}
+
+func (x *JobSpec) GetTimeLimit() *durationpb.Duration {
+	if x != nil {
+		return x.TimeLimit
+	}
+	return nil
+}
+
+func (x *JobSpec) GetPriority() Priority {
+	if x != nil {
+		return x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
 }
 
 func (x *JobSpec) GetAlgorithm() isJobSpec_Algorithm {
@@ -2830,8 +2907,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\xc9\n" +
-	"\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb4\v\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2847,7 +2923,10 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12&\n" +
 	"\x05scale\x18\v \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x12%\n" +
 	"\x0epaper_settings\x18\f \x01(\bR\rpaperSettings\x12?\n" +
-	"\x0eneighbor_graph\x18\r \x01(\v2\x18.cleave.v1.NeighborGraphR\rneighborGraph\x12%\n" +
+	"\x0eneighbor_graph\x18\r \x01(\v2\x18.cleave.v1.NeighborGraphR\rneighborGraph\x128\n" +
+	"\n" +
+	"time_limit\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12/\n" +
+	"\bpriority\x18\x0f \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x12%\n" +
 	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
 	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
@@ -2977,7 +3056,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x04Beta\x12)\n" +
 	"\x04rule\x18\x01 \x01(\x0e2\x13.cleave.v1.BetaRuleH\x00R\x04rule\x12\x16\n" +
 	"\x05value\x18\x02 \x01(\x01H\x00R\x05valueB\x06\n" +
-	"\x04kind*s\n" +
+	"\x04kind*^\n" +
+	"\bPriority\x12\x18\n" +
+	"\x14PRIORITY_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fPRIORITY_LOW\x10\x01\x12\x13\n" +
+	"\x0fPRIORITY_NORMAL\x10\x02\x12\x11\n" +
+	"\rPRIORITY_HIGH\x10\x03*s\n" +
 	"\x0fNeighborWeights\x12 \n" +
 	"\x1cNEIGHBOR_WEIGHTS_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bNEIGHBOR_WEIGHTS_UNWEIGHTED\x10\x01\x12\x1d\n" +
@@ -3097,120 +3181,124 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 19)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 20)
 var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_cleave_v1_spec_proto_goTypes = []any{
-	(NeighborWeights)(0),        // 0: cleave.v1.NeighborWeights
-	(StorageMode)(0),            // 1: cleave.v1.StorageMode
-	(Scale)(0),                  // 2: cleave.v1.Scale
-	(Start)(0),                  // 3: cleave.v1.Start
-	(FarthestRule)(0),           // 4: cleave.v1.FarthestRule
-	(Objective)(0),              // 5: cleave.v1.Objective
-	(KernelFunction)(0),         // 6: cleave.v1.KernelFunction
-	(ShiftRule)(0),              // 7: cleave.v1.ShiftRule
-	(RisePolicy)(0),             // 8: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),            // 9: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),       // 10: cleave.v1.AffinityDiagonal
-	(Geometry)(0),               // 11: cleave.v1.Geometry
-	(Distortion)(0),             // 12: cleave.v1.Distortion
-	(Metric)(0),                 // 13: cleave.v1.Metric
-	(Penalty)(0),                // 14: cleave.v1.Penalty
-	(Inference)(0),              // 15: cleave.v1.Inference
-	(BetaRule)(0),               // 16: cleave.v1.BetaRule
-	(Discretization)(0),         // 17: cleave.v1.Discretization
-	(ComponentPolicy)(0),        // 18: cleave.v1.ComponentPolicy
-	(*JobSpec)(nil),             // 19: cleave.v1.JobSpec
-	(*NeighborGraph)(nil),       // 20: cleave.v1.NeighborGraph
-	(*Supervision)(nil),         // 21: cleave.v1.Supervision
-	(*Initialization)(nil),      // 22: cleave.v1.Initialization
-	(*Auto)(nil),                // 23: cleave.v1.Auto
-	(*KernelKmeans)(nil),        // 24: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 25: cleave.v1.Kernel
-	(*Shift)(nil),               // 26: cleave.v1.Shift
-	(*Kmeans)(nil),              // 27: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 28: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 29: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 30: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 31: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 32: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 33: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 34: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 35: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 36: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 37: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 38: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 39: cleave.v1.Beta
-	(*TableInput)(nil),          // 40: cleave.v1.TableInput
+	(Priority)(0),               // 0: cleave.v1.Priority
+	(NeighborWeights)(0),        // 1: cleave.v1.NeighborWeights
+	(StorageMode)(0),            // 2: cleave.v1.StorageMode
+	(Scale)(0),                  // 3: cleave.v1.Scale
+	(Start)(0),                  // 4: cleave.v1.Start
+	(FarthestRule)(0),           // 5: cleave.v1.FarthestRule
+	(Objective)(0),              // 6: cleave.v1.Objective
+	(KernelFunction)(0),         // 7: cleave.v1.KernelFunction
+	(ShiftRule)(0),              // 8: cleave.v1.ShiftRule
+	(RisePolicy)(0),             // 9: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),            // 10: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),       // 11: cleave.v1.AffinityDiagonal
+	(Geometry)(0),               // 12: cleave.v1.Geometry
+	(Distortion)(0),             // 13: cleave.v1.Distortion
+	(Metric)(0),                 // 14: cleave.v1.Metric
+	(Penalty)(0),                // 15: cleave.v1.Penalty
+	(Inference)(0),              // 16: cleave.v1.Inference
+	(BetaRule)(0),               // 17: cleave.v1.BetaRule
+	(Discretization)(0),         // 18: cleave.v1.Discretization
+	(ComponentPolicy)(0),        // 19: cleave.v1.ComponentPolicy
+	(*JobSpec)(nil),             // 20: cleave.v1.JobSpec
+	(*NeighborGraph)(nil),       // 21: cleave.v1.NeighborGraph
+	(*Supervision)(nil),         // 22: cleave.v1.Supervision
+	(*Initialization)(nil),      // 23: cleave.v1.Initialization
+	(*Auto)(nil),                // 24: cleave.v1.Auto
+	(*KernelKmeans)(nil),        // 25: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 26: cleave.v1.Kernel
+	(*Shift)(nil),               // 27: cleave.v1.Shift
+	(*Kmeans)(nil),              // 28: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 29: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 30: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 31: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 32: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 33: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 34: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 35: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 36: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 37: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 38: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 39: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 40: cleave.v1.Beta
+	(*durationpb.Duration)(nil), // 41: google.protobuf.Duration
+	(*TableInput)(nil),          // 42: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	21, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	22, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
-	1,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	2,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
-	20, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
-	23, // 5: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
-	24, // 6: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	27, // 7: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	28, // 8: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	29, // 9: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	30, // 10: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	31, // 11: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	32, // 12: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	33, // 13: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	34, // 14: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	35, // 15: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	36, // 16: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	37, // 17: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
-	0,  // 18: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
-	40, // 19: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	40, // 20: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
-	3,  // 21: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	40, // 22: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
-	4,  // 23: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	5,  // 24: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	25, // 25: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	26, // 26: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	8,  // 27: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	9,  // 28: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	10, // 29: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	40, // 30: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	6,  // 31: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	7,  // 32: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	11, // 33: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	11, // 34: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	11, // 35: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	11, // 36: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	15, // 37: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	13, // 38: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	14, // 39: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	13, // 40: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	15, // 41: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	12, // 42: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	14, // 43: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	13, // 44: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	15, // 45: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	5,  // 46: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	25, // 47: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	10, // 48: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	38, // 49: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	18, // 50: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
-	25, // 51: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	10, // 52: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	38, // 53: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	18, // 54: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
-	25, // 55: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	10, // 56: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	39, // 57: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	17, // 58: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	40, // 59: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	18, // 60: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	38, // 61: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	16, // 62: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	63, // [63:63] is the sub-list for method output_type
-	63, // [63:63] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	22, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	23, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	2,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
+	3,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
+	21, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
+	41, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
+	0,  // 6: cleave.v1.JobSpec.priority:type_name -> cleave.v1.Priority
+	24, // 7: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	25, // 8: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	28, // 9: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	29, // 10: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	30, // 11: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	31, // 12: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	32, // 13: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	33, // 14: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	34, // 15: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	35, // 16: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	36, // 17: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	37, // 18: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	38, // 19: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	1,  // 20: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
+	42, // 21: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	42, // 22: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	4,  // 23: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	42, // 24: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	5,  // 25: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	6,  // 26: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	26, // 27: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	27, // 28: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	9,  // 29: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	10, // 30: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	11, // 31: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	42, // 32: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	7,  // 33: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	8,  // 34: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	12, // 35: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 36: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 37: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 38: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	16, // 39: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	14, // 40: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	15, // 41: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	14, // 42: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 43: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	13, // 44: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	15, // 45: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	14, // 46: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 47: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	6,  // 48: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	26, // 49: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	11, // 50: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	39, // 51: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	19, // 52: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
+	26, // 53: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	11, // 54: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	39, // 55: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	19, // 56: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
+	26, // 57: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	11, // 58: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	40, // 59: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	18, // 60: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	42, // 61: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	19, // 62: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	39, // 63: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	17, // 64: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	65, // [65:65] is the sub-list for method output_type
+	65, // [65:65] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -3254,7 +3342,7 @@ func file_cleave_v1_spec_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      19,
+			NumEnums:      20,
 			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,

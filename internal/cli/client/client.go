@@ -6,16 +6,17 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -37,6 +38,9 @@ type Client struct {
 	Jobs     cleavev1.JobServiceClient
 	Cluster  cleavev1.ClusterServiceClient
 
+	// Warn tells the user that calls are repeated; nil: nobody is told.
+	Warn func(format string, args ...any)
+
 	address  string
 	leader   *leader
 	embedded *Cluster // nil: the coordinator is another process
@@ -44,24 +48,24 @@ type Client struct {
 
 // Connect prepares a connection to a coordinator, or to that of several, with commas between their addresses, which
 // leads. Nothing is sent before the first call.
-func Connect(address string, options ...grpc.DialOption) (*Client, error) {
-	options = append([]grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) (*Client, error) {
+	c := &Client{address: address}
+	own := []grpc.DialOption{
+		grpc.WithUnaryInterceptor(c.repeatUnary),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
-	}, options...)
-	leader, err := newLeader(address, options)
+	}
+	var err error
+	c.leader, err = newLeader(address, func(address string) ([]grpc.DialOption, error) {
+		secured, err := dial.Options(nil, address)
+		return slices.Concat(own, secured, options), err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &Client{
-		leader:   leader,
-		address:  address,
-		Datasets: cleavev1.NewDatasetServiceClient(leader),
-		Tables:   cleavev1.NewTableServiceClient(leader),
-		Jobs:     cleavev1.NewJobServiceClient(leader),
-		Cluster:  cleavev1.NewClusterServiceClient(leader),
-	}, nil
+	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(c.leader), cleavev1.NewTableServiceClient(c.leader)
+	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(c.leader), cleavev1.NewClusterServiceClient(c.leader)
+	return c, nil
 }
 
 // Close ends the connection, and an embedded cluster with it.
@@ -84,10 +88,10 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 // when it did not answer.
 func (c *Client) Explain(err error) error {
 	if status.Code(err) == codes.Unavailable {
-		if reason := wire.ReasonOf(err); reason != "" && reason != wire.NotLeader {
+		if reason := wire.Reason(err); reason != "" && reason != wire.NotLeader {
 			return fmt.Errorf("the coordinator at %s cannot do it now: %s", c.address, status.Convert(err).Message())
 		}
-		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, innermost(status.Convert(err).Message()))
+		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, credentials.Explain(innermost(status.Convert(err).Message())))
 	}
 	return wire.Fault(err)
 }
@@ -97,7 +101,11 @@ func innermost(message string) string {
 	if at := strings.LastIndex(message, "desc = "); at >= 0 {
 		message = message[at+len("desc = "):]
 	}
-	return strings.TrimPrefix(strings.Trim(message, `"`), "transport: Error while dialing: ")
+	message = strings.Trim(message, `"`)
+	for _, wrapping := range []string{"transport: Error while dialing: ", "transport: authentication handshake failed: "} {
+		message = strings.TrimPrefix(message, wrapping)
+	}
+	return message
 }
 
 // DescribeDataset is what the coordinator knows about a data set.

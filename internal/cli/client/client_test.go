@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/cleave-project/cleave/internal/credentials"
+
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
@@ -29,7 +31,7 @@ func TestCallsAreRepeated(t *testing.T) {
 	}
 	go server.Serve(listener) //nolint:errcheck // it ends with Stop
 	defer server.Stop()
-	c, err := Connect(listener.Addr().String())
+	c, err := Connect(listener.Addr().String(), credentials.Dial{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 type Cluster struct {
 	Address      net.Addr
 	AwaitWorkers func(ctx context.Context, workers int) error // until that many are ready
+	Ready        func(ctx context.Context) error              // nil, or why the coordinator is not ready
 
 	shareDataset  func(ctx context.Context, name string, data dataset.Dataset) (id string, err error)
 	sharedDataset func(id string) dataset.Dataset
@@ -38,7 +39,7 @@ func StartCluster(ctx context.Context, cfg coordinator.Config) (*Cluster, error)
 		return nil, err
 	}
 	unbounded := context.WithoutCancel(ctx)
-	cluster := &Cluster{Address: c.Addr(), AwaitWorkers: c.AwaitWorkers, shareDataset: c.ShareDataset, sharedDataset: c.SharedDataset}
+	cluster := &Cluster{Address: c.Addr(), AwaitWorkers: c.AwaitWorkers, Ready: c.Ready, shareDataset: c.ShareDataset, sharedDataset: c.SharedDataset}
 	cluster.broken, cluster.fail = context.WithCancelCause(unbounded)
 	cluster.serving, cluster.stopCoordinator = context.WithCancel(unbounded)
 	cluster.working, cluster.stopWorkers = context.WithCancel(unbounded)

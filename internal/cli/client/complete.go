@@ -42,7 +42,7 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // Complete submits a job, waits until it has succeeded, and returns its id. When ctx ends before, the job
-// is canceled.
+// is canceled. A job that came to its time limit, and so has labels or not, gives its id and the error TimeLimit.
 func (c *Client) Complete(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) (string, error) {
 	created, err := c.Submit(ctx, spec, data, "", w)
 	if err != nil {

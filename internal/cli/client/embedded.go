@@ -12,6 +12,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -24,7 +25,7 @@ const embeddedLog = "error"
 // StartEmbedded starts a coordinator that keeps everything in memory, and its workers, connected by pipes.
 // They run until the client is closed, also when ctx ends, so that there is time to cancel a job.
 func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, error) {
-	logger, err := shell.Logger("cleave", embeddedLog, log)
+	logger, err := (&shell.Logs{Level: embeddedLog}).Logger("cleave", log)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 		cluster.Stop()
 		return nil, err
 	}
-	c, err := Connect(embeddedAddress, dial)
+	c, err := Connect(embeddedAddress, credentials.Dial{}, dial)
 	if err != nil {
 		cluster.Stop()
 		return nil, err

@@ -49,11 +49,10 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 	return o, nil
 }
 
-// receive makes a call and reads what it sends, from the beginning again if the stream breaks.
-func receive[Q, P, T any](ctx context.Context, c *Client, call func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[P], error), request *Q,
-	read func(receive func() (*P, error)) (T, error),
-) (value T, _ error) {
-	err := c.leader.repeat(ctx, func() error {
+// receive makes a call and reads what it sends. A stream that breaks, that the coordinator refuses, or gives up because it was
+// read too slowly, is read again.
+func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Context, *P, ...grpc.CallOption) (grpc.ServerStreamingClient[R], error), request *P, read func(receive func() (*R, error)) (T, error)) (value T, _ error) {
+	err := c.repeat(ctx, func() error {
 		stream, err := call(ctx, request)
 		if err == nil {
 			value, err = read(stream.Recv)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -47,31 +48,52 @@ func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watch
 	if c.leader.several() {
 		timeout = electionTimeout
 	}
+	refusals := 0 // since the last contact
 	for {
 		ended, err := c.watchOnce(ctx, jobID, &after, w, func() {
 			pause.Reset()
-			lastContact, timeout = time.Now(), reconnectTimeout
+			lastContact, timeout, refusals = time.Now(), reconnectTimeout, 0
 		})
 		if errors.Is(err, io.EOF) {
 			ended, err = c.endOf(ctx, jobID)
 		}
+		delay, refused := wire.RetryDelay(err)
 		switch {
 		case ended != nil:
 			return ended, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
+		case refused && refusals < maxRefusals: // or it was not read, for however long
+			refusals++
 		case err != nil && status.Code(err) != codes.Unavailable:
 			return nil, c.Explain(err)
 		case time.Since(lastContact) > timeout:
 			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("job %s goes on without being watched: %s", jobID, status.Convert(err).Message())))
 		}
 		if pause.Waits() == 0 {
-			w.Warn("the connection to the coordinator broke; trying to get back")
+			w.Warn("%s", whyAgain(err, refused))
+		}
+		if err := sleep(ctx, delay); err != nil {
+			return nil, err
 		}
 		if err := pause.Wait(ctx); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// reasonSlowReader is why a coordinator ends a stream that nobody reads.
+const reasonSlowReader = "SLOW_READER"
+
+// whyAgain says why a watch is begun again.
+func whyAgain(err error, refused bool) string {
+	switch {
+	case wire.Reason(err) == reasonSlowReader:
+		return "the coordinator ended the watch because it was not read for a while; going on from the last event"
+	case refused:
+		return status.Convert(err).Message() + "; trying again"
+	}
+	return "the connection to the coordinator broke; trying to get back"
 }
 
 // watchOnce follows one stream to its end and calls heard with every message. A stream that ends before its
@@ -120,12 +142,18 @@ func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, e
 	return nil, nil
 }
 
+// TimeLimit is the reason of a job that its time limit ended.
+const TimeLimit = "TIME_LIMIT"
+
 // JobError is the error that a job's end amounts to, nil when it succeeded.
 func JobError(jobID string, ended *cleavev1.JobEnded) error {
 	switch ended.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
 		return nil
 	case cleavev1.JobState_JOB_STATE_CANCELLED:
+		if ended.GetStopReason() == cleavev1.StopReason_STOP_REASON_TIME_LIMIT {
+			return fault.New(fault.DeadlineExceeded, TimeLimit, "job %s was %s", jobID, ended.GetMessage()).With("job_id", jobID)
+		}
 		return shell.Canceled("job %s was cancelled", jobID)
 	}
 	if err := wire.FaultOf(ended.GetError()); err != nil {

@@ -31,7 +31,7 @@ const (
 // leader is a connection to the coordinator that leads, among those that the client knows. It asks one after the other,
 // and next the one that a standby names, until one answers.
 type leader struct {
-	options   []grpc.DialOption
+	options   func(address string) ([]grpc.DialOption, error)
 	addresses []string
 
 	mu          sync.Mutex
@@ -42,7 +42,7 @@ type leader struct {
 
 var _ grpc.ClientConnInterface = (*leader)(nil)
 
-func newLeader(addresses string, options []grpc.DialOption) (*leader, error) {
+func newLeader(addresses string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
 	l := &leader{options: options, connections: map[string]*grpc.ClientConn{}}
 	for address := range strings.SplitSeq(addresses, ",") {
 		if address = strings.TrimSpace(address); address != "" && !slices.Contains(l.addresses, address) {
@@ -52,7 +52,7 @@ func newLeader(addresses string, options []grpc.DialOption) (*leader, error) {
 	for _, address := range l.addresses {
 		if _, err := l.connect(address); err != nil {
 			l.close()
-			return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
+			return nil, err
 		}
 	}
 	if len(l.addresses) == 0 {
@@ -69,11 +69,16 @@ func (l *leader) connect(address string) (*grpc.ClientConn, error) {
 	if c := l.connections[address]; c != nil {
 		return c, nil
 	}
-	c, err := grpc.NewClient(address, l.options...)
-	if err == nil {
-		l.connections[address] = c
+	options, err := l.options(address)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	c, err := grpc.NewClient(address, options...)
+	if err != nil {
+		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
+	}
+	l.connections[address] = c
+	return c, nil
 }
 
 // advance goes to the next coordinator. The caller holds l.mu.

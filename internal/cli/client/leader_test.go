@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -46,7 +47,7 @@ func TestCallsFollowTheLeader(t *testing.T) {
 	for name, given := range map[string]string{"the standby alone": standby, "a dead one first": "127.0.0.1:1," + standby, "several": standby + "," + gone} {
 		led.Store(0)
 		refused.Store(0)
-		c, err := Connect(given)
+		c, err := Connect(given, credentials.Dial{})
 		if err != nil {
 			t.Fatal(err)
 		}

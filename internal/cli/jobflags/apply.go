@@ -2,8 +2,10 @@ package jobflags
 
 import (
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -26,6 +28,12 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 			option, _ := catalog.FindOption(o.Name, a)
 			wire.SetOption(spec, option, flag.text)
 		}
+	}
+	if f.Given("timeout") {
+		spec.TimeLimit = durationpb.New(time.Duration(f.timeout))
+	}
+	if f.Given("priority") {
+		spec.Priority = cleavev1.Priority(cleavev1.Priority_value["PRIORITY_"+strings.ToUpper(f.urgency.text)])
 	}
 	if spec.K == 0 {
 		return shell.Usage("how many clusters? Say it with --k, at least 1")

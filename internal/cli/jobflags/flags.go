@@ -26,6 +26,8 @@ type Flags struct {
 	options map[string]*OptionFlag // those of the catalog, by name
 	file    string
 	name    string
+	timeout shell.Duration
+	urgency *OptionFlag
 }
 
 // Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that defaults
@@ -49,6 +51,9 @@ func Add(set *pflag.FlagSet) *Flags {
 		}
 	}
 	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of the API's JobSpec; flags override it")
+	set.Var(&f.timeout, "timeout", "end the job, with the labels so far, when it has taken this long since its turn came, such as 10m")
+	f.urgency = NewChoice("normal", "low", "normal", "high")
+	set.Var(f.urgency, "priority", "low: after your other jobs; high: before all others, for administrators")
 	set.StringVar(&f.name, "name", "", "a name for people (default: the data file's)")
 	return f
 }

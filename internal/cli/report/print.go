@@ -34,7 +34,7 @@ func PrintMessage(w io.Writer, message proto.Message) error {
 // ShortName is an enumeration's value without its prefix: JOB_STATE_RUNNING is RUNNING.
 func ShortName(value fmt.Stringer) string {
 	name := value.String()
-	for _, prefix := range []string{"JOB_STATE_", "STOP_REASON_", "WORKER_STATE_", "DATASET_KIND_"} {
+	for _, prefix := range []string{"JOB_STATE_", "STOP_REASON_", "WORKER_STATE_", "DATASET_KIND_", "PRIORITY_"} {
 		name = strings.TrimPrefix(name, prefix)
 	}
 	return name

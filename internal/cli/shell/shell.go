@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/redact"
 )
 
 // The exit codes of every program.
@@ -97,12 +97,14 @@ func ExitCode(err error) int {
 			return ExitCanceled
 		case fault.Internal:
 			return ExitFailed
-		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists, fault.ResourceExhausted:
+		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists, fault.ResourceExhausted,
+			fault.Unauthenticated, fault.PermissionDenied:
 			return ExitBadInput
 		}
 	}
 	switch status.Code(err) {
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists, codes.OutOfRange:
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists, codes.OutOfRange,
+		codes.Unauthenticated, codes.PermissionDenied:
 		return ExitBadInput
 	case codes.Canceled:
 		return ExitCanceled
@@ -123,7 +125,7 @@ func sentence(err error) string {
 	case ok:
 		message = s.Message()
 	}
-	return strings.Join(strings.Fields(message), " ")
+	return redact.Text(strings.Join(strings.Fields(message), " "))
 }
 
 // withFlag makes a message about a field of the API one about its flag.
@@ -145,15 +147,6 @@ func FlagName(option string) string {
 		return "--init " + start + ":FILE"
 	}
 	return "--" + option
-}
-
-// Logger writes log lines of a level and above to w.
-func Logger(name, level string, w io.Writer) (hclog.Logger, error) {
-	parsed := hclog.LevelFromString(level)
-	if parsed == hclog.NoLevel {
-		return nil, Usage("the log level %q is unknown; use trace, debug, info, warn, error or off", level)
-	}
-	return hclog.New(&hclog.LoggerOptions{Name: name, Level: parsed, Output: w}), nil
 }
 
 // version is set by the linker: -X github.com/cleave-project/cleave/internal/cli/shell.version=v1.2.3

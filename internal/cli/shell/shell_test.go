@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -117,22 +116,6 @@ func TestRunOfAnEndedContextIsCanceled(t *testing.T) {
 	}
 	if err := Stopped(t.Context(), errors.New("port taken")); err == nil {
 		t.Error("a failure was taken for a stop")
-	}
-}
-
-func TestLogger(t *testing.T) {
-	var out bytes.Buffer
-	log, err := Logger("worker", "warn", &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log.Info("hidden")
-	log.Warn("shown")
-	if text := out.String(); strings.Contains(text, "hidden") || !strings.Contains(text, "worker: shown") {
-		t.Errorf("logged %q", text)
-	}
-	if _, err := Logger("worker", "loud", &out); ExitCode(err) != ExitBadInput {
-		t.Errorf("level loud: %v", err)
 	}
 }
 

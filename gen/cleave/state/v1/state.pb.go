@@ -10,6 +10,8 @@ import (
 	v1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -24,10 +26,14 @@ const (
 
 // ContentRecord is a data set or a table, and the blob of its canonical bytes.
 type ContentRecord struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Dataset       *v1.Dataset            `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
-	Blob          string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
-	Table         *v1.Table              `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Dataset *v1.Dataset            `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	Blob    string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
+	Table   *v1.Table              `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	// Whose it is. Without any, which is how earlier versions wrote it, it belongs to the owner without a name.
+	Claims []*Claim `protobuf:"bytes,220,rep,name=claims,proto3" json:"claims,omitempty"`
+	// About when it was last used; absent means when it was created.
+	LastUse       *timestamppb.Timestamp `protobuf:"bytes,240,opt,name=last_use,json=lastUse,proto3" json:"last_use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -83,6 +89,82 @@ func (x *ContentRecord) GetTable() *v1.Table {
 	return nil
 }
 
+func (x *ContentRecord) GetClaims() []*Claim {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
+func (x *ContentRecord) GetLastUse() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUse
+	}
+	return nil
+}
+
+// Claim is that of one owner on a data set or a table, which several may have uploaded.
+type Claim struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Owner string                 `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	// As this owner called it, and when they uploaded it.
+	DisplayName   string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Claim) Reset() {
+	*x = Claim{}
+	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Claim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Claim) ProtoMessage() {}
+
+func (x *Claim) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Claim.ProtoReflect.Descriptor instead.
+func (*Claim) Descriptor() ([]byte, []int) {
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Claim) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *Claim) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *Claim) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
 // JobRecord is a job and the blobs of its large parts.
 type JobRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -112,13 +194,17 @@ type JobRecord struct {
 	Attempts uint32 `protobuf:"varint,21,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// How many events the job had when the last attempt began.
 	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
+	// The span of the call that created the job, as W3C Trace Context writes it; empty if there were no traces.
+	TraceParent string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
+	// How much of its time limit the job has used. It is written every few seconds, and only of a job with a limit.
+	TimeUsed      *durationpb.Duration `protobuf:"bytes,240,opt,name=time_used,json=timeUsed,proto3" json:"time_used,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -130,7 +216,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -143,7 +229,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{1}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *JobRecord) GetJob() *v1.Job {
@@ -244,6 +330,20 @@ func (x *JobRecord) GetAttemptEvents() uint64 {
 	return 0
 }
 
+func (x *JobRecord) GetTraceParent() string {
+	if x != nil {
+		return x.TraceParent
+	}
+	return ""
+}
+
+func (x *JobRecord) GetTimeUsed() *durationpb.Duration {
+	if x != nil {
+		return x.TimeUsed
+	}
+	return nil
+}
+
 // RequestRecord is the job that a request id created.
 type RequestRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -256,7 +356,7 @@ type RequestRecord struct {
 
 func (x *RequestRecord) Reset() {
 	*x = RequestRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -268,7 +368,7 @@ func (x *RequestRecord) String() string {
 func (*RequestRecord) ProtoMessage() {}
 
 func (x *RequestRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -281,7 +381,7 @@ func (x *RequestRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRecord.ProtoReflect.Descriptor instead.
 func (*RequestRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RequestRecord) GetJobId() string {
@@ -308,7 +408,7 @@ type EventBatch struct {
 
 func (x *EventBatch) Reset() {
 	*x = EventBatch{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -320,7 +420,7 @@ func (x *EventBatch) String() string {
 func (*EventBatch) ProtoMessage() {}
 
 func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -333,7 +433,7 @@ func (x *EventBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
 func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EventBatch) GetEvents() []*v1.Event {
@@ -354,7 +454,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -366,7 +466,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -379,7 +479,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Outcome) GetResult() *v1.Result {
@@ -400,11 +500,18 @@ var File_cleave_state_v1_state_proto protoreflect.FileDescriptor
 
 const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\"y\n" +
+	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\x01\n" +
 	"\rContentRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
 	"\x04blob\x18\x02 \x01(\tR\x04blob\x12&\n" +
-	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xa7\x04\n" +
+	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\x12/\n" +
+	"\x06claims\x18\xdc\x01 \x03(\v2\x16.cleave.state.v1.ClaimR\x06claims\x126\n" +
+	"\blast_use\x18\xf0\x01 \x01(\v2\x1a.google.protobuf.TimestampR\alastUse\"}\n" +
+	"\x05Claim\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
+	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
+	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\"\x84\x05\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -422,7 +529,9 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
-	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\"G\n" +
+	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12\"\n" +
+	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\x127\n" +
+	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
@@ -446,35 +555,42 @@ func file_cleave_state_v1_state_proto_rawDescGZIP() []byte {
 	return file_cleave_state_v1_state_proto_rawDescData
 }
 
-var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_cleave_state_v1_state_proto_goTypes = []any{
-	(*ContentRecord)(nil),    // 0: cleave.state.v1.ContentRecord
-	(*JobRecord)(nil),        // 1: cleave.state.v1.JobRecord
-	(*RequestRecord)(nil),    // 2: cleave.state.v1.RequestRecord
-	(*EventBatch)(nil),       // 3: cleave.state.v1.EventBatch
-	(*Outcome)(nil),          // 4: cleave.state.v1.Outcome
-	(*v1.Dataset)(nil),       // 5: cleave.v1.Dataset
-	(*v1.Table)(nil),         // 6: cleave.v1.Table
-	(*v1.Job)(nil),           // 7: cleave.v1.Job
-	(*v1.ModelHead)(nil),     // 8: cleave.v1.ModelHead
-	(*v1.EmbeddingHead)(nil), // 9: cleave.v1.EmbeddingHead
-	(*v1.Event)(nil),         // 10: cleave.v1.Event
-	(*v1.Result)(nil),        // 11: cleave.v1.Result
+	(*ContentRecord)(nil),         // 0: cleave.state.v1.ContentRecord
+	(*Claim)(nil),                 // 1: cleave.state.v1.Claim
+	(*JobRecord)(nil),             // 2: cleave.state.v1.JobRecord
+	(*RequestRecord)(nil),         // 3: cleave.state.v1.RequestRecord
+	(*EventBatch)(nil),            // 4: cleave.state.v1.EventBatch
+	(*Outcome)(nil),               // 5: cleave.state.v1.Outcome
+	(*v1.Dataset)(nil),            // 6: cleave.v1.Dataset
+	(*v1.Table)(nil),              // 7: cleave.v1.Table
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*v1.Job)(nil),                // 9: cleave.v1.Job
+	(*v1.ModelHead)(nil),          // 10: cleave.v1.ModelHead
+	(*v1.EmbeddingHead)(nil),      // 11: cleave.v1.EmbeddingHead
+	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
+	(*v1.Event)(nil),              // 13: cleave.v1.Event
+	(*v1.Result)(nil),             // 14: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
-	5,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
-	6,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
-	7,  // 2: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	8,  // 3: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
-	9,  // 4: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
-	10, // 5: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	11, // 6: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	10, // 7: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	8,  // [8:8] is the sub-list for method output_type
-	8,  // [8:8] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	6,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
+	7,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
+	1,  // 2: cleave.state.v1.ContentRecord.claims:type_name -> cleave.state.v1.Claim
+	8,  // 3: cleave.state.v1.ContentRecord.last_use:type_name -> google.protobuf.Timestamp
+	8,  // 4: cleave.state.v1.Claim.create_time:type_name -> google.protobuf.Timestamp
+	9,  // 5: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
+	10, // 6: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	11, // 7: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
+	12, // 8: cleave.state.v1.JobRecord.time_used:type_name -> google.protobuf.Duration
+	13, // 9: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	14, // 10: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	13, // 11: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }
@@ -488,7 +604,7 @@ func file_cleave_state_v1_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_state_v1_state_proto_rawDesc), len(file_cleave_state_v1_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -120,7 +120,9 @@ type Command struct {
 	//	*Command_Scatter
 	//	*Command_Neighbors
 	//	*Command_Adopt
-	Operation     isCommand_Operation `protobuf_oneof:"operation"`
+	Operation isCommand_Operation `protobuf_oneof:"operation"`
+	// The span that this command is part of, as W3C Trace Context writes it; empty if the command is in no trace.
+	TraceParent   string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -388,6 +390,13 @@ func (x *Command) GetAdopt() *Adopt {
 		}
 	}
 	return nil
+}
+
+func (x *Command) GetTraceParent() string {
+	if x != nil {
+		return x.TraceParent
+	}
+	return ""
 }
 
 type isCommand_Operation interface {
@@ -1391,7 +1400,7 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xb4\v\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xd8\v\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1421,7 +1430,8 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\anearest\x18+ \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearest\x125\n" +
 	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12;\n" +
 	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighbors\x120\n" +
-	"\x05adopt\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.AdoptH\x00R\x05adoptB\v\n" +
+	"\x05adopt\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.AdoptH\x00R\x05adopt\x12\"\n" +
+	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParentB\v\n" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +

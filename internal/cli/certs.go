@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/certs"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/identity"
+)
+
+// certsFlags are those of all commands that make certificates.
+type certsFlags struct {
+	dir   string
+	days  int
+	renew bool
+	hosts []string
+	name  string
+	role  string
+}
+
+func (f *certsFlags) folder() certs.Folder { return certs.Folder{Dir: f.dir, Now: time.Now} }
+
+func (f *certsFlags) life() time.Duration { return time.Duration(f.days) * 24 * time.Hour }
+
+func (a *app) certsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "certs",
+		Short: "Make a private certificate authority and the certificates of a cluster",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return shell.Usage("what is %q? Use certs init, coordinator, worker or client", args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(
+		a.certsInitCommand(),
+		a.certificateCommand("coordinator", "Make the certificate of a coordinator", "coordinator", func(f *certsFlags) (certs.Party, error) {
+			return certs.Party{Hosts: f.allHosts()}, nil
+		}),
+		a.certificateCommand("worker", "Make a certificate for workers", "worker", func(f *certsFlags) (certs.Party, error) {
+			return party(f.name, identity.Worker)
+		}),
+		a.certificateCommand("client", "Make a certificate for a person or a program that calls", "", func(f *certsFlags) (certs.Party, error) {
+			role, err := identity.ParseRole(f.role)
+			if err != nil {
+				return certs.Party{}, err
+			}
+			if role == identity.Worker {
+				return certs.Party{}, shell.Usage("a client is a reader, a submitter or an admin; for workers there is: cleave certs worker")
+			}
+			return party(f.name, role)
+		}),
+	)
+	return cmd
+}
+
+func party(name string, role identity.Role) (certs.Party, error) {
+	return certs.Party{Caller: &identity.Caller{Name: name, Role: role}}, identity.CheckName(name)
+}
+
+// allHosts are the names of a coordinator, and those of this machine to itself.
+func (f *certsFlags) allHosts() []string {
+	hosts := slices.Clone(f.hosts)
+	if len(hosts) == 0 {
+		if name, err := os.Hostname(); err == nil {
+			hosts = append(hosts, name)
+		}
+	}
+	for _, local := range []string{"localhost", "127.0.0.1", "::1"} {
+		if !slices.Contains(hosts, local) {
+			hosts = append(hosts, local)
+		}
+	}
+	return hosts
+}
+
+func (f *certsFlags) add(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringVar(&f.dir, "dir", "certs", "`DIR` of the authority, with a folder for each party")
+	set.IntVar(&f.days, "days", int(certs.DefaultLife.Hours()/24), "how many days the certificates are good for")
+	if name := cmd.Name(); name == "init" || name == "coordinator" {
+		set.StringSliceVar(&f.hosts, "host", nil, "`NAME` or address by which the coordinator is called; may be repeated (default: the name of this machine)")
+	}
+}
+
+// certificateCommand makes one certificate. An empty name has to be given.
+func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (certs.Party, error)) *cobra.Command {
+	f := &certsFlags{name: name}
+	cmd := &cobra.Command{Use: use, Short: short, Args: shell.FlagsOnly}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.name, "name", f.name, "`NAME` of whom it is for, and of its folder")
+	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace the certificate and the key that are there; programs that run take the new ones by themselves")
+	if use == "client" {
+		cmd.Flags().StringVar(&f.role, "role", identity.Submitter.String(), "what they may do: reader, submitter or admin")
+	}
+	cmd.RunE = func(*cobra.Command, []string) error {
+		if f.name == "" {
+			return shell.Usage("who is it for? Give --name")
+		}
+		p, err := of(f)
+		if err != nil {
+			return err
+		}
+		p.Life, p.Renew = f.life(), f.renew
+		dir, err := f.folder().Issue(f.name, p)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.stdout, "%s has ca.pem, cert.pem and key.pem. Bring it to where it is used, over a safe way, and give it as: --tls %s\n", dir, dir)
+		return err
+	}
+	return cmd
+}
+
+func (a *app) certsInitCommand() *cobra.Command {
+	f := &certsFlags{}
+	cmd := &cobra.Command{
+		Use:   "init [--host NAME]",
+		Short: "Make an authority, and certificates for a coordinator, workers and an admin",
+		Args:  shell.FlagsOnly,
+	}
+	f.add(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		if err := f.folder().Init(); err != nil {
+			return err
+		}
+		hosts := f.allHosts()
+		for _, one := range []struct {
+			folder string
+			party  certs.Party
+		}{
+			{"coordinator", certs.Party{Hosts: hosts}},
+			{"worker", certs.Party{Caller: &identity.Caller{Name: "worker", Role: identity.Worker}}},
+			{"admin", certs.Party{Caller: &identity.Caller{Name: "admin", Role: identity.Admin}}},
+		} {
+			one.party.Life = f.life()
+			if _, err := f.folder().Issue(one.folder, one.party); err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprintf(a.stdout, `made an authority in %[1]s/ca, and certificates for a coordinator called %[2]s. Next:
+
+  coordinator --listen 0.0.0.0:7400 --data-dir DIR --tls %[1]s/coordinator
+  worker --coordinator %[2]s:7400 --tls %[1]s/worker
+  cleave login --server %[2]s:7400 --tls %[1]s/admin
+
+Bring each folder to its machine over a safe way. %[1]s/ca/key.pem makes more certificates: keep it where nobody else is.
+For others: cleave certs client --name alice --role submitter%[3]s
+`, f.dir, hosts[0], dirFlag(f.dir))
+		return err
+	}
+	return cmd
+}
+
+func dirFlag(dir string) string {
+	if cmp.Or(dir, "certs") == "certs" {
+		return ""
+	}
+	return " --dir " + dir
+}

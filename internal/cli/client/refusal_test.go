@@ -1,0 +1,136 @@
+package client
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/credentials"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// connectTo is a client of a server that answers all calls by handle, and what the client is told.
+func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) error) (c *Client, warnings *[]string) {
+	t.Helper()
+	var calls atomic.Int32
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if err := stream.RecvMsg(&emptypb.Empty{}); err != nil {
+			return err
+		}
+		return handle(calls.Add(1), stream)
+	}))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(listener) //nolint:errcheck // it ends with Stop
+	t.Cleanup(server.Stop)
+	if c, err = Connect(listener.Addr().String(), credentials.Dial{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	warnings = &[]string{}
+	c.Warn = func(format string, args ...any) { *warnings = append(*warnings, fmt.Sprintf(format, args...)) }
+	return c, warnings
+}
+
+func refusal(seconds float64) error {
+	return wire.Status(fault.New(fault.ResourceExhausted, "TOO_MANY_CALLS", "there is too much to do").RetryIn(seconds))
+}
+
+// A call that is refused for the moment is repeated, and the user is told.
+func TestRefusedCallsAreRepeated(t *testing.T) {
+	c, warnings := connectTo(t, func(call int32, stream grpc.ServerStream) error {
+		if call <= 2 {
+			return refusal(0.001)
+		}
+		return stream.SendMsg(&cleavev1.CancelJobResponse{Job: &cleavev1.Job{JobId: "job"}})
+	})
+	answer, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"})
+	if err != nil || answer.GetJob().GetJobId() != "job" {
+		t.Errorf("got %v, %v", answer, err)
+	}
+	if len(*warnings) != 2 || !strings.HasPrefix((*warnings)[1], "there is too much to do; trying again in ") || !strings.HasSuffix((*warnings)[1], "(2 of 6)") {
+		t.Errorf("the user is told %q", *warnings)
+	}
+}
+
+// Nobody tries without end, nor where nothing says that it helps.
+func TestRefusalsAreBounded(t *testing.T) {
+	for seconds, want := range map[float64]int{0.0001: 1 + maxRefusals, 0: 1} {
+		var calls atomic.Int32
+		c, _ := connectTo(t, func(call int32, _ grpc.ServerStream) error {
+			calls.Store(call)
+			return refusal(seconds)
+		})
+		_, err := c.DescribeDataset(t.Context(), "data")
+		if !fault.Is(err, "TOO_MANY_CALLS") || int(calls.Load()) != want {
+			t.Errorf("with a hint of %v s: %v after %d calls, want %d", seconds, err, calls.Load(), want)
+		}
+	}
+}
+
+// A download that was read too slowly begins anew.
+func TestDownloadsAreRepeated(t *testing.T) {
+	c, _ := connectTo(t, func(call int32, stream grpc.ServerStream) error {
+		if err := stream.SendMsg(&cleavev1.GetLabelsResponse{Labels: []uint32{1, 0}}); err != nil || call > 1 {
+			return err
+		}
+		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
+	})
+	labels, err := c.fetchLabels(t.Context(), "job")
+	if err != nil || len(labels) != 2 {
+		t.Errorf("labels are %v, %v", labels, err)
+	}
+}
+
+// recorder notes what a watcher is told.
+type recorder struct {
+	events   []uint64
+	warnings []string
+}
+
+func (r *recorder) Uploading(int, uint64) {}
+
+func (r *recorder) Item(item *cleavev1.WatchJobResponse) {
+	r.events = append(r.events, item.GetEvent().GetSequence())
+}
+
+func (r *recorder) Warn(format string, args ...any) {
+	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+}
+
+// A watch goes on by itself when there are too many, and when it was not read.
+func TestWatchesGoOn(t *testing.T) {
+	event := func(e *cleavev1.Event) *cleavev1.WatchJobResponse {
+		return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: e}}
+	}
+	c, _ := connectTo(t, func(call int32, stream grpc.ServerStream) error {
+		switch call {
+		case 1:
+			return refusal(0.001)
+		case 2:
+			if err := stream.SendMsg(event(&cleavev1.Event{Sequence: 1})); err != nil {
+				return err
+			}
+			return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
+		}
+		return stream.SendMsg(event(&cleavev1.Event{Sequence: 2, What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}}))
+	})
+	w := &recorder{}
+	ended, err := c.Follow(t.Context(), "job", 0, w)
+	if err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || fmt.Sprint(w.events) != "[1 2]" {
+		t.Errorf("the watch ended with %v, %v after %v", ended, err, w.events)
+	}
+	want := []string{"there is too much to do; trying again", "the coordinator ended the watch because it was not read for a while; going on from the last event"}
+	if fmt.Sprintf("%q", w.warnings) != fmt.Sprintf("%q", want) {
+		t.Errorf("the watcher is told %q", w.warnings)
+	}
+}

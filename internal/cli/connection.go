@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/credentials"
+)
+
+// tokenVariable has a token. There is no flag for one: everyone on the machine sees flags.
+const tokenVariable = "CLEAVE_TOKEN"
+
+// accessFlags say how a coordinator is reached, and who we are to it.
+type accessFlags struct {
+	dial      credentials.Dial
+	tokenFile string
+	context   string
+}
+
+// addAccessFlags declares them for every command that has --server.
+func (a *app) addAccessFlags(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		set := cmd.Flags()
+		if set.Lookup("server") == nil {
+			continue
+		}
+		a.access.dial.AddFlags(set)
+		set.StringVar(&a.access.tokenFile, "token-file", "", "`FILE` with a token to send (default $"+tokenVariable+")")
+		set.StringVar(&a.access.context, "context", "", "`NAME` of the login to use (default $"+contextVariable+", or the last one)")
+	}
+}
+
+// connect connects to the coordinator that --server, the environment or a login names; nil if none does.
+func (a *app) connect(server string) (*client.Client, error) {
+	known, err := a.loadContexts()
+	if err != nil {
+		return nil, err
+	}
+	login, err := known.choose(a.access.context, a.env(contextVariable))
+	if err != nil {
+		return nil, err
+	}
+	if server == "" && a.access.context == "" {
+		server = a.env(serverVariable)
+	}
+	if server == "" && login != nil {
+		server = login.Server
+	}
+	if server == "" {
+		return nil, nil
+	}
+	if a.access.context != "" && server != login.Server {
+		return nil, shell.Usage("--context %s is for %s and not for %s; give one of the two flags", a.access.context, login.Server, server)
+	}
+	dial, err := a.dialFor(server, login)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Connect(server, dial)
+	if err == nil {
+		c.Warn = func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
+	}
+	return c, err
+}
+
+// dialFor is how a server is reached: as the flags say, or else the login, whose credentials go to its own server only.
+func (a *app) dialFor(server string, login *loginContext) (credentials.Dial, error) {
+	dial := a.access.dial
+	if login != nil && login.Server == server && dial == (credentials.Dial{}) {
+		dial = credentials.Dial{Files: login.files(), ServerName: login.ServerName, Insecure: login.Insecure, Token: login.Token}
+	}
+	if token := a.env(tokenVariable); token != "" {
+		dial.Token = strings.TrimSpace(token)
+	}
+	if a.access.tokenFile != "" {
+		content, err := os.ReadFile(a.access.tokenFile)
+		if err != nil {
+			return dial, shell.Usage("the token cannot be read: %v", err)
+		}
+		dial.Token = strings.TrimSpace(string(content))
+	}
+	return dial, checkToken(dial.Token)
+}
+
+// checkToken refuses what cannot be sent as a token. It does not repeat it.
+func checkToken(token string) error {
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return shell.Usage("the token has characters that no token has; is it one line, and nothing else?")
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package coordinator
+
+import (
+	"context"
+	"regexp"
+	"sync"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/cleave-project/cleave/internal/audit"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// auditUnary tells the audit log of a call.
+func (c *Coordinator) auditUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if c.guard.log == nil || ruleFor(info.FullMethod).audit == silent {
+		return handler(ctx, request)
+	}
+	ids := auditedIDs{}
+	ids.collect(request)
+	if err := c.auditBegin(ctx, info.FullMethod, &ids); err != nil {
+		return nil, err
+	}
+	response, err := handler(ctx, request)
+	if err == nil {
+		ids.collect(response)
+	}
+	c.auditEnd(ctx, info.FullMethod, &ids, err)
+	return response, err
+}
+
+// auditStream does the same for a stream. Of its messages, the first in each direction are looked at.
+func (c *Coordinator) auditStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if c.guard.log == nil || ruleFor(info.FullMethod).audit == silent {
+		return handler(server, stream)
+	}
+	audited := &auditedStream{ServerStream: stream}
+	if err := c.auditBegin(stream.Context(), info.FullMethod, &audited.ids); err != nil {
+		return err
+	}
+	err := handler(server, audited)
+	c.auditEnd(stream.Context(), info.FullMethod, &audited.ids, err)
+	return err
+}
+
+// auditBegin writes the line before a call that changes something. Without it, nothing is changed.
+func (c *Coordinator) auditBegin(ctx context.Context, method string, ids *auditedIDs) error {
+	if ruleFor(method).audit != changes {
+		return nil
+	}
+	line := auditLine(ctx, audit.Begin, method)
+	line.IDs = ids.all()
+	if err := c.guard.log.Write(line); err != nil {
+		c.log.Error("a call is refused, because the audit log cannot be written", "method", method, "error", err)
+		return wire.Status(fault.New(fault.Unavailable, "AUDIT_LOG_FAILED",
+			"the audit log of the coordinator cannot be written, and without it nothing is changed; tell whoever runs the coordinator, and try again"))
+	}
+	return nil
+}
+
+func (c *Coordinator) auditEnd(ctx context.Context, method string, ids *auditedIDs, err error) {
+	line := auditLine(ctx, audit.End, method)
+	line.IDs, line.Code, line.Reason = ids.all(), status.Code(err).String(), reasonOf(err)
+	if err := c.guard.log.Write(line); err != nil {
+		c.log.Error("the audit log cannot be written", "method", method, "error", err)
+	}
+}
+
+func auditLine(ctx context.Context, event, method string) audit.Line {
+	caller := identity.FromContext(ctx)
+	line := audit.Line{Event: event, Caller: caller.Name, Role: caller.Role.String(), Method: method}
+	if p, known := peer.FromContext(ctx); known && p.Addr != nil {
+		line.Peer = p.Addr.String()
+	}
+	return line
+}
+
+// reasonOf is the reason of an error that a client is given.
+func reasonOf(err error) string {
+	for _, detail := range status.Convert(err).Details() {
+		if info, is := detail.(*errdetails.ErrorInfo); is {
+			return info.GetReason()
+		}
+	}
+	return ""
+}
+
+// auditedIDs are the ids of what a call is about.
+type auditedIDs struct {
+	mu    sync.Mutex
+	found map[string]string
+}
+
+// idShape is that of ids. What a caller sends in place of one is not for the log.
+var idShape = regexp.MustCompile(`^[0-9a-fA-F-]{1,64}$`)
+
+func (a *auditedIDs) all() map[string]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.found
+}
+
+// collect finds the ids in a message, and in the messages in it: a job names its data set, and that its table.
+func (a *auditedIDs) collect(message any) {
+	m, is := message.(proto.Message)
+	if !is {
+		return
+	}
+	const depth = 2
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.visit(m.ProtoReflect(), depth)
+}
+
+func (a *auditedIDs) visit(m protoreflect.Message, depth int) {
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if field.IsList() || field.IsMap() {
+			return true
+		}
+		switch name := string(field.Name()); {
+		case field.Kind() == protoreflect.MessageKind && depth > 0:
+			a.visit(value.Message(), depth-1)
+		case field.Kind() == protoreflect.StringKind && idFields[name]:
+			a.add(name, value.String())
+		}
+		return true
+	})
+}
+
+var idFields = map[string]bool{"job_id": true, "dataset_id": true, "table_id": true, "worker_id": true, "request_id": true}
+
+func (a *auditedIDs) add(name, id string) {
+	if !idShape.MatchString(id) {
+		id = "(not an id)"
+	}
+	if a.found == nil {
+		a.found = map[string]string{}
+	}
+	switch before := a.found[name]; {
+	case before == "":
+		a.found[name] = id
+	case before != id && name == "table_id": // a job may have several
+		a.found[name] = before + "," + id
+	}
+}
+
+// auditedStream looks at the first messages of a stream.
+type auditedStream struct {
+	grpc.ServerStream
+	ids            auditedIDs
+	received, sent sync.Once
+}
+
+func (s *auditedStream) RecvMsg(message any) error {
+	err := s.ServerStream.RecvMsg(message)
+	if err == nil {
+		s.received.Do(func() { s.ids.collect(message) })
+	}
+	return err
+}
+
+func (s *auditedStream) SendMsg(message any) error {
+	s.sent.Do(func() { s.ids.collect(message) })
+	return s.ServerStream.SendMsg(message)
+}

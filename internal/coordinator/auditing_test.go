@@ -1,0 +1,105 @@
+package coordinator
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/access"
+	"github.com/cleave-project/cleave/internal/audit"
+)
+
+func readAudit(t *testing.T, path string) (lines []audit.Line) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range bytes.Lines(content) {
+		var line audit.Line
+		if err := json.Unmarshal(text, &line); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// The audit log has who did what to which object, and how it ended.
+func TestAuditLog(t *testing.T) {
+	cfg := testConfig()
+	cfg.Security.AuditLog = filepath.Join(t.TempDir(), "audit")
+	s := newSecured(t, cfg, scripted(steps(1)))
+	alice := s.withToken(s.tokens["alice"])
+	data := alice.upload()
+	job := alice.create(spec(data))
+	alice.end(job)
+	secret := access.NewToken()
+	_, err := alice.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: secret}) // no id, but a secret
+	wantError(t, err, codes.NotFound, reasonJobNotFound)
+	_, err = s.withToken(secret).jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: job})
+	wantError(t, err, codes.Unauthenticated, "UNKNOWN_TOKEN")
+	_, err = alice.cluster.DrainWorker(t.Context(), &cleavev1.DrainWorkerRequest{WorkerId: "w"})
+	wantError(t, err, codes.PermissionDenied, "ROLE_MISSING")
+	s.close()
+
+	type short struct{ event, caller, role, method, code, reason, ids string }
+	want := []short{
+		{"begin", "alice", "submitter", "DatasetService/CreateDataset", "", "", ""},
+		{"end", "alice", "submitter", "DatasetService/CreateDataset", "OK", "", "dataset_id=" + data},
+		{"begin", "alice", "submitter", "JobService/CreateJob", "", "", "dataset_id=" + data},
+		{"end", "alice", "submitter", "JobService/CreateJob", "OK", "", "dataset_id=" + data + " job_id=" + job},
+		{"end", "alice", "submitter", "JobService/WatchJob", "OK", "", "job_id=" + job},
+		{"end", "alice", "submitter", "JobService/GetJob", "OK", "", "dataset_id=" + data + " job_id=" + job},
+		{"end", "alice", "submitter", "JobService/GetJob", "NotFound", "JOB_NOT_FOUND", "job_id=(not an id)"},
+		{"end", "", "nobody", "JobService/GetJob", "Unauthenticated", "UNKNOWN_TOKEN", ""},
+		{"end", "alice", "submitter", "ClusterService/DrainWorker", "PermissionDenied", "ROLE_MISSING", ""},
+	}
+	lines := readAudit(t, cfg.Security.AuditLog)
+	if len(lines) != len(want) {
+		t.Fatalf("the log has %d lines: %v", len(lines), lines)
+	}
+	for at, line := range lines {
+		var ids []string
+		for _, field := range []string{"dataset_id", "job_id"} {
+			if id := line.IDs[field]; id != "" {
+				ids = append(ids, field+"="+id)
+			}
+		}
+		got := short{line.Event, line.Caller, line.Role, strings.TrimPrefix(line.Method, "/cleave.v1."), line.Code, line.Reason, strings.Join(ids, " ")}
+		if got != want[at] || line.Time.IsZero() || line.Peer == "" {
+			t.Errorf("line %d is %+v (%v, %v), want %+v", at, got, line.Time, line.Peer, want[at])
+		}
+	}
+	content, err := os.ReadFile(cfg.Security.AuditLog)
+	if err != nil || bytes.Contains(content, []byte(secret)) {
+		t.Errorf("the log has a secret: %v", err)
+	}
+}
+
+// Where the log cannot be written, nothing is changed, and everything can still be seen.
+func TestNothingIsChangedWithoutTheAuditLog(t *testing.T) {
+	const full = "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		return // not a Linux
+	}
+	cfg := testConfig()
+	cfg.Security.AuditLog = full
+	h := newHarness(t, cfg, scripted(steps(1)))
+	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec("x")})
+	wantError(t, err, codes.Unavailable, "AUDIT_LOG_FAILED")
+	stream, err := h.datasets.CreateDataset(t.Context())
+	if err == nil {
+		_, err = stream.CloseAndRecv()
+	}
+	wantError(t, err, codes.Unavailable, "AUDIT_LOG_FAILED")
+	if _, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{}); err != nil {
+		t.Error(err)
+	}
+}

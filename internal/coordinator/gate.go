@@ -1,0 +1,99 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/tap"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// callGate bounds the calls that are in work and the streams that are open. One too many is refused when its headers have
+// come, before anything else of it is read, so that a coordinator with too much to do spends nothing on what it refuses.
+type callGate struct {
+	calls, streams doorway
+	doors          map[string]*doorway // by method; workers, health and reflection have none
+}
+
+// doorway lets a limited number through.
+type doorway struct {
+	limit  int64
+	inside atomic.Int64
+	reason string
+	says   string
+}
+
+func newCallGate(l Limits) *callGate {
+	g := &callGate{
+		calls:   doorway{limit: int64(l.Calls), reason: "TOO_MANY_CALLS", says: "this coordinator has %d calls in work, which is the limit; try again"},
+		streams: doorway{limit: int64(l.Streams), reason: "TOO_MANY_STREAMS", says: "%d streams are open, which is the limit of this coordinator; try again when some have ended"},
+		doors:   map[string]*doorway{},
+	}
+	for _, service := range []grpc.ServiceDesc{
+		cleavev1.DatasetService_ServiceDesc, cleavev1.TableService_ServiceDesc, cleavev1.JobService_ServiceDesc, cleavev1.ClusterService_ServiceDesc,
+	} {
+		for _, method := range service.Methods {
+			g.doors["/"+service.ServiceName+"/"+method.MethodName] = &g.calls
+		}
+		for _, stream := range service.Streams {
+			g.doors["/"+service.ServiceName+"/"+stream.StreamName] = &g.streams
+		}
+	}
+	return g
+}
+
+// inWork is how many calls are in work and how many streams are open.
+func (g *callGate) inWork() (calls, streams int64) {
+	return g.calls.inside.Load(), g.streams.inside.Load()
+}
+
+// admittance is the place that a call has taken. Until its handler begins it is given back when the call ends; after that,
+// when the handler returns, because it may still work for a caller who has gone.
+type admittance struct {
+	giveBack func()
+	handOver func() bool
+}
+
+type admittanceKey struct{}
+
+// enter implements tap.ServerInHandle.
+func (g *callGate) enter(ctx context.Context, info *tap.Info) (context.Context, error) {
+	door := g.doors[info.FullMethodName]
+	if door == nil {
+		return ctx, nil
+	}
+	if inside := door.inside.Add(1); inside > door.limit {
+		door.inside.Add(-1)
+		return nil, wire.Status(fault.New(fault.ResourceExhausted, door.reason, door.says, door.limit).
+			With("limit", fmt.Sprint(door.limit)).RetryIn(retryCall))
+	}
+	a := &admittance{giveBack: sync.OnceFunc(func() { door.inside.Add(-1) })}
+	a.handOver = context.AfterFunc(ctx, a.giveBack)
+	return context.WithValue(ctx, admittanceKey{}, a), nil
+}
+
+// hold keeps the place of a call until the returned function is called.
+func hold(ctx context.Context) (release func()) {
+	a, counted := ctx.Value(admittanceKey{}).(*admittance)
+	if !counted {
+		return func() {}
+	}
+	a.handOver()
+	return a.giveBack
+}
+
+func holdUnary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	defer hold(ctx)()
+	return handler(ctx, request)
+}
+
+func holdStream(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	defer hold(stream.Context())()
+	return handler(server, stream)
+}

@@ -1,0 +1,202 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/turns"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Limits are what a coordinator takes from its clients. 0 means no limit, but for those that must be positive.
+type Limits struct {
+	// Rows of a data set, clusters of a job, and constraints or beliefs of a job.
+	Rows, Clusters, Constraints int64
+
+	// Queued is how many jobs wait for their turn at most, in all and of one owner; RunningPerOwner how many of one owner
+	// run at once.
+	Queued, QueuedPerOwner, RunningPerOwner int
+	// DefaultTime is the time limit of jobs that ask for none, and MaxTime the longest that one may ask for.
+	DefaultTime, MaxTime time.Duration
+
+	// Calls is how many calls are in work at once, without streams, and Streams how many streams are open. Both must be
+	// positive. Workers and health checks do not count.
+	Calls, Streams int
+	// SlowReader is how long a stream may take to accept one message; it must be positive.
+	SlowReader time.Duration
+
+	// UploadRate is how many bytes a second all uploads bring, and those of one owner.
+	UploadRate, UploadRatePerOwner int64
+	// FreeDisk is how much space must be left on the disk of the blobs for an upload or a job to be taken.
+	FreeDisk int64
+}
+
+func defaultLimits() Limits {
+	return Limits{
+		Queued: 10_000, QueuedPerOwner: 5_000,
+		Calls: 128, Streams: 20_000, SlowReader: 30 * time.Second,
+		FreeDisk: 64 << 20,
+	}
+}
+
+func (l Limits) check() error {
+	for _, limit := range []struct {
+		what  string
+		value int64
+	}{
+		{"rows", l.Rows}, {"clusters", l.Clusters}, {"constraints", l.Constraints},
+		{"jobs that wait", int64(l.Queued)}, {"jobs of one owner that wait", int64(l.QueuedPerOwner)},
+		{"jobs of one owner that run", int64(l.RunningPerOwner)},
+		{"bytes of uploads a second", l.UploadRate}, {"bytes of one owner's uploads a second", l.UploadRatePerOwner},
+		{"bytes of free disk", l.FreeDisk}, {"default time limit", int64(l.DefaultTime)}, {"longest time limit", int64(l.MaxTime)},
+	} {
+		if limit.value < 0 {
+			return badConfig("the limit of %s is %d; it must not be negative", limit.what, limit.value)
+		}
+	}
+	switch {
+	case l.Calls < 1:
+		return badConfig("%d calls may be in work at once; it must be at least 1", l.Calls)
+	case l.Streams < 1:
+		return badConfig("%d streams may be open; it must be at least 1", l.Streams)
+	case l.SlowReader <= 0:
+		return badConfig("a stream may take %v to accept a message; it must be positive", l.SlowReader)
+	case l.MaxTime > 0 && l.DefaultTime > l.MaxTime:
+		return badConfig("the default time limit of jobs, %v, is longer than the longest, %v", l.DefaultTime, l.MaxTime)
+	}
+	return nil
+}
+
+func (cfg Config) turnLimits() turns.Limits {
+	return turns.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}
+}
+
+// overLimit refuses what is larger than a limit. Trying again does not help.
+func overLimit(reason, field, what string, got, limit int64) error {
+	return fault.New(fault.ResourceExhausted, reason, "%d %s are more than this coordinator takes, which is %d; "+
+		"`cleave limits` shows all limits", got, what, limit).
+		OnField(field).With("limit", fmt.Sprint(limit))
+}
+
+// checkRows refuses a data set of too many rows, also one that only says that it has them.
+func (l Limits) checkRows(rows uint64) error {
+	if l.Rows > 0 && rows > uint64(l.Rows) {
+		return overLimit("TOO_MANY_ROWS", "header", "rows", int64(min(rows, math.MaxInt64)), l.Rows)
+	}
+	return nil
+}
+
+// checkSize refuses a job of too many clusters or constraints. Nothing has been read for it yet.
+func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) error {
+	l := c.cfg.Limits
+	if k := int64(spec.GetK()); l.Clusters > 0 && k > l.Clusters {
+		return overLimit("TOO_MANY_CLUSTERS", "spec.k", "clusters", k, l.Clusters)
+	}
+	if l.Constraints == 0 {
+		return nil
+	}
+	for _, used := range wire.UsedTables(spec) {
+		if name := used.Name(); name != "constraints" && name != "beliefs" {
+			continue
+		}
+		rows := wire.InlineRows(used.Input)
+		if id := used.Input.GetTableId(); id != "" {
+			record, err := c.tables.record(ctx, id)
+			if err != nil {
+				return err
+			}
+			rows = int64(record.GetTable().GetRows())
+		}
+		if rows > l.Constraints {
+			return overLimit("TOO_MANY_CONSTRAINTS", used.Field, used.Name(), rows, l.Constraints)
+		}
+	}
+	return nil
+}
+
+// checkPriority refuses a priority that the caller may not have.
+func checkPriority(ctx context.Context, p cleavev1.Priority) error {
+	const field = "spec.priority"
+	switch p {
+	case cleavev1.Priority_PRIORITY_UNSPECIFIED, cleavev1.Priority_PRIORITY_LOW, cleavev1.Priority_PRIORITY_NORMAL:
+		return nil
+	case cleavev1.Priority_PRIORITY_HIGH:
+		if identity.FromContext(ctx).Role >= identity.Admin {
+			return nil
+		}
+		return fault.New(fault.PermissionDenied, "PRIORITY_DENIED", "only administrators may ask for a high priority, which lets a job pass those of all others; leave it out").OnField(field)
+	}
+	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
+}
+
+// The seconds after which refused clients may try again.
+const (
+	retryCall   = 0.5
+	retryQueue  = 5
+	retryUpload = 2
+)
+
+// checkQueue refuses a job if too many wait already. Of two that come at the same time both may pass: the limit is there
+// to bound the queue, not to count it.
+func (c *Coordinator) checkQueue(owner string) error {
+	all, own, _ := c.queue.waiting(owner)
+	switch l := c.cfg.Limits; {
+	case l.Queued > 0 && all >= l.Queued:
+		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "%d jobs wait for their turn, which is the limit; try again when some have run", all).
+			With("limit", fmt.Sprint(l.Queued)).RetryIn(retryQueue)
+	case l.QueuedPerOwner > 0 && own >= l.QueuedPerOwner:
+		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL", "%d of your jobs wait for their turn, which is the limit for one owner; try again when some have run", own).
+			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(retryQueue)
+	}
+	return nil
+}
+
+// checkDisk refuses what would need more space than there is, or than the quota allows.
+func (c *Coordinator) checkDisk(bytes int64) error {
+	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
+		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, which keeps %s free; free some and try again",
+			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk)).RetryIn(retryUpload)
+	}
+	return c.retention.checkQuota(bytes)
+}
+
+func (s *clusterService) GetLimits(ctx context.Context, _ *cleavev1.GetLimitsRequest) (*cleavev1.GetLimitsResponse, error) {
+	return &cleavev1.GetLimitsResponse{Limits: s.c.cfg.limitsProto(), Usage: s.c.usageProto(ctx)}, nil
+}
+
+func (cfg Config) limitsProto() *cleavev1.Limits {
+	l, r := cfg.Limits, cfg.Retention
+	duration := func(d time.Duration) *durationpb.Duration {
+		if d == 0 {
+			return nil
+		}
+		return durationpb.New(d)
+	}
+	return &cleavev1.Limits{
+		Rows: uint64(l.Rows), DatasetBytes: uint64(cfg.MaxDatasetBytes), MessageBytes: uint64(cfg.MaxMessageBytes),
+		Clusters: uint64(l.Clusters), Constraints: uint64(l.Constraints),
+		JobsRunning: uint64(cfg.MaxConcurrentJobs), JobsRunningPerOwner: uint64(l.RunningPerOwner),
+		JobsQueued: uint64(l.Queued), JobsQueuedPerOwner: uint64(l.QueuedPerOwner),
+		DefaultTimeLimit: duration(l.DefaultTime), MaxTimeLimit: duration(l.MaxTime),
+		Calls: uint64(l.Calls), Streams: uint64(l.Streams), SlowReader: duration(l.SlowReader),
+		UploadBytesPerSecond: uint64(l.UploadRate), UploadBytesPerSecondPerOwner: uint64(l.UploadRatePerOwner), UploadStall: duration(cfg.UploadStall),
+		DiskQuotaBytes: uint64(r.Quota), FreeDiskBytes: uint64(l.FreeDisk), KeepJobs: duration(r.KeepJobs), KeepDatasets: duration(r.KeepDatasets),
+	}
+}
+
+func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
+	queued, own, running := c.queue.waiting(identity.FromContext(ctx).Name)
+	calls, streams := c.gate.inWork()
+	return &cleavev1.Usage{
+		JobsRunning: uint64(running), JobsQueued: uint64(queued), JobsQueuedOwn: uint64(own),
+		Calls: uint64(calls), Streams: uint64(streams), DiskBytes: uint64(max(0, c.retention.used())),
+	}
+}

@@ -1,0 +1,270 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// wantRefusal checks that a call is refused for the moment, with a hint when to try again.
+func wantRefusal(t *testing.T, err error, why string) {
+	t.Helper()
+	wantError(t, err, codes.ResourceExhausted, why)
+	if delay, helps := wire.RetryDelay(err); !helps || delay <= 0 {
+		t.Errorf("%s says nothing about when to try again: %v", why, err)
+	}
+}
+
+// createAs creates a job of an owner, who sees the data set of the test.
+func (h *harness) createAs(owner string, s *cleavev1.JobSpec) (string, error) {
+	ctx := identity.NewContext(h.t.Context(), identity.Caller{Name: owner, Role: identity.Admin})
+	job, err := h.c.create(ctx, &cleavev1.CreateJobRequest{Spec: s})
+	return job.GetJobId(), err
+}
+
+// A call too many is refused before its request is read, and the next one passes once another has ended.
+func TestCallsInWork(t *testing.T) {
+	cfg := testConfig()
+	cfg.Limits.Calls = 2
+	h := newHarness(t, cfg, scripted(steps(1)))
+	get := func() error {
+		_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: "none"})
+		return err
+	}
+	h.c.gate.calls.inside.Add(2) // as many as may be
+	wantRefusal(t, get(), "TOO_MANY_CALLS")
+	large := &cleavev1.GetJobRequest{JobId: strings.Repeat("x", 8<<20)} // larger than any window
+	_, err := h.jobs.GetJob(t.Context(), large)
+	wantRefusal(t, err, "TOO_MANY_CALLS")
+	if _, err := h.cluster.GetLimits(t.Context(), &cleavev1.GetLimitsRequest{}); err == nil {
+		t.Error("a call of another service passes")
+	}
+	h.c.gate.calls.inside.Add(-1)
+	wantError(t, get(), codes.NotFound, "JOB_NOT_FOUND")
+	h.settle(1, 0)
+}
+
+// settle waits until so many calls and streams are in work.
+func (h *harness) settle(calls, streams int64) {
+	h.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		gotCalls, gotStreams := h.c.gate.inWork()
+		if gotCalls == calls && gotStreams == streams {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%d calls are in work and %d streams are open", gotCalls, gotStreams)
+		}
+	}
+}
+
+func TestOpenStreams(t *testing.T) {
+	cfg := testConfig()
+	cfg.Limits.Streams = 1
+	g := newGate()
+	h := newHarness(t, cfg, scripted(g.run))
+	id := h.create(spec(h.upload()))
+	watch := func() (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], context.CancelFunc, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		return stream, cancel, err
+	}
+	_, leave, err := watch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, cancel, err := watch()
+	wantRefusal(t, err, "TOO_MANY_STREAMS")
+	cancel()
+	leave() // a reader who goes away makes room
+	h.settle(0, 0)
+	stream, cancel, err := watch()
+	defer cancel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(g.open)
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	h.settle(0, 0)
+}
+
+func TestQueuesAreBounded(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxConcurrentJobs, cfg.Limits.Queued, cfg.Limits.QueuedPerOwner = 1, 3, 2
+	g := newGate()
+	h := newHarness(t, cfg, scripted(g.run))
+	data := h.upload()
+	for _, owner := range []string{"ann", "ann", "ann"} { // one runs
+		if _, err := h.createAs(owner, spec(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := h.createAs("ann", spec(data))
+	wantRefusal(t, wire.Status(err), "OWN_QUEUE_FULL")
+	if _, err := h.createAs("bob", spec(data)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.createAs("bob", spec(data))
+	wantRefusal(t, wire.Status(err), "QUEUE_FULL")
+	close(g.open)
+}
+
+// Owners take turns in the order in which they began to wait, and within an owner the priority decides.
+func TestOwnersTakeTurns(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxConcurrentJobs = 1
+	started, next := make(chan struct{}), make(chan struct{})
+	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		started <- struct{}{}
+		<-next
+		return steps(1)(ctx, o)
+	}))
+	data := h.upload()
+	names := map[string]string{}
+	for at, of := range []string{"ann", "ann", "ann low", "ann", "bob", "cid"} {
+		owner, low := strings.CutSuffix(of, " low")
+		s := spec(data)
+		if low {
+			s.Priority = cleavev1.Priority_PRIORITY_LOW
+		}
+		id, err := h.createAs(owner, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[id] = fmt.Sprint(of, " ", at)
+		if at == 0 {
+			within(t, started, "the first run")
+		}
+	}
+	var order []string
+	for range names {
+		for id, name := range names {
+			if job := h.job(id); job.GetState() == cleavev1.JobState_JOB_STATE_RUNNING && !slices.Contains(order, name) {
+				order = append(order, name)
+			}
+		}
+		next <- struct{}{}
+		if len(order) < len(names) {
+			within(t, started, "the next run")
+		}
+	}
+	if got := strings.Join(order, ", "); got != "ann 0, ann 1, bob 4, cid 5, ann 3, ann low 2" {
+		t.Errorf("jobs ran in the order %s", got)
+	}
+}
+
+func TestPriorities(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	s := spec(h.upload())
+	s.Priority = cleavev1.Priority_PRIORITY_HIGH
+	_, err := h.createAs("ann", s)
+	wantError(t, wire.Status(err), codes.PermissionDenied, "PRIORITY_DENIED")
+	if job := h.end(h.create(s)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH { // nobody is known, so that all may
+		t.Errorf("the job is %v", job)
+	}
+	s.Priority = 17
+	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+	wantError(t, err, codes.InvalidArgument, "UNKNOWN_PRIORITY")
+}
+
+// What is too large is refused, and nothing says that trying again helps.
+func TestSizes(t *testing.T) {
+	cfg := testConfig()
+	cfg.Limits.Rows, cfg.Limits.Clusters, cfg.Limits.Constraints = 4, 2, 1
+	h := newHarness(t, cfg, scripted(steps(1)))
+	data := h.upload()
+	for _, rows := range []int{5, 1 << 30} { // the second one only says so
+		err := h.refusedUpload(rows)
+		wantError(t, err, codes.ResourceExhausted, "TOO_MANY_ROWS")
+		if _, helps := wire.RetryDelay(err); helps {
+			t.Error("to try again is said to help")
+		}
+	}
+	many := spec(data)
+	many.K = 3
+	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: many})
+	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CLUSTERS")
+	for _, stored := range []bool{false, true} {
+		s := spec(data)
+		pairs := constraintTable("must 0 2", "must 1 3")
+		if stored {
+			pairs = h.store(pairs)
+		}
+		s.Supervision = &cleavev1.Supervision{Constraints: pairs}
+		_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: s})
+		wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CONSTRAINTS")
+	}
+}
+
+// refusedUpload is why an upload of so many rows, of one column, is refused.
+func (h *harness) refusedUpload(rows int) error {
+	h.t.Helper()
+	stream, err := h.datasets.CreateDataset(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	header := &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint64(rows), Columns: 1}}}
+	_ = stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}) // the answer says why not
+	return stream.RecvMsg(&cleavev1.CreateDatasetResponse{})
+}
+
+// The limits are shown as they were set, with what is in use.
+func TestLimitsAreShown(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxConcurrentJobs, cfg.Limits.Rows, cfg.Limits.MaxTime, cfg.Retention.Quota = 1, 77, time.Hour, 1<<30
+	g := newGate()
+	h := newHarness(t, cfg, scripted(g.run))
+	data := h.upload()
+	h.create(spec(data))
+	h.create(spec(data))
+	got, err := h.cluster.GetLimits(t.Context(), &cleavev1.GetLimitsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, u := got.GetLimits(), got.GetUsage()
+	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil || l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != 128 {
+		t.Errorf("the limits are %v", l)
+	}
+	if u.GetJobsRunning() != 1 || u.GetJobsQueued() != 1 || u.GetJobsQueuedOwn() != 1 || u.GetCalls() != 1 {
+		t.Errorf("in use are %v", u)
+	}
+	close(g.open)
+}
+
+func TestUploadRates(t *testing.T) {
+	rates := newUploadRates(Limits{UploadRate: 1 << 30, UploadRatePerOwner: 1000})
+	ctx, cancel := context.WithCancel(t.Context())
+	pace, end := rates.begin(ctx)
+	if err := pace(1000); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := pace(1000); err == nil { // it would have to wait for a second
+		t.Error("an owner may send more than the rate")
+	}
+	other, endOther := rates.begin(identity.NewContext(t.Context(), identity.Caller{Name: "ann"}))
+	if err := other(1000); err != nil {
+		t.Errorf("another owner: %v", err)
+	}
+	end()
+	endOther()
+	if len(rates.owners) != 0 {
+		t.Errorf("rates are left of %v", rates.owners)
+	}
+}

@@ -1,0 +1,141 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// silentState is a state that does not answer.
+type silentState struct{ store.State }
+
+func (silentState) Get(context.Context, string) (store.Entry, error) {
+	return store.Entry{}, errLostAnswer
+}
+
+func (silentState) Commit(context.Context, store.Txn) (int64, error) { return 0, store.ErrConflict }
+
+func TestReady(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	h.upload() // once it is answered, the coordinator serves
+	if err := h.c.Ready(t.Context()); err != nil {
+		t.Errorf("a coordinator that serves: %v", err)
+	}
+	state := h.c.state
+	h.c.state = silentState{state}
+	if err := h.c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "store does not answer") {
+		t.Errorf("without its store: %v", err)
+	}
+	h.c.state = state
+	h.close()
+	if err := h.c.Ready(t.Context()); err == nil {
+		t.Error("a coordinator that is closed is ready")
+	}
+}
+
+// watchedBy is a configuration with metrics, and how to read them.
+func watchedBy(t *testing.T, cfg Config) (Config, func() string) {
+	t.Helper()
+	o, err := observe.Start(t.Context(), observe.Options{Admin: "127.0.0.1:0"}, "coordinator", "test", hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(o.Close)
+	cfg.Observe = o.Coordinator()
+	return cfg, func() string {
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		response, err := client.Get("http://" + o.AdminAddr() + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+}
+
+func wantLines(t *testing.T, metrics string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(metrics, "\n"+line+"\n") {
+			t.Errorf("there is no line %q", line)
+		}
+	}
+}
+
+func TestMetricsTellHowJobsEnded(t *testing.T) {
+	cfg, metrics := watchedBy(t, testConfig())
+	cfg.MaxConcurrentJobs = 1
+	g := newGate()
+	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		if _, err := g.run(ctx, o); err != nil {
+			return nil, err
+		}
+		return nil, fault.New(fault.Internal, "WORKER_FAILED", "none was left")
+	}))
+	data := h.upload()
+	first, second := h.create(spec(data)), h.create(spec(data))
+	h.firstEvents(first, 1)
+	wantLines(t, metrics(), `cleave_jobs{state="queued"} 1`, `cleave_jobs{state="running"} 1`, "cleave_leader 1", "cleave_jobs_accepted_total 2")
+	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: second}); err != nil {
+		t.Fatal(err)
+	}
+	h.end(second)
+	close(g.open)
+	h.end(first)
+	wantLines(t, metrics(), `cleave_jobs{state="queued"} 0`, `cleave_jobs{state="running"} 0`,
+		`cleave_jobs_ended_total{reason="CANCELLED",state="cancelled"} 1`, `cleave_jobs_ended_total{reason="WORKER_FAILED",state="failed"} 1`,
+		`cleave_job_seconds_count{state="failed"} 1`, `cleave_uploads_total{code="OK",kind="dataset"} 1`)
+}
+
+// Answers such as that there is no key are no errors of a store.
+func TestMetricsOfStores(t *testing.T) {
+	cfg, metrics := watchedBy(t, testConfig())
+	state := observeState(silentState{store.NewMemory()}, cfg.Observe)
+	_, lost := state.Get(t.Context(), "key")
+	_, conflict := state.Commit(t.Context(), store.Txn{})
+	blobs, err := store.OpenBlobs(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs = observeBlobs(blobs, cfg.Observe)
+	t.Cleanup(func() { blobs.Close() })
+	_, missing := blobs.Open(t.Context(), "missing", 0, -1)
+	put := blobs.Put(t.Context(), "blob", func(w io.Writer) error {
+		_, err := w.Write(make([]byte, 100))
+		return err
+	})
+	full := blobs.Put(t.Context(), "full", func(io.Writer) error { return errors.New("no space") })
+	if lost == nil || conflict == nil || missing == nil || put != nil || full == nil {
+		t.Fatal(lost, conflict, missing, put, full)
+	}
+	r, err := blobs.Open(t.Context(), "blob", 10, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(r); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	text := metrics()
+	wantLines(t, text, `cleave_store_errors_total{operation="get",store="state"} 1`, `cleave_store_errors_total{operation="put",store="blobs"} 1`,
+		`cleave_store_seconds_count{operation="commit",store="state"} 1`, `cleave_store_seconds_count{operation="open",store="blobs"} 2`,
+		`cleave_blob_bytes_total{direction="written"} 100`, `cleave_blob_bytes_total{direction="read"} 20`)
+	if strings.Contains(text, `cleave_store_errors_total{operation="commit"`) || strings.Contains(text, `cleave_store_errors_total{operation="open"`) {
+		t.Error("a conflict or a missing blob is counted as an error")
+	}
+}

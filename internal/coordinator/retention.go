@@ -1,0 +1,193 @@
+package coordinator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Retention says what is deleted by itself. The zero value keeps everything for ever.
+type Retention struct {
+	// KeepJobs is how long jobs that have ended are kept, and KeepDatasets how long data sets and tables that no job has;
+	// 0 means for ever.
+	KeepJobs, KeepDatasets time.Duration
+	// Quota limits the blobs, which are data and results. When it is exceeded, the jobs go that ended first, and then data
+	// sets and tables that no job has; 0 means that there is no quota.
+	Quota int64
+}
+
+func (r Retention) check() error {
+	switch {
+	case r.KeepJobs < 0:
+		return badConfig("jobs are kept for %v; it must not be negative", r.KeepJobs)
+	case r.KeepDatasets < 0:
+		return badConfig("data sets are kept for %v; it must not be negative", r.KeepDatasets)
+	case r.Quota < 0:
+		return badConfig("the quota is %d bytes; it must not be negative", r.Quota)
+	}
+	return nil
+}
+
+// keepUnused is how long the quota spares data sets and tables that no job has: they may have been uploaded for one that
+// is about to be created.
+const keepUnused = time.Hour
+
+// retention deletes what is older than it is kept, and what exceeds the quota. It touches nothing that an unfinished job
+// uses.
+type retention struct {
+	Retention
+	c      *Coordinator
+	bytes  atomic.Int64 // of the blobs; -1: not counted yet. Only if there is a quota.
+	wanted atomic.Int64 // what the last upload that the quota refused needed
+	wake   chan struct{}
+}
+
+func newRetention(c *Coordinator) *retention {
+	r := &retention{Retention: c.cfg.Retention, c: c, wake: make(chan struct{}, 1)}
+	r.bytes.Store(-1)
+	return r
+}
+
+// used is how many bytes the blobs take, below 0 if that is not known.
+func (r *retention) used() int64 { return r.bytes.Load() }
+
+// checkQuota refuses so many further bytes if the quota does not allow them, and has room made for them.
+func (r *retention) checkQuota(bytes int64) error {
+	if r.Quota == 0 || r.used()+bytes <= r.Quota {
+		return nil
+	}
+	f := fault.New(fault.ResourceExhausted, "QUOTA_EXCEEDED", "data and results take %s, and the quota of this coordinator is %s, which leaves no room for %s more",
+		text.Bytes(r.used()), text.Bytes(r.Quota), text.Bytes(bytes))
+	if bytes > r.Quota {
+		return f
+	}
+	r.wanted.Store(bytes)
+	signal(r.wake)
+	return f.RetryIn(retryUpload)
+}
+
+// run sweeps until ctx ends.
+func (r *retention) run(ctx context.Context) {
+	interval := time.Hour
+	for _, keep := range []time.Duration{r.KeepJobs, r.KeepDatasets} {
+		if keep > 0 {
+			interval = min(interval, max(keep/10, time.Second))
+		}
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if err := r.sweep(ctx); err != nil && ctx.Err() == nil {
+			r.c.log.Error("cannot look for what is kept no longer; trying again later", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-r.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sweep deletes what is due.
+func (r *retention) sweep(ctx context.Context) error {
+	if r.Quota > 0 {
+		bytes, err := r.c.blobs.Usage(ctx)
+		if err != nil {
+			return err
+		}
+		r.bytes.Store(bytes)
+	}
+	now := r.c.cfg.Now()
+	old, inUse, err := r.survey(ctx)
+	if err != nil {
+		return err
+	}
+	for _, j := range old {
+		why := ""
+		switch {
+		case r.KeepJobs > 0 && now.Sub(j.ended) >= r.KeepJobs:
+			why = "it ended long ago"
+		case r.exceeded():
+			why = "the quota is exceeded"
+		default:
+			inUse.add(j)
+			continue
+		}
+		if err := r.c.deleteJob(ctx, j.id); err != nil {
+			return err
+		}
+		r.c.log.Info("a job is kept no longer", "job", j.id, "ended", j.ended, "because", why)
+	}
+	if err := sweepContent(ctx, r, r.c.datasets.contentStore, inUse.datasets, now); err != nil {
+		return err
+	}
+	err = sweepContent(ctx, r, r.c.tables.contentStore, inUse.tables, now)
+	r.wanted.Store(0)
+	return err
+}
+
+// exceeded tells whether the quota is, or would be by what is wanted.
+func (r *retention) exceeded() bool { return r.Quota > 0 && r.used()+r.wanted.Load() > r.Quota }
+
+// endedJob is a job that may be deleted.
+type endedJob struct {
+	id, dataset string
+	tables      []string
+	ended       time.Time
+}
+
+// usedContent are the data sets and tables that jobs have.
+type usedContent struct{ datasets, tables map[string]bool }
+
+func (u usedContent) add(j endedJob) {
+	u.datasets[j.dataset] = true
+	for _, table := range j.tables {
+		u.tables[table] = true
+	}
+}
+
+// survey lists the jobs that have ended, the one that ended first at the head, and what the other jobs use.
+func (r *retention) survey(ctx context.Context) (old []endedJob, inUse usedContent, err error) {
+	inUse = usedContent{datasets: map[string]bool{}, tables: map[string]bool{}}
+	err = eachEntry(ctx, r.c.state, jobPrefix, func(entry store.Entry) error {
+		record, err := readJob(entry)
+		if err != nil {
+			return err
+		}
+		j := endedJob{id: record.GetJob().GetJobId(), dataset: record.GetJob().GetDatasetId(), tables: record.GetTableIds(), ended: record.GetJob().GetEndTime().AsTime()}
+		if ended(record.GetJob()) && r.c.unfinished(j.id) == nil {
+			old = append(old, j)
+		} else {
+			inUse.add(j)
+		}
+		return nil
+	})
+	slices.SortFunc(old, func(a, b endedJob) int { return cmp.Or(a.ended.Compare(b.ended), cmp.Compare(a.id, b.id)) })
+	return old, inUse, err
+}
+
+// eachEntry calls do with all entries under a prefix.
+func eachEntry(ctx context.Context, state store.State, prefix string, do func(store.Entry) error) error {
+	for after := ""; ; {
+		entries, err := state.List(ctx, prefix, after, maxPageSize)
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			if err := do(entry); err != nil {
+				return err
+			}
+			after = entry.Key
+		}
+		if len(entries) < maxPageSize {
+			return nil
+		}
+	}
+}

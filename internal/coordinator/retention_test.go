@@ -1,0 +1,198 @@
+package coordinator
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// clock is a clock that tests set.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) read() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(by)
+}
+
+const day = 24 * time.Hour
+
+// retaining is a coordinator whose clock stands still. Its own sweeps find nothing: the test sweeps.
+func retaining(t *testing.T, r Retention, run script) (*harness, *clock) {
+	now := &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	cfg := testConfig()
+	cfg.Now, cfg.Retention = now.read, r
+	return newHarness(t, cfg, scripted(run)), now
+}
+
+func (h *harness) sweep() {
+	h.t.Helper()
+	if err := h.c.retention.sweep(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// points stores a data set of so many points.
+func (h *harness) points(n int) string {
+	h.t.Helper()
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(i)
+	}
+	points, err := dataset.NewPoints(n, 1, values)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.send("points", points)
+}
+
+// kept are those of the jobs, or of the data sets, that are still there.
+func (h *harness) kept(ids ...string) (left []string) {
+	h.t.Helper()
+	jobs, err := h.jobs.ListJobs(h.t.Context(), &cleavev1.ListJobsRequest{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	sets, err := h.datasets.ListDatasets(h.t.Context(), &cleavev1.ListDatasetsRequest{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, id := range ids {
+		if slices.ContainsFunc(jobs.GetJobs(), func(j *cleavev1.Job) bool { return j.GetJobId() == id }) ||
+			slices.ContainsFunc(sets.GetDatasets(), func(d *cleavev1.Dataset) bool { return d.GetDatasetId() == id }) {
+			left = append(left, id)
+		}
+	}
+	return left
+}
+
+func (h *harness) wantKept(want []string, of ...string) {
+	h.t.Helper()
+	if got := h.kept(of...); !slices.Equal(got, want) {
+		h.t.Errorf("kept are %v of %v, want %v", got, of, want)
+	}
+}
+
+// Jobs go when they have ended for long, data sets when no job has them and nobody asked for them for long. What runs
+// or waits stays, with its data.
+func TestRetention(t *testing.T) {
+	g := newGate()
+	h, now := retaining(t, Retention{KeepJobs: 30 * day, KeepDatasets: 10 * day}, g.run)
+	used, unused, looked := h.points(4), h.points(5), h.points(6)
+	ended := h.create(spec(used))
+	running := h.create(spec(used))
+	within(t, g.entered, "a run")
+	within(t, g.entered, "a run")
+	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: ended}); err != nil {
+		t.Fatal(err)
+	}
+	h.end(ended)
+	all := []string{ended, running, used, unused, looked}
+	h.sweep()
+	h.wantKept(all, all...)
+	now.advance(9 * day)
+	if _, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: looked}); err != nil {
+		t.Fatal(err)
+	}
+	now.advance(2 * day)
+	h.sweep()
+	h.wantKept([]string{ended, running, used, looked}, all...)
+	now.advance(20 * day)
+	h.sweep()
+	h.wantKept([]string{running, used}, all...)
+	close(g.open)
+	h.end(running)
+	now.advance(31 * day)
+	h.sweep()
+	h.wantKept([]string{used}, all...) // its job had it until now
+	now.advance(11 * day)
+	h.sweep()
+	if keys, blobs := h.leftovers(); len(keys)+len(blobs) != 0 {
+		t.Errorf("left over are %v and %v", keys, blobs)
+	}
+}
+
+// Beyond the quota the jobs go first that ended first; data sets that were used in the last hour stay.
+func TestQuota(t *testing.T) {
+	h, now := retaining(t, Retention{Quota: 1 << 40}, steps(1))
+	data := h.points(1000)
+	var jobs []string
+	for range 3 {
+		jobs = append(jobs, h.create(spec(data)))
+		h.end(jobs[len(jobs)-1])
+		now.advance(time.Minute)
+	}
+	h.sweep()
+	h.wantKept(jobs, jobs...)
+	h.c.retention.Quota = h.c.retention.used() - 1
+	h.sweep()
+	h.wantKept(jobs[1:], jobs...)
+	h.c.retention.Quota = 1
+	wantError(t, h.refusedUpload(1000), codes.ResourceExhausted, "QUOTA_EXCEEDED")
+	h.sweep()
+	h.wantKept([]string{data}, append(jobs, data)...)
+	now.advance(2 * time.Hour)
+	h.sweep()
+	if keys, blobs := h.leftovers(); len(keys)+len(blobs) != 0 {
+		t.Errorf("left over are %v and %v", keys, blobs)
+	}
+}
+
+// An upload that the quota refuses makes room for itself, and passes when it is tried again.
+func TestRefusedUploadsMakeRoom(t *testing.T) {
+	h, _ := retaining(t, Retention{Quota: 20_000}, steps(1))
+	h.sweep()
+	job := h.create(spec(h.points(1800))) // 14 KiB
+	h.end(job)
+	upload := func() error {
+		_, err := h.beginUpload(1200, 1200).CloseAndRecv()
+		return err
+	}
+	wantRefusal(t, upload(), "QUOTA_EXCEEDED")
+	for deadline := time.Now().Add(20 * time.Second); len(h.kept(job)) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the job is still there")
+		}
+	}
+	wantRefusal(t, upload(), "QUOTA_EXCEEDED") // its data set was in use a moment ago
+	if err := h.c.checkDisk(100); err != nil {
+		t.Errorf("what fits is refused: %v", err)
+	}
+}
+
+// A job that is created while a sweep looks around keeps its data set.
+func TestRetentionAndNewJobs(t *testing.T) {
+	g := newGate()
+	h, now := retaining(t, Retention{KeepDatasets: day}, g.run)
+	data := h.points(4)
+	now.advance(2 * day)
+	_, inUse, err := h.c.retention.survey(t.Context())
+	if err != nil || len(inUse.datasets) != 0 {
+		t.Fatalf("in use are %v, %v", inUse, err)
+	}
+	id := h.create(spec(data)) // after the survey, before the deletion
+	if err := sweepContent(context.Background(), h.c.retention, h.c.datasets.contentStore, inUse.datasets, now.read()); err != nil {
+		t.Fatal(err)
+	}
+	h.wantKept([]string{data}, data)
+	close(g.open)
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+}

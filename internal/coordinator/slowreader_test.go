@@ -1,0 +1,59 @@
+package coordinator
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+// A watch that nobody reads is ended, says where it was, and is resumed from there without a gap.
+func TestSlowReadersAreDropped(t *testing.T) {
+	cfg := testConfig()
+	cfg.Limits.SlowReader = 50 * time.Millisecond
+	const notices = 300
+	g := newGate()
+	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		for range notices { // more than gRPC buffers on both sides
+			o.Notice(clustering.Notice{Code: "LONG", Message: strings.Repeat("x", 4000)})
+		}
+		return g.run(ctx, o)
+	}))
+	id := h.create(spec(h.upload()))
+	within(t, g.entered, "the run")
+	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.settle(0, 1)
+	h.settle(0, 0) // nobody reads, and still it ends
+	var seen uint64
+	for err == nil {
+		var item *cleavev1.WatchJobResponse
+		if item, err = stream.Recv(); item.GetEvent() != nil {
+			seen = item.GetEvent().GetSequence()
+		}
+	}
+	wantError(t, err, codes.Unavailable, reasonSlowReader)
+	for _, detail := range status.Convert(err).Details() {
+		if info, is := detail.(*errdetails.ErrorInfo); is {
+			// The message that was given up may have been sent after all.
+			if last, _ := strconv.ParseUint(info.GetMetadata()["last_sequence"], 10, 64); last != seen && last+1 != seen {
+				t.Errorf("the coordinator says %d, the last event was %d", last, seen)
+			}
+		}
+	}
+	close(g.open)
+	rest, _ := h.watch(id, seen)
+	if want := notices + 3 - int(seen); len(rest) != want { // two iterations and the end
+		t.Errorf("%d events came after %d, want %d", len(rest), seen, want)
+	}
+}

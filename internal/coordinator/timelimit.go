@@ -1,0 +1,112 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// errTimeLimit ends a run that has used up its time.
+var errTimeLimit = errors.New("the job came to its time limit")
+
+// The time that a job has used is written at these intervals, so that a coordinator that takes over knows it to a tenth
+// of the limit, or to a few seconds.
+const (
+	minTimeNote = 500 * time.Millisecond
+	maxTimeNote = 5 * time.Second
+)
+
+// timeLimit is the limit of a job that asks for one, or for none.
+func (l Limits) timeLimit(asked *durationpb.Duration) (*durationpb.Duration, error) {
+	const field = "spec.time_limit"
+	if asked == nil {
+		limit := l.DefaultTime
+		if limit == 0 {
+			limit = l.MaxTime
+		}
+		if limit == 0 {
+			return nil, nil
+		}
+		return durationpb.New(limit), nil
+	}
+	switch {
+	case !asked.IsValid() || asked.AsDuration() <= 0:
+		return nil, fault.Invalid("INVALID_TIME_LIMIT", "the time limit must be positive; leave it out for the coordinator's default").OnField(field)
+	case l.MaxTime > 0 && asked.AsDuration() > l.MaxTime:
+		return nil, fault.Invalid("TIME_LIMIT_TOO_LONG", "the time limit of %v is longer than this coordinator allows, which is %v; ask for less", asked.AsDuration(), l.MaxTime).OnField(field)
+	}
+	return asked, nil
+}
+
+// limitTime ends the run of a job when its time is used up, which earlier coordinators may have used a part of. The time
+// between two coordinators does not count. The caller calls stop when the run has ended.
+func (c *Coordinator) limitTime(j *job) (stop func()) {
+	if j.timeLimit == 0 {
+		return func() {}
+	}
+	end := time.AfterFunc(j.timeLimit-j.timeUsed, func() {
+		c.log.Info("job came to its time limit", "job", j.id, "limit", j.timeLimit)
+		j.cancel(errTimeLimit)
+	})
+	ctx, cancel := context.WithCancel(j.ctx)
+	var noting sync.WaitGroup
+	noting.Go(func() { c.noteTime(ctx, j) })
+	return func() {
+		end.Stop()
+		cancel()
+		noting.Wait()
+	}
+}
+
+// noteTime makes it durable how much of its time a run has used, until ctx ends.
+func (c *Coordinator) noteTime(ctx context.Context, j *job) {
+	tick := time.NewTicker(min(max(j.timeLimit/10, minTimeNote), maxTimeNote))
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		used := j.timeUsed + time.Since(began)
+		err := j.write(c.commit, store.Txn{}, func(record *statev1.JobRecord) error {
+			record.TimeUsed = durationpb.New(used)
+			return nil
+		})
+		if err != nil && !interrupted(err) && ctx.Err() == nil {
+			c.log.Warn("the time that a job has used is not stored; it is tried again", "job", j.id, "error", err)
+		}
+	}
+}
+
+// patience is the context of pauses after a run: that of the job, unless its time limit has ended that one.
+func (c *Coordinator) patience(j *job) context.Context {
+	if errors.Is(context.Cause(j.ctx), errTimeLimit) {
+		return c.runCtx
+	}
+	return j.ctx
+}
+
+// outOfTime tells whether a run was cut off by its time limit, rather than done at the same moment.
+func outOfTime(out runOutcome, cause error) bool {
+	return errors.Is(cause, errTimeLimit) && (out.result == nil || out.result.StopReason == clustering.StopCanceled)
+}
+
+// timeLimitMessage is what a job says that its time limit ended.
+func (e *jobEnd) timeLimitMessage() string {
+	switch {
+	case e.lost:
+		return "ended by its time limit; its labels could not be stored"
+	case e.run.result == nil:
+		return "ended by its time limit before there were labels"
+	}
+	return "ended by its time limit; the labels are those so far"
+}

@@ -1,0 +1,140 @@
+package coordinator
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+func limited(s *cleavev1.JobSpec, limit time.Duration) *cleavev1.JobSpec {
+	s.TimeLimit = durationpb.New(limit)
+	return s
+}
+
+func wantTimeLimit(t *testing.T, job *cleavev1.Job, message string) {
+	t.Helper()
+	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_TIME_LIMIT || job.GetStatusMessage() != message {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// A job that runs when its time is up keeps the labels so far.
+func TestTimeLimitKeepsLabels(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(newGate().run))
+	id := h.create(limited(spec(h.upload()), 50*time.Millisecond))
+	job := h.end(id)
+	wantTimeLimit(t, job, "ended by its time limit; the labels are those so far")
+	if labels := h.labels(id); len(labels) != 4 || job.GetTimeLimit().AsDuration() != 50*time.Millisecond {
+		t.Errorf("labels are %v, the job %v", labels, job)
+	}
+}
+
+// One that waits for workers has none, and one that waits for its turn does not use its time.
+func TestTimeLimitCountsFromTheTurn(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxConcurrentJobs = 1
+	e := scripted(steps(1))
+	e.await = func(ctx context.Context, _ *fleet.Fleet, _ func(fleet.Status), _ []planning.Workload) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	h := newHarness(t, cfg, e)
+	data := h.upload()
+	first := h.create(limited(spec(data), time.Hour))
+	second := h.create(limited(spec(data), 50*time.Millisecond))
+	h.firstProgress(second)
+	if job := h.job(second); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING {
+		t.Errorf("the job that waits is %v", job)
+	}
+	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: first}); err != nil {
+		t.Fatal(err)
+	}
+	wantTimeLimit(t, h.end(second), "ended by its time limit before there were labels")
+}
+
+// firstProgress waits for more than 50 ms, in which a watch is told several times that its job waits.
+func (h *harness) firstProgress(id string) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	defer cancel()
+	stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})
+	for range 2 {
+		if err == nil {
+			_, err = stream.Recv()
+		}
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// A run that is done when its time is up has succeeded.
+func TestTimeLimitOfARunThatIsDone(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		<-ctx.Done()
+		return steps(2)(ctx, o)
+	}))
+	if job := h.end(h.create(limited(spec(h.upload()), 20*time.Millisecond))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+func TestTimeLimitsThatAreRefused(t *testing.T) {
+	cfg := testConfig()
+	cfg.Limits.MaxTime = time.Minute
+	h := newHarness(t, cfg, scripted(steps(1)))
+	data := h.upload()
+	for limit, why := range map[time.Duration]string{0: "INVALID_TIME_LIMIT", -1: "INVALID_TIME_LIMIT", time.Hour: "TIME_LIMIT_TOO_LONG"} {
+		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: limited(spec(data), limit)})
+		wantError(t, err, codes.InvalidArgument, why)
+	}
+	if job := h.job(h.create(spec(data))); job.GetTimeLimit().AsDuration() != time.Minute { // without a default, the longest
+		t.Errorf("a job that asks for nothing is %v", job)
+	}
+}
+
+// The time that a job has used is written now and then; a job that comes back has the rest.
+func TestTimeIsNoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, err := testConfig().withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &Coordinator{cfg: cfg, log: cfg.Logger, state: store.NewMemory()}
+		defer c.state.Close()
+		if c.term, err = c.state.Lead(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		c.runCtx, c.stopRuns = context.WithCancelCause(t.Context())
+		c.storeCtx, c.stopWriting = context.WithCancel(t.Context())
+		record := &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job", TimeLimit: durationpb.New(time.Minute)}, TimeUsed: durationpb.New(30 * time.Second)}
+		j := c.newJob(record, newEventLog("job", c.persist))
+		stop := c.limitTime(j)
+		defer stop()
+		time.Sleep(12 * time.Second)
+		synctest.Wait()
+		entry, err := c.state.Get(t.Context(), jobKey("job"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if noted, err := readJob(entry); err != nil || noted.GetTimeUsed().AsDuration() != 40*time.Second {
+			t.Errorf("noted is %v, %v", noted, err)
+		}
+		began := time.Now()
+		<-j.ctx.Done()
+		if took := time.Since(began); took != 18*time.Second || context.Cause(j.ctx) != errTimeLimit {
+			t.Errorf("the run ended %v later by %v", took, context.Cause(j.ctx))
+		}
+	})
+}

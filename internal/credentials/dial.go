@@ -1,0 +1,119 @@
+package credentials
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Dial is how a client or a worker connects to a coordinator.
+type Dial struct {
+	Files
+	ServerName string // that the coordinator's certificate must have; empty: the host of the address
+	Insecure   bool   // other machines may be reached without encryption
+	Token      string // sent with every call, if it is not empty
+}
+
+// AddFlags declares the flags of a connection. A token is never a flag: everyone on the machine sees those.
+func (d *Dial) AddFlags(set *pflag.FlagSet) {
+	d.Files.AddFlags(set)
+	set.StringVar(&d.ServerName, "tls-server-name", "", "`NAME` that the coordinator's certificate must have (default: the host that is called)")
+	set.BoolVar(&d.Insecure, "insecure", false, "connect to other machines without encryption: everyone on the way can read and change everything")
+}
+
+// Options are the credentials of connections to these addresses, of which any may be used.
+func (d Dial) Options(log hclog.Logger, addresses ...string) ([]grpc.DialOption, error) {
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
+	if !d.any() {
+		return d.plain(addresses)
+	}
+	if d.Insecure {
+		return nil, fault.Invalid("INSECURE_WITH_CERTIFICATES", "--insecure and certificates contradict each other; give one of them")
+	}
+	files, err := d.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	m, err := files.open(log, nil)
+	if err != nil {
+		return nil, err
+	}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{log: log, config: func() *tls.Config {
+		config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots(), ServerName: d.ServerName}
+		if m.pair != nil {
+			pair := m.pair.Get()
+			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
+		}
+		return config
+	}})}
+	return append(options, d.withToken(true)...), nil
+}
+
+// plain are connections without encryption: to this machine, or because the user says so.
+func (d Dial) plain(addresses []string) ([]grpc.DialOption, error) {
+	for _, address := range addresses {
+		switch {
+		case IsLoopback(address):
+		case !d.Insecure:
+			return nil, fault.Invalid("NO_ENCRYPTION", "%s is another machine, and there are no certificates to encrypt the connection with; "+
+				"give --tls DIR or --tls-ca FILE (cleave certs init makes them), or --insecure to connect without encryption", address)
+		case d.Token != "":
+			return nil, fault.Invalid("TOKEN_WITHOUT_ENCRYPTION", "a token would be sent to %s without encryption, for everyone on the way to use; "+
+				"give --tls DIR or --tls-ca FILE", address)
+		}
+	}
+	return append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, d.withToken(false)...), nil
+}
+
+func (d Dial) withToken(encrypted bool) []grpc.DialOption {
+	if d.Token == "" {
+		return nil
+	}
+	return []grpc.DialOption{grpc.WithPerRPCCredentials(bearer{d.Token, encrypted})}
+}
+
+// bearer sends a token with every call.
+type bearer struct {
+	token     string
+	encrypted bool // false only where the connection stays on this machine
+}
+
+var _ credentials.PerRPCCredentials = bearer{}
+
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + b.token}, nil
+}
+
+func (b bearer) RequireTransportSecurity() bool { return b.encrypted }
+
+// String keeps the token out of whatever prints the credentials.
+func (bearer) String() string { return "a token" }
+
+// IsLoopback tells whether an address that is dialed stays on this machine.
+func IsLoopback(address string) bool {
+	if strings.HasPrefix(address, "unix:") || strings.HasPrefix(address, "unix-abstract:") {
+		return true
+	}
+	address = strings.TrimPrefix(address, "dns:///")
+	address, asItIs := strings.CutPrefix(address, "passthrough:///")
+	host, _, err := net.SplitHostPort(address)
+	if err != nil && asItIs {
+		return true // without a port it cannot be dialed: it names a pipe within this process
+	}
+	if err != nil {
+		host = strings.Trim(address, "[]")
+	}
+	ip := net.ParseIP(host)
+	return host == "" || host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+}

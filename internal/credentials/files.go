@@ -1,0 +1,113 @@
+// Package credentials is how connections are encrypted and how each side shows who it is: the certificates of both, read
+// again when their files change, and the token that a client sends. It also decides what may go unencrypted.
+package credentials
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/reload"
+)
+
+// The names of the files in a folder of certificates.
+const (
+	CAFile   = "ca.pem"
+	CertFile = "cert.pem"
+	KeyFile  = "key.pem"
+)
+
+// SystemCA stands, in place of a file, for the authorities that the system trusts.
+const SystemCA = "system"
+
+// Files says where one side has its certificates.
+type Files struct {
+	Dir  string // a folder with all that is not named by itself
+	CA   string // certificates of the authorities that the other side's certificate must be signed by
+	Cert string // our certificate
+	Key  string // its private key
+}
+
+// AddFlags declares the flags that name the files.
+func (f *Files) AddFlags(set *pflag.FlagSet) {
+	set.StringVar(&f.Dir, "tls", "", "`DIR` with "+CAFile+", "+CertFile+" and "+KeyFile+", as cleave certs makes them")
+	set.StringVar(&f.CA, "tls-ca", "", "`FILE` with the certificates of the authorities that the other side's must be signed by")
+	set.StringVar(&f.Cert, "tls-cert", "", "`FILE` with our certificate, in PEM; it is read again when it changes")
+	set.StringVar(&f.Key, "tls-key", "", "`FILE` with the private key of --tls-cert")
+}
+
+// Resolved are the files by their names, with those of the folder.
+func (f Files) Resolved() (Files, error) {
+	if f.Dir != "" {
+		if info, err := os.Stat(f.Dir); err != nil || !info.IsDir() {
+			return f, badFiles("there is no folder %s; make one with: cleave certs init", f.Dir)
+		}
+		if f.CA == "" {
+			f.CA = filepath.Join(f.Dir, CAFile)
+		}
+		cert := filepath.Join(f.Dir, CertFile)
+		if _, err := os.Stat(cert); err == nil && f.Cert == "" && f.Key == "" { // a client with a token has none
+			f.Cert, f.Key = cert, filepath.Join(f.Dir, KeyFile)
+		}
+	}
+	if (f.Cert == "") != (f.Key == "") {
+		return f, badFiles("--tls-cert and --tls-key belong together; give both")
+	}
+	f.Dir = ""
+	return f, nil
+}
+
+// any tells whether files are named at all.
+func (f Files) any() bool { return f != Files{} }
+
+// material is what the files have, kept current.
+type material struct {
+	pair *reload.Files[*tls.Certificate] // nil: none
+	pool *reload.Files[*x509.CertPool]   // nil: the system's
+}
+
+func (f Files) open(log hclog.Logger, now func() time.Time) (m material, err error) {
+	if f.Cert != "" {
+		if m.pair, err = reload.New("the certificate "+f.Cert, []string{f.Cert, f.Key}, parsePair, log, now); err != nil {
+			return m, err
+		}
+	}
+	if f.CA != "" && f.CA != SystemCA {
+		m.pool, err = reload.New("the authority "+f.CA, []string{f.CA}, parsePool, log, now)
+	}
+	return m, err
+}
+
+func parsePair(contents [][]byte) (*tls.Certificate, error) {
+	pair, err := tls.X509KeyPair(contents[0], contents[1])
+	if err != nil {
+		return nil, badFiles("the certificate and its key do not fit: %v", err)
+	}
+	return &pair, nil
+}
+
+func parsePool(contents [][]byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(contents[0]) {
+		return nil, badFiles("there is no certificate in it; it must have some in PEM")
+	}
+	return pool, nil
+}
+
+// roots are the authorities; nil means those of the system.
+func (m material) roots() *x509.CertPool {
+	if m.pool == nil {
+		return nil
+	}
+	return m.pool.Get()
+}
+
+func badFiles(format string, args ...any) *fault.Error {
+	return fault.Invalid("BAD_CERTIFICATES", format, args...)
+}

@@ -1,0 +1,102 @@
+package credentials
+
+import (
+	"crypto/tls"
+	"net"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Serve is how a coordinator takes connections. Its CA signs the certificates of workers and clients.
+type Serve struct {
+	Files
+	Insecure  bool // other machines may connect without encryption
+	Anonymous bool // everyone may do everything
+}
+
+// AddFlags declares the flags.
+func (s *Serve) AddFlags(set *pflag.FlagSet) {
+	s.Files.AddFlags(set)
+	set.BoolVar(&s.Insecure, "insecure", false, "serve other machines without encryption and without asking who calls: everyone who reaches the port can read, change and delete everything")
+	set.BoolVar(&s.Anonymous, "anonymous", false, "serve other machines without asking who calls: everyone who reaches the port can read, change and delete everything")
+}
+
+// Check refuses what would let strangers in without a word: to serve other machines without encryption, or without a
+// way to know who calls. others tells that callers are known by other means than certificates.
+func (s Serve) Check(address string, listener net.Listener, others bool) (Serve, error) {
+	files, err := s.Resolved()
+	if err != nil {
+		return s, err
+	}
+	s.Files = files
+	local, err := staysLocal(address, listener)
+	if err != nil {
+		return s, err
+	}
+	if listener != nil {
+		address = listener.Addr().String()
+	}
+	encrypted, known := s.Cert != "", s.CA != "" || others
+	switch {
+	case s.Insecure && encrypted:
+		return s, refuse("--insecure and certificates contradict each other; give one of them")
+	case s.Anonymous && known:
+		return s, refuse("--anonymous lets everyone in, so that --tls-ca, --token-file and --oidc-issuer would mean nothing; give one or the other")
+	case s.CA == SystemCA:
+		return s, refuse("--tls-ca %s would let in everyone who has a certificate of any authority; give the file of your own", SystemCA)
+	case s.CA != "" && !encrypted:
+		return s, refuse("--tls-ca checks certificates of workers and clients, which need an encrypted connection; give --tls-cert and --tls-key too")
+	case others && s.CA == "":
+		return s, refuse("workers show certificates, and there is no --tls-ca to check them by: none could attach; give --tls DIR, as cleave certs init makes it")
+	case local || s.Insecure:
+	case !encrypted:
+		return s, refuse("%s is reached by other machines, and there are no certificates to encrypt connections with; give --tls DIR "+
+			"(cleave certs init makes it), listen on 127.0.0.1, or give --insecure to serve everyone without encryption", address)
+	case !known && !s.Anonymous:
+		return s, refuse("%s is reached by other machines, and nothing says who may call; give --tls-ca to ask for certificates "+
+			"(cleave certs init makes them), or --anonymous to let everyone do everything", address)
+	}
+	return s, nil
+}
+
+func refuse(format string, args ...any) error { return fault.Invalid("NOT_SECURE", format, args...) }
+
+// staysLocal tells whether only this machine can reach a listener.
+func staysLocal(address string, listener net.Listener) (bool, error) {
+	if listener != nil {
+		tcp, is := listener.Addr().(*net.TCPAddr)
+		return !is || tcp.IP.IsLoopback(), nil
+	}
+	tcp, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return false, fault.Invalid("CANNOT_LISTEN", "cannot listen on %s: %v", address, err)
+	}
+	return tcp.IP.IsLoopback(), nil
+}
+
+// Credentials are those of the server; nil without certificates. Client certificates are checked when they are shown, and
+// who shows none may have a token.
+func (s Serve) Credentials(log hclog.Logger) (credentials.TransportCredentials, error) {
+	if s.Cert == "" {
+		return nil, nil
+	}
+	m, err := s.open(log, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &transport{log: log, config: func() *tls.Config {
+		config := &tls.Config{
+			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*m.pair.Get()},
+			// A resumed session would keep a certificate whose authority is no longer trusted.
+			SessionTicketsDisabled: true,
+		}
+		if s.CA != "" {
+			config.ClientCAs, config.ClientAuth = m.roots(), tls.VerifyClientCertIfGiven
+		}
+		return config
+	}}, nil
+}

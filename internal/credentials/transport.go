@@ -1,0 +1,122 @@
+package credentials
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/credentials"
+)
+
+// transport is TLS whose configuration is made anew for every connection, from files as they are then.
+type transport struct {
+	config func() *tls.Config
+	log    hclog.Logger
+}
+
+func (t *transport) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	secured, info, err := credentials.NewTLS(t.config()).ClientHandshake(ctx, authority, conn)
+	return secured, info, explainHandshake(err)
+}
+
+func (t *transport) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	open := &heldOpen{Conn: conn}
+	open.held.Store(true)
+	secured, info, err := credentials.NewTLS(t.config()).ServerHandshake(open)
+	open.held.Store(false)
+	if err != nil { // not louder: anyone can cause it
+		t.log.Debug("a connection is refused", "peer", conn.RemoteAddr(), "error", err)
+		linger(conn)
+	}
+	return secured, info, err
+}
+
+// heldOpen is a connection that a failed handshake does not close.
+type heldOpen struct {
+	net.Conn
+	held atomic.Bool
+}
+
+func (h *heldOpen) Close() error {
+	if h.held.Load() {
+		return nil
+	}
+	return h.Conn.Close()
+}
+
+// linger waits a moment until a refused client has closed its side. A client sends its first call before it knows whether its
+// certificate is taken; if we closed the connection with that unread, it would be reset, and the client never told why.
+func linger(conn net.Conn) {
+	const moment, most = time.Second, 64 << 10
+	if half, is := conn.(interface{ CloseWrite() error }); is {
+		_ = half.CloseWrite()
+	}
+	if conn.SetReadDeadline(time.Now().Add(moment)) == nil {
+		_, _ = io.CopyN(io.Discard, conn, most)
+	}
+}
+
+func (t *transport) Info() credentials.ProtocolInfo { return credentials.NewTLS(t.config()).Info() }
+
+func (t *transport) Clone() credentials.TransportCredentials { return &transport{t.config, t.log} }
+
+// OverrideServerName does nothing: the name comes from the configuration. gRPC no longer calls it.
+func (t *transport) OverrideServerName(string) error { return nil }
+
+// explainHandshake says what a client can do when it does not trust the coordinator.
+func explainHandshake(err error) error {
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &authority):
+		return errors.New("the coordinator's certificate is not signed by an authority that we trust; is --tls-ca the ca.pem of this coordinator?")
+	case errors.As(err, &name):
+		return fmt.Errorf("the coordinator's certificate is for %s and not for %s; call it by a name of its certificate, or give --tls-server-name",
+			strings.Join(names(name.Certificate), ", "), name.Host)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return errors.New("the coordinator's certificate has expired or is not valid yet; make a new one, and look at both clocks")
+	case errors.As(err, &record):
+		return errors.New("the coordinator does not speak TLS; it was started without certificates")
+	}
+	return err
+}
+
+func names(c *x509.Certificate) []string {
+	all := append([]string{}, c.DNSNames...)
+	for _, ip := range c.IPAddresses {
+		all = append(all, ip.String())
+	}
+	return all
+}
+
+// refusals are what a coordinator that does not take our certificate says, in the words of TLS, and what to do.
+var refusals = [][2]string{
+	{"tls: expired certificate", "the coordinator refuses our certificate, which has expired; make a new one with cleave certs"},
+	{"tls: unknown certificate authority", "the coordinator refuses our certificate: it is not signed by its authority, the --tls-ca of the coordinator"},
+	{"tls: certificate required", "the coordinator asks for a certificate; give --tls-cert and --tls-key"},
+	{"tls: bad certificate", "the coordinator refuses our certificate: it has expired, is no certificate of a client, or is not signed by the --tls-ca of the coordinator"},
+	{"error reading server preface: EOF", "the coordinator closed the connection at once; it probably wants TLS: give --tls DIR, or --tls-ca FILE"},
+	{"first record does not look like a TLS handshake", "the coordinator does not speak TLS; it was started without certificates"},
+}
+
+// Explain puts the sentence of a failed connection in words that say what to do.
+func Explain(message string) string {
+	for _, r := range refusals {
+		if strings.Contains(message, r[0]) {
+			return r[1]
+		}
+	}
+	return message
+}

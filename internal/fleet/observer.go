@@ -1,0 +1,65 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+)
+
+// Observer hears what the fleet does, for people and their tools. Some of its methods are called with Fleet.mu held: they
+// must not wait or call the fleet.
+type Observer interface {
+	// Operation begins an operation over tiles. Its commands have the context, and end ends it.
+	Operation(ctx context.Context, name string) (_ context.Context, end func(error))
+	// Command begins a command to a worker. The parent goes with it, so that the worker's trace is part of the job's; end
+	// ends it with why it was not done, "" if it was.
+	Command(ctx context.Context, command, worker string, tiles int) (parent string, end func(failure string))
+	TilesBuilt(count int)
+	Heartbeat()
+	// Session tells of a change of a worker's session, one of those below.
+	Session(change string)
+	// PutAside tells that a job goes on without a worker, because of this reason.
+	PutAside(reason string)
+}
+
+// The changes of sessions.
+const (
+	sessionAttached = "attached"
+	sessionResumed  = "resumed"
+	sessionAway     = "away" // its connection is closed, and it is not back
+	sessionLost     = "lost"
+	sessionLeft     = "left"
+	sessionRefused  = "refused"
+)
+
+// nobody is the Observer of a fleet that has none.
+type nobody struct{}
+
+func (nobody) Operation(ctx context.Context, _ string) (context.Context, func(error)) {
+	return ctx, func(error) {}
+}
+
+func (nobody) Command(context.Context, string, string, int) (string, func(string)) {
+	return "", func(string) {}
+}
+func (nobody) TilesBuilt(int)  {}
+func (nobody) Heartbeat()      {}
+func (nobody) Session(string)  {}
+func (nobody) PutAside(string) {}
+
+// whyNotDone names the outcome of a command for an Observer, "" if it was done.
+func whyNotDone(answer *workerv1.Answer, err error) string {
+	switch {
+	case answer.GetFailure() != nil:
+		return strings.ToLower(strings.TrimPrefix(answer.GetFailure().GetKind().String(), "FAILURE_KIND_"))
+	case err == nil:
+		return ""
+	case errors.Is(err, errLost):
+		return "lost"
+	case errors.Is(err, errStalled):
+		return "stalled"
+	}
+	return "canceled"
+}

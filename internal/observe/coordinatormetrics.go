@@ -1,0 +1,123 @@
+package observe
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// coordinatorMetrics are the metrics of a coordinator.
+type coordinatorMetrics struct {
+	jobsAccepted, jobsResumed prometheus.Counter
+	jobsEnded                 *prometheus.CounterVec
+	queueWait                 prometheus.Histogram
+	jobSeconds                *prometheus.HistogramVec
+	phaseSeconds              *prometheus.CounterVec
+	iterations                prometheus.Counter
+
+	operationSeconds, commandSeconds *prometheus.HistogramVec
+	commandFailures                  *prometheus.CounterVec
+	tilesBuilt, heartbeats           prometheus.Counter
+	sessions, aside                  *prometheus.CounterVec
+
+	uploads      *prometheus.CounterVec
+	uploadBytes  *prometheus.CounterVec
+	flushSeconds prometheus.Histogram
+	storeSeconds *prometheus.HistogramVec
+	storeErrors  *prometheus.CounterVec
+	blobBytes    *prometheus.CounterVec
+
+	requestSeconds *prometheus.HistogramVec
+	requests       *prometheus.CounterVec
+
+	reasons, asideReasons vocabulary
+	snapshot              atomic.Pointer[func() Snapshot]
+}
+
+func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
+	m := &coordinatorMetrics{
+		jobsAccepted: r.counter("cleave_jobs_accepted_total", "Jobs that were created and are durable."),
+		jobsResumed:  r.counter("cleave_jobs_resumed_total", "Unfinished jobs of an earlier coordinator that this one took over."),
+		jobsEnded:    r.counters("cleave_jobs_ended_total", "Jobs that ended, with their state and the reason of the stop or the failure.", "state", "reason"),
+		queueWait:    r.histogram("cleave_job_queue_seconds", "How long jobs waited for their turn.", longTimes),
+		jobSeconds:   r.histograms("cleave_job_seconds", "How long jobs took from their creation, or from the start of this coordinator, to their end.", longTimes, "state"),
+		phaseSeconds: r.counters("cleave_job_phase_seconds_total", "Time that jobs spent in each phase.", "phase"),
+		iterations:   r.counter("cleave_iterations_total", "Iterations of all jobs, each of which is an event."),
+
+		operationSeconds: r.histograms("cleave_operation_seconds", "How long operations over all tiles of a job took, with building them and repeats after faults.", shortTimes, "operation"),
+		commandSeconds:   r.histograms("cleave_command_seconds", "How long one worker took to answer one command.", shortTimes, "command"),
+		commandFailures:  r.counters("cleave_command_failures_total", "Commands that workers did not do: their answer, or lost or stalled.", "command", "kind"),
+		tilesBuilt:       r.counter("cleave_tiles_built_total", "Tiles that workers built."),
+		heartbeats:       r.counter("cleave_heartbeats_total", "Heartbeats of workers."),
+		sessions:         r.counters("cleave_worker_sessions_total", "Sessions of workers: attached, resumed, away, lost, left, refused.", "change"),
+		aside:            r.counters("cleave_workers_put_aside_total", "Workers that a job went on without, and why.", "reason"),
+
+		uploads:      r.counters("cleave_uploads_total", "Uploads of data sets and tables that ended, by gRPC code.", "kind", "code"),
+		uploadBytes:  r.counters("cleave_upload_bytes_total", "Bytes of uploads that arrived.", "kind"),
+		flushSeconds: r.histogram("cleave_event_flush_seconds", "How long it took to make events durable, in groups.", shortTimes),
+		storeSeconds: r.histograms("cleave_store_seconds", "How long calls of the state store and the blob store took.", shortTimes, "store", "operation"),
+		storeErrors:  r.counters("cleave_store_errors_total", "Calls of the stores that failed; absent keys and conflicts are answers.", "store", "operation"),
+		blobBytes:    r.counters("cleave_blob_bytes_total", "Bytes that were read from blobs and written to them.", "direction"),
+
+		requestSeconds: r.histograms("cleave_grpc_request_seconds", "How long gRPC requests took; streams until they ended.", shortTimes, "method"),
+		requests:       r.counters("cleave_grpc_requests_total", "gRPC requests that ended.", "method", "code"),
+	}
+	m.addSnapshot(r)
+	return m
+}
+
+// Snapshot is the state of a coordinator at one moment.
+type Snapshot struct {
+	Leads                            bool
+	JobsQueued, JobsRunning          int
+	Ready, Silent, Draining          int // workers
+	Threads, Tiles                   int // of all workers
+	WorkerBytes, WorkerReservedBytes uint64
+	MemoryBytes, MemoryReservedBytes int64 // of the coordinator's jobs
+	UploadBytes, UploadReservedBytes int64
+}
+
+// addSnapshot adds the gauges, whose values are looked up when somebody asks.
+func (m *coordinatorMetrics) addSnapshot(r *registry) {
+	leader := r.gauge("cleave_leader", "1 if this coordinator leads and serves.")
+	jobs := r.gauge("cleave_jobs", "Unfinished jobs: queued, or running.", "state")
+	workers := r.gauge("cleave_workers", "Attached workers: ready, silent or draining.", "state")
+	threads := r.gauge("cleave_worker_threads", "Threads of all workers.")
+	tiles := r.gauge("cleave_tiles", "Tiles that are placed on workers.")
+	limit := r.gauge("cleave_workers_memory_bytes", "Memory that all workers offer.")
+	reserved := r.gauge("cleave_workers_memory_reserved_bytes", "Memory of workers that jobs have reserved.")
+	memory := r.gauge("cleave_coordinator_memory_bytes", "Memory that jobs may have in the coordinator; 0: no limit.")
+	memoryReserved := r.gauge("cleave_coordinator_memory_reserved_bytes", "Memory in the coordinator that running jobs have reserved.")
+	uploads := r.gauge("cleave_upload_memory_bytes", "Memory that uploads may hold.")
+	uploadsReserved := r.gauge("cleave_upload_memory_held_bytes", "Memory that uploads under way hold.")
+	all := []*prometheus.Desc{leader, jobs, workers, threads, tiles, limit, reserved, memory, memoryReserved, uploads, uploadsReserved}
+	r.collect(all, func(value func(*prometheus.Desc, float64, ...string)) {
+		look := m.snapshot.Load()
+		if look == nil {
+			value(leader, 0)
+			return
+		}
+		s := (*look)()
+		value(leader, truth(s.Leads))
+		value(jobs, float64(s.JobsQueued), "queued")
+		value(jobs, float64(s.JobsRunning), "running")
+		value(workers, float64(s.Ready), "ready")
+		value(workers, float64(s.Silent), "silent")
+		value(workers, float64(s.Draining), "draining")
+		value(threads, float64(s.Threads))
+		value(tiles, float64(s.Tiles))
+		value(limit, float64(s.WorkerBytes))
+		value(reserved, float64(s.WorkerReservedBytes))
+		value(memory, float64(s.MemoryBytes))
+		value(memoryReserved, float64(s.MemoryReservedBytes))
+		value(uploads, float64(s.UploadBytes))
+		value(uploadsReserved, float64(s.UploadReservedBytes))
+	})
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

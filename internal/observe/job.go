@@ -1,0 +1,214 @@
+package observe
+
+import (
+	"context"
+	"math/bits"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The attributes of spans.
+const (
+	jobKey       = attribute.Key("cleave.job")
+	workerKey    = attribute.Key("cleave.worker")
+	tilesKey     = attribute.Key("cleave.tiles")
+	stateKey     = attribute.Key("cleave.state")
+	reasonKey    = attribute.Key("cleave.reason")
+	restartKey   = attribute.Key("cleave.restart")
+	iterationKey = attribute.Key("cleave.iteration")
+	objectiveKey = attribute.Key("cleave.objective")
+	numberKey    = attribute.Key("cleave.operation_number")
+)
+
+// Job observes a job that has not ended: one trace, with a span for each phase, in which are those of its operations. A
+// nil one ignores everything.
+type Job struct {
+	o     *Coordinator
+	began time.Time
+
+	mu         sync.Mutex
+	phase      string
+	since      time.Time
+	span       trace.Span      // of the job; one that records nothing if there are no traces
+	inJob      context.Context // has span
+	phaseSpan  trace.Span
+	inPhase    context.Context // has phaseSpan
+	operations int
+	closed     bool
+}
+
+// queued is the first phase of every job.
+const queued = "queued"
+
+type jobContextKey struct{}
+
+// Accepted observes that a job was created.
+func (o *Coordinator) Accepted() {
+	if o.counts() {
+		o.metrics.jobsAccepted.Inc()
+	}
+}
+
+// Resumed observes that an unfinished job was taken over.
+func (o *Coordinator) Resumed() {
+	if o.counts() {
+		o.metrics.jobsResumed.Inc()
+	}
+}
+
+// BeginJob observes a job from now on; parent is where its trace began, as TraceParent gave it. Operations of the job must
+// have the context.
+func (o *Coordinator) BeginJob(ctx context.Context, id, parent string) (context.Context, *Job) {
+	if o == nil {
+		return ctx, nil
+	}
+	now := time.Now()
+	j := &Job{o: o, began: now, phase: queued, since: now}
+	if o.traces() {
+		within := trace.ContextWithRemoteSpanContext(context.Background(), parseTraceParent(parent))
+		j.inJob, j.span = o.tracing.tracer.Start(within, "job", trace.WithAttributes(jobKey.String(id)))
+		j.inPhase, j.phaseSpan = o.tracing.tracer.Start(j.inJob, queued)
+	}
+	return context.WithValue(ctx, jobContextKey{}, j), j
+}
+
+func jobOf(ctx context.Context) *Job {
+	j, _ := ctx.Value(jobContextKey{}).(*Job)
+	return j
+}
+
+// Phase observes that a job enters a phase.
+func (j *Job) Phase(name string) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return
+	}
+	j.endPhase()
+	j.phase = name
+	if j.o.traces() {
+		j.inPhase, j.phaseSpan = j.o.tracing.tracer.Start(j.inJob, name)
+	}
+}
+
+// endPhase ends the current phase. j.mu is held.
+func (j *Job) endPhase() {
+	now := time.Now()
+	if spent := now.Sub(j.since).Seconds(); j.o.counts() {
+		j.o.metrics.phaseSeconds.WithLabelValues(j.phase).Add(spent)
+		if j.phase == queued {
+			j.o.metrics.queueWait.Observe(spent)
+		}
+	}
+	j.since = now
+	if j.phaseSpan != nil {
+		j.phaseSpan.End()
+	}
+}
+
+// Iteration observes an iteration. In traces it is an event of the phase, which keeps the last of them.
+func (j *Job) Iteration(restart, iteration int, objective float64) {
+	if j == nil {
+		return
+	}
+	if j.o.counts() {
+		j.o.metrics.iterations.Inc()
+	}
+	if j.o.traces() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.phaseSpan.AddEvent("iteration", trace.WithAttributes(restartKey.Int(restart), iterationKey.Int(iteration), objectiveKey.Float64(objective)))
+	}
+}
+
+// Ended observes how a job ended. Failed ones have the reason of the failure, others that of the stop.
+func (j *Job) Ended(state, reason string, failed bool) {
+	if j == nil {
+		return
+	}
+	if j.o.counts() {
+		j.o.metrics.jobsEnded.WithLabelValues(state, j.o.metrics.reasons.word(reason)).Inc()
+		j.o.metrics.jobSeconds.WithLabelValues(state).Observe(time.Since(j.began).Seconds())
+	}
+	if j.o.traces() {
+		j.span.SetAttributes(stateKey.String(state), reasonKey.String(reason))
+		if failed {
+			j.span.SetStatus(codes.Error, reason)
+		}
+	}
+}
+
+// Close ends the observation. A job that has not ended is left for the next coordinator.
+func (j *Job) Close() {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return
+	}
+	j.closed = true
+	j.endPhase()
+	if j.o.traces() {
+		j.span.End()
+	}
+}
+
+// slowOperation is how long an operation takes that is always in the trace.
+const slowOperation = time.Second
+
+// operation observes an operation in the trace of its job, if there is one. Traces stay small: the first operations are all
+// in it with their commands, later ones ever more thinly, and slow ones always.
+func (j *Job) operation(ctx context.Context, name string, began time.Time) (context.Context, func(error)) {
+	if j == nil || !j.o.traces() {
+		return ctx, func(error) {}
+	}
+	j.mu.Lock()
+	j.operations++
+	number, within := j.operations, j.inPhase
+	j.mu.Unlock()
+	start := func() (context.Context, trace.Span) {
+		return j.o.tracing.tracer.Start(within, "operation "+name, trace.WithTimestamp(began), trace.WithAttributes(numberKey.Int(number)))
+	}
+	if sampled(number) {
+		_, span := start()
+		return trace.ContextWithSpan(ctx, span), func(err error) { endSpan(span, sentenceOf(err)) }
+	}
+	return ctx, func(err error) {
+		if time.Since(began) >= slowOperation {
+			_, span := start()
+			endSpan(span, sentenceOf(err))
+		}
+	}
+}
+
+// sampled tells whether the operation of this number is in the trace: all of the first 128, then half of the next 128, a
+// quarter of the next 256 and so on, so that a job of a million has about a thousand.
+func sampled(number int) bool {
+	const all = 7 // bits
+	thin := max(0, bits.Len(uint(number))-all)
+	return number&(1<<thin-1) == 0
+}
+
+func sentenceOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// endSpan ends a span; failure is why it failed, or "".
+func endSpan(span trace.Span, failure string) {
+	if failure != "" {
+		span.SetStatus(codes.Error, failure)
+	}
+	span.End()
+}

@@ -1,0 +1,95 @@
+package observe
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// RequestIDHeader is the metadata that names a request. Callers may set it; the answer has it always, and so have log lines.
+const RequestIDHeader = "x-request-id"
+
+// maxRequestID limits the ids that callers choose.
+const maxRequestID = 128
+
+type requestContextKey struct{}
+
+// RequestID is the id of the request that a context belongs to; "" if it belongs to none.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestContextKey{}).(string)
+	return id
+}
+
+// withRequestID names the request: as the caller did, or anew.
+func withRequestID(ctx context.Context) (context.Context, metadata.MD) {
+	id := ""
+	if sent := metadata.ValueFromIncomingContext(ctx, RequestIDHeader); len(sent) > 0 && harmless(sent[0]) {
+		id = sent[0]
+	} else {
+		id = uuid.NewString()
+	}
+	return context.WithValue(ctx, requestContextKey{}, id), metadata.Pairs(RequestIDHeader, id)
+}
+
+// harmless tells whether an id may stand in a log.
+func harmless(id string) bool {
+	for _, c := range []byte(id) {
+		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return len(id) > 0 && len(id) <= maxRequestID
+}
+
+// Unary names and measures a call. It is the outermost interceptor, so that it sees the code that the caller sees.
+func (o *Coordinator) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	began := time.Now()
+	ctx, header := withRequestID(ctx)
+	_ = grpc.SetHeader(ctx, header) // fails only if the call is over
+	response, err := handler(ctx, request)
+	if o.counts() {
+		o.request(info.FullMethod, began, status.Code(err))
+	}
+	return response, err
+}
+
+// Stream is Unary for streams.
+func (o *Coordinator) Stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	began := time.Now()
+	ctx, header := withRequestID(stream.Context())
+	_ = stream.SetHeader(header)
+	named := &namedStream{ServerStream: stream, ctx: ctx}
+	if kind := uploads[info.FullMethod]; kind != "" && o.counts() {
+		named.received = o.metrics.uploadBytes.WithLabelValues(kind)
+	}
+	err := handler(server, named)
+	if o.counts() {
+		o.request(info.FullMethod, began, status.Code(err))
+	}
+	return err
+}
+
+// namedStream is a stream whose context has the id of the request.
+type namedStream struct {
+	grpc.ServerStream
+	ctx      context.Context
+	received prometheus.Counter // of bytes; nil: they are not counted
+}
+
+// Context implements grpc.ServerStream.
+func (s *namedStream) Context() context.Context { return s.ctx }
+
+// RecvMsg implements grpc.ServerStream.
+func (s *namedStream) RecvMsg(message any) error {
+	err := s.ServerStream.RecvMsg(message)
+	if part, is := message.(proto.Message); is && err == nil && s.received != nil {
+		s.received.Add(float64(proto.Size(part)))
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Worker observes the workers of a process, which are more than one only in tests and where all is tried out. A nil one
+// ignores everything.
+type Worker struct {
+	metrics *workerMetrics // nil: off
+	tracing *tracing       // nil: off
+}
+
+func (o *Worker) counts() bool { return o != nil && o.metrics != nil }
+
+// workerMetrics are the metrics of a worker.
+type workerMetrics struct {
+	commandSeconds  *prometheus.HistogramVec
+	commandFailures *prometheus.CounterVec
+	tilesBuilt      prometheus.Counter
+	swept           *prometheus.CounterVec
+	fetched         *prometheus.CounterVec
+	heartbeats      prometheus.Counter
+	attachments     prometheus.Counter
+
+	mu      sync.Mutex
+	workers []*func() WorkerSnapshot
+}
+
+// WorkerSnapshot is the state of a worker at one moment.
+type WorkerSnapshot struct {
+	Attached              bool
+	Jobs                  int
+	UsedBytes, LimitBytes int64
+}
+
+func newWorkerMetrics(r *registry) *workerMetrics {
+	m := &workerMetrics{
+		commandSeconds:  r.histograms("cleave_worker_command_seconds", "How long the worker took for commands.", shortTimes, "command"),
+		commandFailures: r.counters("cleave_worker_command_failures_total", "Commands that the worker could not do, and the kind of failure that it answered.", "command", "kind"),
+		tilesBuilt:      r.counter("cleave_worker_tiles_built_total", "Tiles that the worker built."),
+		swept:           r.counters("cleave_worker_swept_bytes_total", "Bytes of stored tiles that commands read: all of a tile, or the columns of points that moved.", "command"),
+		fetched:         r.counters("cleave_worker_fetched_bytes_total", "Bytes that came from the coordinator: data sets and operands.", "what"),
+		heartbeats:      r.counter("cleave_worker_heartbeats_total", "Heartbeats that the worker sent."),
+		attachments:     r.counter("cleave_worker_attachments_total", "How often the worker attached to a coordinator."),
+	}
+	attached := r.gauge("cleave_worker_attached", "1 while the worker is attached to a coordinator.")
+	jobs := r.gauge("cleave_worker_jobs", "Jobs that the worker holds something of.")
+	used := r.gauge("cleave_worker_memory_used_bytes", "Memory that jobs and data sets have reserved on the worker.")
+	limit := r.gauge("cleave_worker_memory_limit_bytes", "Memory that the worker offers; 0: no limit.")
+	r.collect([]*prometheus.Desc{attached, jobs, used, limit}, func(value func(*prometheus.Desc, float64, ...string)) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		var all struct{ attached, jobs, used, limit float64 }
+		for _, look := range m.workers {
+			s := (*look)()
+			all.attached += truth(s.Attached)
+			all.jobs += float64(s.Jobs)
+			all.used += float64(s.UsedBytes)
+			all.limit += float64(s.LimitBytes)
+		}
+		value(attached, all.attached)
+		value(jobs, all.jobs)
+		value(used, all.used)
+		value(limit, all.limit)
+	})
+	return m
+}
+
+// Watch tells how to look up the state of a worker, until the function that it returns is called.
+func (o *Worker) Watch(look func() WorkerSnapshot) (stop func()) {
+	if !o.counts() {
+		return func() {}
+	}
+	m := o.metrics
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.workers = append(m.workers, &look)
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.workers = slices.DeleteFunc(m.workers, func(w *func() WorkerSnapshot) bool { return w == &look })
+	}
+}
+
+// Command observes a command; parent is what the coordinator sent with it. The function ends it, with the kind of failure
+// that is answered, or "".
+func (o *Worker) Command(parent, command, job, worker string, tiles int) (end func(failure string)) {
+	if o == nil {
+		return func(string) {}
+	}
+	began, span := time.Now(), trace.Span(nil)
+	if o.tracing != nil && parent != "" {
+		within := trace.ContextWithRemoteSpanContext(context.Background(), parseTraceParent(parent))
+		_, span = o.tracing.tracer.Start(within, command, trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(jobKey.String(job), workerKey.String(worker), tilesKey.Int(tiles)))
+	}
+	return func(failure string) {
+		if o.counts() {
+			o.metrics.commandSeconds.WithLabelValues(command).Observe(time.Since(began).Seconds())
+			if failure != "" {
+				o.metrics.commandFailures.WithLabelValues(command, failure).Inc()
+			}
+		}
+		if span != nil {
+			endSpan(span, failure)
+		}
+	}
+}
+
+// TilesBuilt observes that tiles were built.
+func (o *Worker) TilesBuilt(count int) {
+	if o.counts() {
+		o.metrics.tilesBuilt.Add(float64(count))
+	}
+}
+
+// Swept observes that a command read stored tiles.
+func (o *Worker) Swept(command string, bytes int64) {
+	if o.counts() && bytes > 0 {
+		o.metrics.swept.WithLabelValues(command).Add(float64(bytes))
+	}
+}
+
+// Fetched observes bytes that came from the coordinator.
+func (o *Worker) Fetched(what string, bytes int) {
+	if o.counts() {
+		o.metrics.fetched.WithLabelValues(what).Add(float64(bytes))
+	}
+}
+
+// Heartbeat observes that a heartbeat was sent.
+func (o *Worker) Heartbeat() {
+	if o.counts() {
+		o.metrics.heartbeats.Inc()
+	}
+}
+
+// Attached observes that the worker attached to a coordinator.
+func (o *Worker) Attached() {
+	if o.counts() {
+		o.metrics.attachments.Inc()
+	}
+}
+
+// Ready tells whether the workers of this process are attached: nil, or why not.
+func (o *Worker) Ready(context.Context) error {
+	if !o.counts() {
+		return nil
+	}
+	o.metrics.mu.Lock()
+	defer o.metrics.mu.Unlock()
+	for _, look := range o.metrics.workers {
+		if !(*look)().Attached {
+			return errors.New("it is not attached to a coordinator")
+		}
+	}
+	if len(o.metrics.workers) == 0 {
+		return errors.New("it starts")
+	}
+	return nil
+}

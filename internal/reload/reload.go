@@ -1,0 +1,98 @@
+// Package reload keeps what was read from files current: certificates, keys and tokens change while a program runs.
+package reload
+
+import (
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// checkEvery is how often files are looked at, at most.
+const checkEvery = time.Second
+
+// Files is a value that was read from some files, and is read again when one of them changes.
+type Files[T any] struct {
+	what  string // for people: "the certificate"
+	paths []string
+	parse func(contents [][]byte) (T, error)
+	log   hclog.Logger
+	now   func() time.Time
+
+	mu      sync.Mutex
+	value   T
+	stamps  []stamp
+	checked time.Time
+}
+
+// stamp tells one version of a file from another.
+type stamp struct {
+	modified time.Time
+	size     int64
+}
+
+// New reads files for the first time; that they cannot be read or parsed is an error. now is a clock, nil for time.Now.
+func New[T any](what string, paths []string, parse func(contents [][]byte) (T, error), log hclog.Logger, now func() time.Time) (*Files[T], error) {
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
+	if now == nil {
+		now = time.Now
+	}
+	f := &Files[T]{what: what, paths: paths, parse: parse, log: log, now: now}
+	f.checked, f.stamps = now(), f.look()
+	var err error
+	f.value, err = f.read()
+	return f, err
+}
+
+// Get is the current value. When the files have changed and cannot be used, it stays what it was, and the log has an error.
+func (f *Files[T]) Get() T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	if now.Sub(f.checked) < checkEvery {
+		return f.value
+	}
+	f.checked = now
+	stamps := f.look()
+	if slices.Equal(stamps, f.stamps) {
+		return f.value
+	}
+	f.stamps = stamps
+	value, err := f.read()
+	if err != nil {
+		f.log.Error(f.what+" was changed and cannot be used; the one before stays", "error", err)
+		return f.value
+	}
+	f.log.Info(f.what+" was read again", "files", f.paths)
+	f.value = value
+	return value
+}
+
+func (f *Files[T]) look() []stamp {
+	stamps := make([]stamp, len(f.paths))
+	for at, path := range f.paths {
+		if info, err := os.Stat(path); err == nil {
+			stamps[at] = stamp{info.ModTime(), info.Size()}
+		}
+	}
+	return stamps
+}
+
+func (f *Files[T]) read() (value T, err error) {
+	contents := make([][]byte, len(f.paths))
+	for at, path := range f.paths {
+		if contents[at], err = os.ReadFile(path); err != nil {
+			return value, fault.Invalid("CANNOT_READ", "%s cannot be read: %v", f.what, err)
+		}
+	}
+	if value, err = f.parse(contents); err != nil {
+		return value, fault.Wrap(err, "%s", f.what)
+	}
+	return value, nil
+}

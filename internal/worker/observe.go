@@ -1,0 +1,63 @@
+package worker
+
+import (
+	"strings"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// snapshot looks up what the metrics tell of this moment.
+func (w *worker) snapshot() observe.WorkerSnapshot {
+	w.memory.mu.Lock()
+	defer w.memory.mu.Unlock()
+	return observe.WorkerSnapshot{
+		Attached: w.attached.Load(), Jobs: int(w.jobs.Load()), UsedBytes: w.memory.used, LimitBytes: w.memory.limit,
+	}
+}
+
+// publicID is the id that a job has for people: executors of one job have different ids on workers.
+func (j *job) publicID() string {
+	id, _, _ := strings.Cut(j.id, "#")
+	return id
+}
+
+// observe begins to observe a command; the function ends it.
+func (j *job) observe(c *workerv1.Command) func(*workerv1.Answer) {
+	w := j.worker
+	end := w.cfg.Observe.Command(c.GetTraceParent(), wire.CommandName(c), j.publicID(), w.cfg.Name, len(c.GetTiles()))
+	return func(answer *workerv1.Answer) {
+		kind := ""
+		if f := answer.GetFailure(); f != nil {
+			kind = strings.ToLower(strings.TrimPrefix(f.GetKind().String(), "FAILURE_KIND_"))
+		}
+		end(kind)
+	}
+}
+
+// observeSweep tells how many bytes of stored tiles a command has read: those of some of the columns, or rows, of all.
+func (j *job) observeSweep(c *workerv1.Command, tiles []int, columns int) {
+	if j.worker.cfg.Observe == nil || j.rows == 0 {
+		return
+	}
+	bytes := 0.0
+	for _, t := range tiles {
+		if j.tiles[t] {
+			bytes += float64(j.need.EntryBytes(t))
+		}
+	}
+	j.worker.cfg.Observe.Swept(wire.CommandName(c), int64(bytes*min(1, float64(columns)/float64(j.rows))))
+}
+
+// readsAll tells whether a command reads the whole of its tiles.
+func (j *job) readsAll(c *workerv1.Command) bool {
+	switch c.GetOperation().(type) {
+	case *workerv1.Command_Load:
+		return j.need.Vectors == nil // labels of vectors are only kept
+	case *workerv1.Command_Degrees, *workerv1.Command_Maxima, *workerv1.Command_Multiply,
+		*workerv1.Command_VectorAssign, *workerv1.Command_VectorFarthest, *workerv1.Command_Nearest, *workerv1.Command_Scatter:
+		return true
+	}
+	return false
+}
