@@ -3,6 +3,7 @@ package clustertest
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -111,11 +112,18 @@ func runEtcd(encoded string) int {
 	return 1
 }
 
-// FreeAddress is an address of this machine that nobody listens on.
+// FreeAddress is an address of this machine that nobody listens on. Its port is none of those that the system gives to
+// connections, which might take it before it is used.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, l, err)
-	defer l.Close()
-	return l.Addr().String()
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
 }
