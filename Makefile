@@ -82,6 +82,13 @@ fuzz: ## Run every fuzz target for a short while (FUZZTIME=10s)
 		go test "$$package" -run '^$$' -fuzz "^$$target\$$" -fuzztime '$(FUZZTIME)'; \
 	done
 
+.PHONY: soak
+soak: ## Strike every fault again and again, and write soak.md (SOAK=2h for a time or RUNS=20 each; FAULTS=part of their names)
+	SOAK='$(SOAK)' RUNS='$(or $(RUNS),$(if $(SOAK),,20))' FAULTS='$(FAULTS)' SOAK_OUT='$(CURDIR)/soak.md' \
+		go test ./internal/clustertest -run '^TestSoak$$' -count 1 -timeout 0 -v > soak.log 2>&1 \
+		|| { grep -E -- '--- FAIL|soak_test|faulttable' soak.log; cat soak.md; exit 1; }
+	cat soak.md
+
 .PHONY: lint
 lint: lint-go lint-modules lint-proto ## Check the Go code, go.mod and the protos
 

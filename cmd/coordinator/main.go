@@ -37,6 +37,7 @@ func command() *cobra.Command {
 	set.Var(&memory, "memory", "memory for jobs in this process, such as 4GiB: data sets, eigenvectors, graphs; the process takes up to 64 MiB more (default: 80% of the machine's)")
 	set.Var(&uploads, "upload-memory", "memory for all uploads that are under way at a time, such as 2GiB (default: 20% of the machine's)")
 	addWorkerFlags(set, &cfg)
+	addDistrustFlags(set, &cfg.Distrust)
 	addLimitFlags(set, &cfg)
 	addSecurityFlags(set, &cfg.Security)
 	logs.AddFlags(set, "info")

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/credentials"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/worker"
 )
@@ -66,6 +67,9 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	cfg.Observe = observing.Coordinator()
 	cluster, err := client.StartCluster(ctx, cfg)
+	if fault.Is(err, credentials.NotSecure) {
+		return shell.Usage("%s is reached by other machines; the program coordinator serves them with certificates, cleave serve only with --insecure, without encryption", f.listen)
+	}
 	if err != nil {
 		return err
 	}

@@ -42,9 +42,9 @@ func (a *app) workersCommand() *cobra.Command {
 	return a.listingCommand("workers", "List the workers of a coordinator", func(ctx context.Context, c *client.Client, asJSON bool) error {
 		workers, err := c.ListWorkers(ctx)
 		return printList(a.stdout, asJSON, &cleavev1.ListWorkersResponse{Workers: workers}, workers, err,
-			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION", func(w *cleavev1.Worker) []any {
+			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tSTATUS", func(w *cleavev1.Worker) []any {
 				return []any{w.GetWorkerId(), w.GetName(), report.ShortName(w.GetState()), w.GetThreads(), text.Bytes(w.GetMemoryBytes()),
-					w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion()}
+					w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion(), w.GetStatusMessage()}
 			})
 	})
 }

@@ -115,6 +115,17 @@ func startWorker(t testing.TB, addr, name, memory string, args ...string) *Worke
 		append([]string{"--coordinator", addr, "--name", name, "--threads", "1", "--memory", memory}, args...)...)}
 }
 
+// StartTracedWorker starts a worker that says which commands it begins; seen is called with what it says as soon as it is
+// said.
+func StartTracedWorker(t testing.TB, c *Coordinator, name string, seen func(w *Worker, text []byte)) *Worker {
+	t.Helper()
+	w := &Worker{Name: name, Process: newProcess(t, "worker "+name, Build(t).Worker,
+		"--coordinator", c.Addr, "--name", name, "--threads", "1", "--memory", "1GiB", "--log-level", "trace")}
+	w.stderr.seen = func(text []byte) { seen(w, text) }
+	w.Process.start()
+	return w
+}
+
 // StartCluster starts a coordinator and some workers, and waits until all are attached.
 func StartCluster(t testing.TB, workers int) (*Coordinator, []*Worker) {
 	t.Helper()

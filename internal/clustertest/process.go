@@ -138,11 +138,15 @@ func (p *Process) signal(s syscall.Signal) {
 
 // outputBuffer keeps the output of a process.
 type outputBuffer struct {
+	seen func(text []byte) // called with all that is written; may be nil
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
 func (j *outputBuffer) Write(text []byte) (int, error) {
+	if j.seen != nil {
+		j.seen(text)
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(text)

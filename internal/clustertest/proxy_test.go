@@ -19,7 +19,12 @@ type proxy struct {
 
 func startProxy(t testing.TB, to string) *proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return startProxyAt(t, "127.0.0.1:0", to)
+}
+
+func startProxyAt(t testing.TB, at, to string) *proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", at)
 	p := &proxy{listener: must(t, listener, err), to: to}
 	go p.serve()
 	t.Cleanup(func() { listener.Close(); p.cut() })

@@ -17,7 +17,7 @@ const maxAttempts = 3
 // beginAttempt makes it durable that the job runs, before anything of the run can end the coordinator. It fails if the
 // job has run too often.
 func (c *Coordinator) beginAttempt(j *job) error {
-	if attempts := j.attempts(); attempts >= maxAttempts {
+	if attempts := j.attempts(); attempts >= maxAttempts && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
 			"the coordinator ended %d times while it ran this job, which is not started again; its log or that of the system may say why (memory?)", attempts).
 			With("job_id", j.id)

@@ -20,7 +20,7 @@ import (
 
 // auditUnary tells the audit log of a call.
 func (c *Coordinator) auditUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if c.guard.log == nil || ruleFor(info.FullMethod).audit == silent {
+	if c.guard.log == nil || methods[info.FullMethod].audit == silent {
 		return handler(ctx, request)
 	}
 	ids := auditedIDs{}
@@ -38,7 +38,7 @@ func (c *Coordinator) auditUnary(ctx context.Context, request any, info *grpc.Un
 
 // auditStream does the same for a stream. Of its messages, the first in each direction are looked at.
 func (c *Coordinator) auditStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if c.guard.log == nil || ruleFor(info.FullMethod).audit == silent {
+	if c.guard.log == nil || methods[info.FullMethod].audit == silent {
 		return handler(server, stream)
 	}
 	audited := &auditedStream{ServerStream: stream}
@@ -52,7 +52,7 @@ func (c *Coordinator) auditStream(server any, stream grpc.ServerStream, info *gr
 
 // auditBegin writes the line before a call that changes something. Without it, nothing is changed.
 func (c *Coordinator) auditBegin(ctx context.Context, method string, ids *auditedIDs) error {
-	if ruleFor(method).audit != changes {
+	if methods[method].audit != changes {
 		return nil
 	}
 	line := auditLine(ctx, audit.Begin, method)

@@ -61,6 +61,8 @@ type Config struct {
 	LostAfter         time.Duration
 	ReconnectWithin   time.Duration
 	StalledAfter      time.Duration
+	// Distrust is about workers that are slow or wrong.
+	Distrust Distrust
 	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it,
 	// because some were lost or have yet to come back. Then it fails.
 	WorkerWait time.Duration
@@ -95,6 +97,7 @@ func DefaultConfig() Config {
 		ReconnectWithin:   fleet.DefaultReconnectWithin,
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
+		Distrust:          DefaultDistrust(),
 		ShutdownTimeout:   5 * time.Second,
 		Security:          Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
 		Limits:            defaultLimits(),
@@ -145,7 +148,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
-	if err = errors.Join(cfg.Limits.check(), cfg.Retention.check(), cfg.Election.check()); err != nil {
+	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check()); err != nil {
 		return cfg, err
 	}
 	if cfg.Security, err = cfg.Security.check(cfg.Listen, cfg.Listener); err != nil {

@@ -65,7 +65,7 @@ type Coordinator struct {
 	queue       *runQueue
 	retention   *retention
 	supervisors sync.WaitGroup // one for each unfinished job
-	sweeping    sync.WaitGroup // what is kept no longer
+	sweeping    sync.WaitGroup // away what is kept no longer, or was never finished
 
 	// admission is held while a data set is deleted and, by any number at once, while jobs are created, so that a data set
 	// cannot disappear between the check that it exists and the creation of a job that uses it.

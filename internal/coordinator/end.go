@@ -30,6 +30,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		c.endAttempt(j, forgetAttempts)
 		return
 	}
+	j.log.revokeRest()
 	if out.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !outOfTime(out, cause)) && !j.log.fullyRepeated() {
 		out.err = fmt.Errorf("%w: it ended before them", errReplayMismatch)
 	}

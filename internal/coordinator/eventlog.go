@@ -42,6 +42,7 @@ type eventLog struct {
 
 	mu       sync.Mutex
 	toRepeat []*cleavev1.Event   // events of an earlier attempt that this one has yet to repeat
+	doubt    string              // why those may be wrong; empty: they are right
 	durable  []*cleavev1.Event   // the visible ones; the number of the first is 1
 	recent   []encoded           // the last of them, as they are sent to all who watch
 	pending  []*cleavev1.Event   // those after them, which are not durable yet
@@ -81,7 +82,7 @@ func loadEventLog(ctx context.Context, state store.State, job string, commit fun
 			return nil, fmt.Errorf("event %d of job %s is missing", at+1, job)
 		}
 	}
-	l.toRepeat = l.durable
+	l.toRepeat = valid(l.durable)
 	return l, nil
 }
 
@@ -91,19 +92,27 @@ func (l *eventLog) append(e *cleavev1.Event) error {
 	defer l.mu.Unlock()
 	if len(l.toRepeat) > 0 {
 		e.Sequence = l.toRepeat[0].GetSequence()
-		if !proto.Equal(e, l.toRepeat[0]) {
+		if proto.Equal(e, l.toRepeat[0]) {
+			l.toRepeat = l.toRepeat[1:]
+			return nil
+		}
+		if l.doubt == "" {
 			return fmt.Errorf("%w: event %d was %v and is now %v", errReplayMismatch, e.GetSequence(), l.toRepeat[0], e)
 		}
-		l.toRepeat = l.toRepeat[1:]
-		return nil
+		l.revoke()
 	}
+	l.add(e)
+	return nil
+}
+
+// add numbers a new event; l.mu is held.
+func (l *eventLog) add(e *cleavev1.Event) {
 	e.Sequence = uint64(len(l.durable) + len(l.pending) + 1)
 	l.pending = append(l.pending, e)
 	signal(l.wake)
 	if len(l.pending) >= flushEvents {
 		signal(l.full)
 	}
-	return nil
 }
 
 // fullyRepeated tells whether the run has repeated all events of its earlier attempt.

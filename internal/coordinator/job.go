@@ -14,6 +14,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
@@ -50,6 +51,7 @@ type job struct {
 	memory    int64         // of the coordinator, that it takes while it runs
 	alone     bool          // no other job runs beside it
 	counted   bool          // its run is counted as an attempt; only its supervisor uses it
+	trust     *fleet.Trust  // in the workers that take part; only its supervisor uses it
 	resumed   bool          // an earlier coordinator accepted it, and may have run it
 	observed  *observe.Job
 

@@ -43,7 +43,6 @@ func defaultLimits() Limits {
 	return Limits{
 		Queued: 10_000, QueuedPerOwner: 5_000,
 		Calls: 128, Streams: 20_000, SlowReader: 30 * time.Second,
-		FreeDisk: 64 << 20,
 	}
 }
 
@@ -162,8 +161,8 @@ func (c *Coordinator) checkQueue(owner string) error {
 // checkDisk refuses what would need more space than there is, or than the quota allows.
 func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
-		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, which keeps %s free; free some and try again",
-			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk)).RetryIn(retryUpload)
+		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, of which %s are kept free, and %s are needed; free some and try again",
+			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(retryUpload)
 	}
 	return c.retention.checkQuota(bytes)
 }

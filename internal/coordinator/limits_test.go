@@ -268,3 +268,14 @@ func TestUploadRates(t *testing.T) {
 		t.Errorf("rates are left of %v", rates.owners)
 	}
 }
+
+// With less space than is to be left, nothing new is taken.
+func TestFreeDisk(t *testing.T) {
+	cfg := durableConfig(t)
+	h := newHarness(t, cfg, scripted(steps(1)))
+	data := h.upload()
+	h.c.cfg.Limits.FreeDisk = 1 << 60
+	wantRefusal(t, h.refusedUpload(10), "DISK_FULL")
+	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
+	wantRefusal(t, err, "DISK_FULL")
+}

@@ -67,11 +67,3 @@ var methods = map[string]methodRule{
 	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      {identity.Reader, ends},
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": {identity.Reader, ends},
 }
-
-// ruleFor is the rule for a method. One that is in no line does not exist.
-func ruleFor(method string) methodRule {
-	if rule, known := methods[method]; known {
-		return rule
-	}
-	return methodRule{identity.Admin, ends}
-}

@@ -19,6 +19,7 @@ type prepared struct {
 	need         planning.Workload
 	datasetBytes int64
 	comparison   *comparison.Comparison // with the default; nil: there is none
+	verify       *float64               // the share of the work that is verified; nil: as the coordinator is configured
 }
 
 // prepare checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the
@@ -64,7 +65,7 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err := c.checkMemory(bytes, planning.CoordinatorBytes(ready.parts())); err != nil {
 		return nil, err
 	}
-	ready.need.Storage = wire.Storage(p)
+	ready.need.Storage, ready.verify = wire.Storage(p), p.Verify
 	if !p.GetPaperSettings() { // which are for reproducing a paper
 		ready.comparison = comparison.New(data, spec)
 	}

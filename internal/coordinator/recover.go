@@ -42,6 +42,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	if uint64(len(log.durable)) > record.GetAttemptEvents() {
 		record.Attempts = 0 // the last one got further
 	}
+	log.doubt = record.GetDistrusted()
 	j := c.newJob(record, log)
 	j.resumed, j.alone = true, record.GetAttempts() == maxAttempts-1
 	if record.GetJob().GetCancelRequested() {

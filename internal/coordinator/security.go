@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -93,8 +94,8 @@ func (c *Coordinator) enter(ctx context.Context, call *tap.Info) (context.Contex
 
 // letIn finds out who calls and whether they may. What it refuses costs nothing but the header of the call.
 func (c *Coordinator) letIn(ctx context.Context, call *tap.Info) (context.Context, error) {
-	rule := ruleFor(call.FullMethodName)
-	if rule.needs == anyone {
+	rule, exists := methods[call.FullMethodName]
+	if exists && rule.needs == anyone {
 		return identity.NewContext(ctx, identity.Caller{}), nil
 	}
 	var authorization string
@@ -102,7 +103,11 @@ func (c *Coordinator) letIn(ctx context.Context, call *tap.Info) (context.Contex
 		authorization = sent[0]
 	}
 	caller, err := c.guard.callers.Identify(certificateOf(ctx), authorization)
-	if err == nil && !caller.Role.May(rule.needs) {
+	switch {
+	case err != nil:
+	case !exists:
+		err = status.Errorf(codes.Unimplemented, "this coordinator has no method %.200s; it may be of an older version", call.FullMethodName)
+	case !caller.Role.May(rule.needs):
 		err = fault.New(fault.PermissionDenied, "ROLE_MISSING", "%s has the role %v, and this needs the role %v", caller.Name, caller.Role, rule.needs).
 			With("role", caller.Role.String()).With("needed", rule.needs.String())
 	}
@@ -133,6 +138,9 @@ func certificateOf(ctx context.Context) *x509.Certificate {
 func (c *Coordinator) auditRefusal(ctx context.Context, caller identity.Caller, method string, answer error) {
 	if c.guard.log == nil {
 		return
+	}
+	if _, exists := methods[method]; !exists {
+		method = "(unknown)" // it may be as long as a header, and anything
 	}
 	line := auditLine(identity.NewContext(ctx, caller), audit.End, method)
 	line.Code, line.Reason = status.Code(answer).String(), reasonOf(answer)

@@ -335,6 +335,7 @@ func TestRolesAndCredentials(t *testing.T) {
 		{"a submitter attaches", attach(alice), denied, missing},
 		{"an admin drains", drain(ada), codes.NotFound, "WORKER_NOT_FOUND"},
 		{"an admin attaches", attach(ada), denied, missing},
+		{"a reader calls what is not there", unknown(rita), codes.Unimplemented, ""},
 		{"an admin calls what is not there", unknown(ada), codes.Unimplemented, ""},
 		{"a worker lists", list(worker), denied, missing},
 		{"a worker uploads", upload(worker), denied, missing},
@@ -342,6 +343,12 @@ func TestRolesAndCredentials(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) { wantError(t, c.err, c.code, c.why) })
 	}
+	// A call is refused by its header alone: this one has sent no message yet.
+	call, err := nobody.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/cleave.v1.JobService/CreateJob")
+	if err == nil {
+		err = call.RecvMsg(&cleavev1.CreateJobResponse{})
+	}
+	wantError(t, err, who, noToken)
 	if _, err := healthv1.NewHealthClient(nobody.conn).Check(t.Context(), &healthv1.HealthCheckRequest{}); err != nil {
 		t.Errorf("nobody can ask for the health: %v", err)
 	}

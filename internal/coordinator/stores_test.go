@@ -2,11 +2,13 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -46,11 +48,14 @@ func TestBlobsOfAnUnfinishedUpload(t *testing.T) {
 		t.Fatal(err)
 	}
 	temporary := filepath.Join(cfg.DataDir, "blobs", "datasets", "1", "3.sealed.17ab.tmp")
-	if err := os.WriteFile(temporary, make([]byte, 100), 0o600); err != nil {
+	before := time.Now().Add(-time.Second)
+	if err := errors.Join(os.WriteFile(temporary, make([]byte, 100), 0o600), os.Chtimes(temporary, before, before)); err != nil {
 		t.Fatal(err)
 	}
 	h.crash()
-	newHarness(t, cfg, scripted(steps(1))).upload()
+	next := newHarness(t, cfg, scripted(steps(1)))
+	next.upload()
+	next.c.sweeping.Wait()
 	if _, err := os.Stat(temporary); !os.IsNotExist(err) {
 		t.Errorf("the temporary file of a write that a crash ended is left: %v", err)
 	}

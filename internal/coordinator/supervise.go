@@ -84,7 +84,7 @@ func (c *Coordinator) supervise(j *job) {
 	select {
 	case <-j.mayRun:
 		stopClock := c.limitTime(j)
-		out = c.run(j)
+		out = c.runTrusted(j)
 		stopClock()
 	case <-j.ctx.Done():
 		out.err = j.ctx.Err()
@@ -138,7 +138,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	var held *fleet.Usage
 	ran := &atomic.Bool{}
 	ran.Store(j.resumed)
-	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Ran: ran, Report: o.report}
+	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Ran: ran, Verify: c.verifyShare(ready), Trust: j.trust, Report: o.report}
 	out.result, held, out.err = c.engine.execute(j.ctx, ready.runner, c.fleet, task, o)
 	if held != nil {
 		if out.result != nil && out.result.NeighborGraph != nil { // until then its size was a bound

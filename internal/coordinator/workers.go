@@ -30,6 +30,8 @@ func (c *Coordinator) newFleet() *fleet.Fleet {
 		WorkerWait:        c.cfg.WorkerWait,
 		ReconnectWithin:   c.cfg.ReconnectWithin,
 		StalledAfter:      c.cfg.StalledAfter,
+		SlowAfter:         c.cfg.Distrust.SlowAfter,
+		Referee:           c.cfg.Distrust.Referee,
 		Datasets:          c.datasets,
 	})
 }
@@ -99,6 +101,6 @@ func workerProto(w fleet.WorkerInfo) *cleavev1.Worker {
 		Threads: uint32(w.Threads), MemoryBytes: w.MemoryBytes,
 		Version: w.Version, NumericClass: w.NumericClass,
 		AttachTime: timestamppb.New(w.AttachedAt), LastHeartbeatTime: timestamppb.New(w.LastHeartbeat),
-		Tiles: uint32(w.Tiles), TileBytes: w.ReservedBytes, JobIds: w.JobIDs,
+		Tiles: uint32(w.Tiles), TileBytes: w.ReservedBytes, JobIds: w.JobIDs, StatusMessage: w.Message,
 	}
 }

@@ -63,7 +63,10 @@ func (s Serve) Check(address string, listener net.Listener, others bool) (Serve,
 	return s, nil
 }
 
-func refuse(format string, args ...any) error { return fault.Invalid("NOT_SECURE", format, args...) }
+// NotSecure is the reason of what Check refuses.
+const NotSecure = "NOT_SECURE"
+
+func refuse(format string, args ...any) error { return fault.Invalid(NotSecure, format, args...) }
 
 // staysLocal tells whether only this machine can reach a listener.
 func staysLocal(address string, listener net.Listener) (bool, error) {

@@ -18,6 +18,7 @@ const slowWorker = 30
 const (
 	workerFailed  = "WORKER_FAILED"
 	workerStalled = "WORKER_STALLED"
+	workerWrong   = "WORKER_WRONG" // its answers cannot be right, or others give another
 )
 
 // failureCounts counts the failures of each worker within one operation.
@@ -45,7 +46,7 @@ func (j *job) putAside(s *session, why *fault.Error) {
 }
 
 // doubts tells whether a worker is used only when there is no other. The caller holds f.mu.
-func (j *job) doubts(s *session) bool { return j.failing[s] || s.stalled != 0 }
+func (j *job) doubts(s *session) bool { return j.failing[s] || s.stalled != 0 || s.slow }
 
 // judgeInvalid decides whose fault it is that a worker calls the input wrong. One that says so alone is put aside. When
 // a second one gives the same reason it is the job's: then judgeInvalid returns the error that ends the operation. The
@@ -66,7 +67,7 @@ func (j *job) judgeInvalid(s *session, f *workerv1.Failure) error {
 func (j *job) nobodyLeft(sessions []*session) error {
 	var last *fault.Error
 	for _, s := range sessions {
-		if why := j.aside[s]; why != nil && why.Kind == fault.InvalidArgument {
+		if why := j.refused(s); why != nil && why.Kind == fault.InvalidArgument {
 			return why
 		} else if why != nil {
 			last = why
@@ -89,7 +90,7 @@ func (j *job) forgive() {
 // onlyAside tells whether there are workers and all were put aside. The caller holds f.mu.
 func (j *job) onlyAside(sessions []*session) bool {
 	for _, s := range sessions {
-		if j.aside[s] == nil {
+		if j.refused(s) == nil {
 			return false
 		}
 	}

@@ -35,9 +35,9 @@ var errWorkerJoined = errors.New("fleet: a worker joined")
 // should not be free their storage, even if they take no part in this operation: the tiles to build
 // need the memory.
 func (j *job) build(ctx context.Context, g *group) error {
-	unstore := j.tilesToUnstore(g.session)
+	unstore := j.tilesToUnstore(g)
 	if len(unstore) > 0 {
-		if err := j.buildTiles(ctx, g.session, unstore, false); err != nil {
+		if err := j.buildTiles(ctx, g, unstore, false); err != nil {
 			return err
 		}
 		j.fleet.mu.Lock()
@@ -47,17 +47,17 @@ func (j *job) build(ctx context.Context, g *group) error {
 	for _, stored := range []bool{false, true} {
 		var missing []int
 		for _, t := range g.tiles {
-			if j.tiles[t].wantStored == stored && !j.tiles[t].ready() {
+			if c := j.at(g, t); c.wantStored == stored && !c.ready() {
 				missing = append(missing, t)
 			}
 		}
 		// A few tiles per thread at a time: small enough batches to show progress and to let joining
 		// workers take a share, large enough to keep all threads busy.
 		for batch := range slices.Chunk(missing, 2*g.session.threads) {
-			if err := j.buildTiles(ctx, g.session, batch, stored); err != nil {
+			if err := j.buildTiles(ctx, g, batch, stored); err != nil {
 				return err
 			}
-			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && j.idleWorkerJoined() {
+			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && g.copies == nil && j.idleWorkerJoined() {
 				return errWorkerJoined
 			}
 		}
@@ -65,13 +65,16 @@ func (j *job) build(ctx context.Context, g *group) error {
 	return nil
 }
 
-// tilesToUnstore are the tiles of a worker that are stored but should not be.
-func (j *job) tilesToUnstore(s *session) []int {
+// tilesToUnstore are the tiles of a group's worker that are stored but should not be.
+func (j *job) tilesToUnstore(g *group) []int {
+	if g.copies != nil {
+		return nil
+	}
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	var tiles []int
 	for t := range j.tiles {
-		if j.tiles[t].worker == s && j.tiles[t].state == builtStored && !j.tiles[t].wantStored {
+		if j.tiles[t].worker == g.session && j.tiles[t].state == builtStored && !j.tiles[t].wantStored {
 			tiles = append(tiles, t)
 		}
 	}
@@ -80,8 +83,8 @@ func (j *job) tilesToUnstore(s *session) []int {
 
 // buildTiles has a worker build tiles. Built tiles are converted between stored and computed and keep
 // their sums.
-func (j *job) buildTiles(ctx context.Context, s *session, tiles []int, stored bool) error {
-	_, err := j.runCommand(ctx, s, tiles, 0, func(c *workerv1.Command) {
+func (j *job) buildTiles(ctx context.Context, g *group, tiles []int, stored bool) error {
+	_, err := j.runCommand(ctx, g, tiles, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: !stored}}
 	})
 	if err != nil {
@@ -89,14 +92,17 @@ func (j *job) buildTiles(ctx context.Context, s *session, tiles []int, stored bo
 	}
 	fresh := 0
 	for _, t := range tiles {
-		if j.tiles[t].state == notBuilt {
-			j.tiles[t].step = 0
+		built := j.at(g, t)
+		if built.state == notBuilt {
+			built.step = 0
 			fresh++
 		}
-		j.tiles[t].state = builtAs(stored)
+		built.state = builtAs(stored)
 	}
 	j.fleet.cfg.Observer.TilesBuilt(fresh)
-	j.progress.update(func(s *Status) { s.TilesBuilt += fresh })
+	if g.copies == nil {
+		j.progress.update(func(s *Status) { s.TilesBuilt += fresh })
+	}
 	return nil
 }
 
@@ -105,7 +111,7 @@ func (j *job) idleWorkerJoined() bool {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	for _, s := range j.fleet.sessions {
-		if j.members[s] == nil && s.takesTiles() && j.aside[s] == nil && !j.doubts(s) && !j.full[s] && j.host(s).FreeBytes >= j.sizes[0].Bytes(j.need.StorageRule() != partition.StoreNone) {
+		if j.members[s] == nil && s.takesTiles() && j.refused(s) == nil && !j.doubts(s) && !j.full[s] && j.host(s).FreeBytes >= j.sizes[0].Bytes(j.need.StorageRule() != partition.StoreNone) {
 			return true
 		}
 	}

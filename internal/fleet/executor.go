@@ -68,7 +68,7 @@ func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 		return nil
 	}
 	a := e.operands
-	_, err := e.runCommand(ctx, g.session, nil, 0, func(c *workerv1.Command) {
+	_, err := e.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
 			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
 			Weights:      a.weights.message(),
@@ -83,14 +83,14 @@ func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 
 // Degrees implements kernelkmeans.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
 	}})
 }
 
 // Maxima implements kernelkmeans.Executor.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
 	}})
 }
@@ -201,13 +201,16 @@ func (e *Executor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.
 // selfAffinities gives the sums of all clusters, still zero, and the function that adds up answers.
 func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 	sums := make([]kernel.Int128, e.k*e.lanes)
-	return sums, func(_ []int, answer *reply) error {
+	return sums, func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackInt128s(answer.selfAffinity)
 		if err != nil {
 			return err
 		}
 		if len(parts) != len(sums) {
 			return fmt.Errorf("sums of %d clusters instead of %d", len(parts), len(sums))
+		}
+		if err := e.checkSelfAffinities(tiles, parts); err != nil {
+			return err
 		}
 		for c := range sums {
 			sums[c] = sums[c].Add(parts[c])
@@ -219,7 +222,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 // Assign implements kernelkmeans.Executor.
 func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
 	packed := wire.StatsToProto(stats)
-	return e.assign(ctx, 12*len(stats), func(c *workerv1.Command) {
+	return e.assign(ctx, lanesOf(stats), func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed}}
 	})
 }
@@ -227,9 +230,18 @@ func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]l
 // Farthest implements kernelkmeans.Executor.
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
 	packed := wire.StatsToProto(stats)
-	return e.farthest(ctx, len(stats), func(c *workerv1.Command) {
+	return e.farthest(ctx, lanesOf(stats), func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_MatrixFarthest{MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: packed}}
 	})
+}
+
+// lanesOf are the lanes that statistics are of.
+func lanesOf(stats []kernel.ClusterStats) []int {
+	lanes := make([]int, len(stats))
+	for at := range stats {
+		lanes[at] = stats[at].Lane
+	}
+	return lanes
 }
 
 func (p *packedOperands) free() {

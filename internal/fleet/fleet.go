@@ -17,6 +17,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -28,6 +29,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -38,6 +40,7 @@ const (
 	DefaultWorkerWait        = 10 * time.Minute
 	DefaultReconnectWithin   = 200 * time.Millisecond
 	DefaultStalledAfter      = time.Minute
+	DefaultSlowAfter         = time.Second
 )
 
 // ErrClosed is the error of operations after Close.
@@ -57,6 +60,8 @@ type Config struct {
 	WorkerWait        time.Duration // how long a job that ran before waits while workers have too little memory for it
 	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
 	StalledAfter      time.Duration // how long a command may make no progress; longer if its pieces are large
+	SlowAfter         time.Duration // how long a worker may keep the others waiting, beyond 3 times what they take
+	Referee           Referee       // decides when two workers disagree and there is no third; may be nil
 	Datasets          DatasetSource
 	Observer          Observer // may be nil
 }
@@ -70,7 +75,8 @@ type Fleet struct {
 	sessions    map[string]*session
 	jobs        map[*job]struct{}
 	payloads    map[string][]byte
-	damaged     map[string]error // by data set: what was found when workers last fetched it
+	quarantined map[string]*fault.Error // by session that has ended: why its worker is not to be trusted
+	damaged     map[string]error        // by data set: what was found when workers last fetched it
 	nextPayload uint64
 	nextJob     uint64
 	term        int64         // of the coordinator as the leader
@@ -99,17 +105,21 @@ func New(cfg Config) *Fleet {
 	if cfg.StalledAfter <= 0 {
 		cfg.StalledAfter = DefaultStalledAfter
 	}
+	if cfg.SlowAfter <= 0 {
+		cfg.SlowAfter = DefaultSlowAfter
+	}
 	if cfg.Observer == nil {
 		cfg.Observer = nobody{}
 	}
 	return &Fleet{
-		cfg:      cfg,
-		log:      cfg.Logger,
-		sessions: map[string]*session{},
-		jobs:     map[*job]struct{}{},
-		payloads: map[string][]byte{},
-		damaged:  map[string]error{},
-		changed:  make(chan struct{}),
+		cfg:         cfg,
+		log:         cfg.Logger,
+		sessions:    map[string]*session{},
+		jobs:        map[*job]struct{}{},
+		payloads:    map[string][]byte{},
+		damaged:     map[string]error{},
+		quarantined: map[string]*fault.Error{},
+		changed:     make(chan struct{}),
 	}
 }
 
@@ -147,9 +157,10 @@ type WorkerState int
 
 // The states of a worker.
 const (
-	WorkerReady    WorkerState = iota + 1
-	WorkerSilent               // its stream broke or it missed heartbeats; it keeps its tiles until LostAfter
-	WorkerDraining             // its tiles go to others, and it leaves once it has none
+	WorkerReady       WorkerState = iota + 1
+	WorkerSilent                  // its stream broke or it missed heartbeats; it keeps its tiles until LostAfter
+	WorkerDraining                // its tiles go to others, and it leaves once it has none
+	WorkerQuarantined             // its answers were wrong: it gets no tiles
 )
 
 // WorkerInfo describes a worker.
@@ -166,6 +177,7 @@ type WorkerInfo struct {
 	Tiles         int
 	ReservedBytes uint64 // reserved for tiles, data sets and what else jobs hold
 	JobIDs        []string
+	Message       string // what is wrong with it, for people; empty if nothing is
 }
 
 // Workers lists the workers by name.
@@ -174,7 +186,9 @@ func (f *Fleet) Workers() []WorkerInfo {
 	defer f.mu.Unlock()
 	infos := make([]WorkerInfo, 0, len(f.sessions))
 	for _, s := range f.sessions {
-		infos = append(infos, f.info(s))
+		if !s.referee {
+			infos = append(infos, f.info(s))
+		}
 	}
 	slices.SortFunc(infos, func(a, b WorkerInfo) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
@@ -194,8 +208,16 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	switch {
 	case s.stream == nil || time.Since(s.lastSeen) > 2*f.cfg.HeartbeatInterval:
 		info.State = WorkerSilent
+	case s.wrong != nil:
+		info.State = WorkerQuarantined
 	case s.draining:
 		info.State = WorkerDraining
+	}
+	switch {
+	case s.wrong != nil:
+		info.Message = s.wrong.Message
+	case s.slow:
+		info.Message = fmt.Sprintf("slow: others took its tiles over, %s so far", text.Plural(s.overtaken, "time"))
 	}
 	for j := range f.jobs {
 		if j.members[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {

@@ -2,10 +2,67 @@ package fleet
 
 import (
 	"context"
+	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/wire"
 )
+
+// group is the part of an operation that one worker does. Groups of the same worker run one after the other.
+type group struct {
+	session *session
+	member  *membership
+	tiles   []int
+	copies  map[int]*tile // of tiles that are placed on another worker; nil: the tiles are placed on this one
+	parts   []part        // its answers
+	err     error         // why some tiles have no answer
+}
+
+// part is the answer of some tiles of a group.
+type part struct {
+	tiles []int
+	reply *reply // nil when there is nothing to merge
+}
+
+// at is a tile as the worker of a group has it.
+func (j *job) at(g *group, t int) *tile {
+	if g.copies != nil {
+		return g.copies[t]
+	}
+	return &j.tiles[t]
+}
+
+// groups gives the tiles of each worker, in the order of their first tiles. Tiles that are verified are groups of their
+// own, and so are their copies on other workers: answers are compared tile by tile.
+func (j *job) groups(op *operation, tiles []int) []*group {
+	j.fleet.mu.Lock()
+	defer j.fleet.mu.Unlock()
+	verified := j.verified(op, tiles)
+	var groups, alone []*group
+	of := map[*session]*group{}
+	for _, t := range tiles {
+		s := j.tiles[t].worker
+		if s == nil {
+			continue // the job was just released
+		}
+		if c := verified[t]; c != nil {
+			alone = append(alone,
+				&group{session: s, member: j.members[s], tiles: []int{t}},
+				&group{session: c.worker, member: j.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}})
+			continue
+		}
+		g := of[s]
+		if g == nil {
+			g = &group{session: s, member: j.members[s]}
+			of[s] = g
+			groups = append(groups, g)
+		}
+		g.tiles = append(g.tiles, t)
+	}
+	// Own tiles first: their updates take the labels of the worker to the step that copies are loaded at.
+	slices.SortStableFunc(alone, func(a, b *group) int { return len(a.copies) - len(b.copies) })
+	return append(groups, alone...)
+}
 
 // runGroup runs an operation on the tiles of one worker: first whatever the tiles lack, then the request.
 // Every step can be repeated safely, so it does not matter where an earlier attempt stopped. Nothing
@@ -25,15 +82,15 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	ready := g.tiles
 	if op.reload != nil {
 		var behind []int
-		ready, behind = j.splitByStep(g.tiles, op.needStep)
+		ready, behind = j.splitByStep(g, op.needStep)
 		if len(behind) > 0 {
-			done, err := j.runCommand(ctx, g.session, behind, j.sumBytes, func(c *workerv1.Command) {
+			done, err := j.runCommand(ctx, g, behind, j.sumBytes, func(c *workerv1.Command) {
 				c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step, Labels: op.reload.labels.message()}}
 			})
 			if err != nil {
 				return err
 			}
-			j.setStep(behind, op.reload.step)
+			j.setStep(g, behind, op.reload.step)
 			if op.reloadAnswers {
 				g.parts = append(g.parts, part{tiles: behind, reply: done})
 			} else {
@@ -52,12 +109,12 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	if op.maxBytes != nil {
 		maxBytes = op.maxBytes(ready)
 	}
-	done, err := j.runCommand(ctx, g.session, ready, maxBytes, op.request)
+	done, err := j.runCommand(ctx, g, ready, maxBytes, op.request)
 	if err != nil {
 		return err
 	}
 	if op.resultStep != 0 {
-		j.setStep(ready, op.resultStep)
+		j.setStep(g, ready, op.resultStep)
 	}
 	g.parts = append(g.parts, part{tiles: ready, reply: done})
 	return nil
@@ -68,7 +125,7 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 	if g.member.prepared {
 		return nil
 	}
-	_, err := j.runCommand(ctx, g.session, nil, 0, func(c *workerv1.Command) {
+	_, err := j.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
 		p := j.prepareMessage()
 		p.Identity = j.identity
 		c.Operation = &workerv1.Command_Prepare{Prepare: p}
@@ -88,21 +145,23 @@ func (j *job) prepareMessage() *workerv1.Prepare {
 }
 
 // runCommand sends a command to a worker and waits for the answer, whose values may take maxBytes.
-func (j *job) runCommand(ctx context.Context, s *session, tiles []int, maxBytes int, set func(*workerv1.Command)) (*reply, error) {
+func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes int, set func(*workerv1.Command)) (*reply, error) {
 	c := &workerv1.Command{JobId: j.key, Tiles: make([]*workerv1.Tile, len(tiles))}
 	for i, t := range tiles {
-		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.tiles[t].epoch}
+		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.at(g, t).epoch}
 	}
 	set(c)
-	parent, end := j.fleet.cfg.Observer.Command(ctx, wire.CommandName(c), s.name, len(tiles))
+	parent, end := j.fleet.cfg.Observer.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
-	answer, result, err := j.fleet.call(ctx, j, s, c, maxBytes)
+	timed := j.pace.start(g, c, j.rowsOf(tiles))
+	answer, result, err := j.fleet.call(ctx, j, g.session, c, maxBytes)
+	j.pace.finish(timed, err == nil && answer.GetFailure() == nil)
 	end(whyNotDone(answer, err))
 	if err != nil {
 		return nil, err
 	}
 	if f := answer.GetFailure(); f != nil {
-		return nil, &failure{worker: s.name, Failure: f}
+		return nil, &failure{worker: g.session.name, Failure: f}
 	}
 	done := answer.GetDone()
 	r := &reply{values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
@@ -112,10 +171,10 @@ func (j *job) runCommand(ctx context.Context, s *session, tiles []int, maxBytes 
 	return r, nil
 }
 
-// splitByStep separates the tiles that are at a step from the others.
-func (j *job) splitByStep(tiles []int, step uint64) (at, other []int) {
-	for _, t := range tiles {
-		if j.tiles[t].step == step {
+// splitByStep separates the tiles of a group that are at a step from the others.
+func (j *job) splitByStep(g *group, step uint64) (at, other []int) {
+	for _, t := range g.tiles {
+		if j.at(g, t).step == step {
 			at = append(at, t)
 		} else {
 			other = append(other, t)
@@ -124,8 +183,8 @@ func (j *job) splitByStep(tiles []int, step uint64) (at, other []int) {
 	return at, other
 }
 
-func (j *job) setStep(tiles []int, step uint64) {
+func (j *job) setStep(g *group, tiles []int, step uint64) {
 	for _, t := range tiles {
-		j.tiles[t].step = step
+		j.at(g, t).step = step
 	}
 }

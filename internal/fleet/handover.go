@@ -2,10 +2,11 @@ package fleet
 
 import "time"
 
-// How tiles leave a worker that is still a session: it drains, or its connection was closed.
+// How tiles leave a worker that is still a session: it drains, its connection was closed, or it
+// is not to be trusted.
 
 // yields tells whether the tiles of a worker go to others as soon as others can take them.
-func (s *session) yields() bool { return s.draining || s.away }
+func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
 
 // handOver gives up the calls that wait for workers that yield their tiles, if there is a worker to take tiles. The
 // operations that waited place them again; where nobody has room, they stay and the call is repeated. The caller

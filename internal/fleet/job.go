@@ -36,6 +36,8 @@ type Task struct {
 	Vectors   *vector.RowSpec   // for a job of the vector family
 	Diagonal  []float64         // for neighbors in a kernel matrix
 	Units     *dataset.Units    // that the data set is put into first; nil: it is taken as it is
+	Verify    float64           // the share of the tiles whose answers are compared with those of another worker
+	Trust     *Trust            // what executors of the job share about their workers; may be nil
 	Ran       *atomic.Bool      // whether there was memory enough for the job once; its executors share and set it; may be nil
 	Report    func(Status)      // called with every change of the status, one call at a time; may be nil
 }
@@ -68,6 +70,9 @@ type job struct {
 	labels   []int32      // lane after lane; nil before the first load
 	step     uint64       // of the labels; increases with every load and update
 	ran      *atomic.Bool // there was memory enough for the job once
+	verify   float64
+	trust    *Trust
+	pace     *pace
 	progress progress
 	ctx      context.Context // canceled by Release
 	cancel   context.CancelFunc
@@ -78,6 +83,8 @@ type job struct {
 	failing    map[*session]bool         // had an internal error: used only when there is no other
 	full       map[*session]bool         // reported that it has no memory left
 	aside      map[*session]*fault.Error // cannot do the job, and why: gets no tiles of it
+	copies     map[*copied]struct{}      // of tiles that are verified, or late
+	epochs     uint64                    // placements and copies of tiles so far
 	ops        int                       // operations since tiles were last placed
 	balancedAt <-chan struct{}           // Fleet.changed when the placement was last balanced; nil: it must be checked
 	storedAt   <-chan struct{}           // Fleet.changed when tiles were last stored wherever there is room
@@ -115,7 +122,14 @@ func (f *Fleet) newJob(task Task) *job {
 		failing:   map[*session]bool{},
 		full:      map[*session]bool{},
 		aside:     map[*session]*fault.Error{},
+		copies:    map[*copied]struct{}{},
+		verify:    task.Verify,
+		trust:     task.Trust,
+		pace:      newPace(f.cfg.SlowAfter),
 		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
+	}
+	if j.trust == nil {
+		j.trust = NewTrust()
 	}
 	if j.ran = task.Ran; j.ran == nil {
 		j.ran = &atomic.Bool{}
@@ -143,7 +157,7 @@ func (j *job) start(ctx context.Context) error {
 	j.key = fmt.Sprintf("%s#%d", j.jobID, f.nextJob)
 	f.jobs[j] = struct{}{}
 	f.mu.Unlock()
-	j.adopt(ctx)
+	j.adoptOffers(ctx)
 	err := j.perform(ctx, &operation{name: "build"})
 	if err != nil {
 		j.Release()

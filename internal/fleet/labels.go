@@ -111,19 +111,19 @@ func countLabeled(labels []int32) int {
 	return count
 }
 
-// assign runs an operation that answers moves, and returns them in tile order.
-func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.Command)) ([]labeling.Move, error) {
+// assign runs an operation that answers moves in some lanes, and returns them in tile order.
+func (j *job) assign(ctx context.Context, lanes []int, request func(*workerv1.Command)) ([]labeling.Move, error) {
 	byTile := make([][]labeling.Move, len(j.tiles))
 	err := j.atStep(ctx, &operation{
 		name:     "assign",
-		maxBytes: j.perRowBytes(rowBytes),
+		maxBytes: j.perRowBytes(12 * len(lanes)),
 		request:  request,
 		merge: func(tiles []int, answer *reply) error {
 			moves, err := wire.UnpackMoves(answer.values)
 			if err != nil {
 				return err
 			}
-			return j.split(tiles, moves, byTile)
+			return j.split(tiles, moves, lanes, byTile)
 		},
 	})
 	if err != nil {
@@ -133,7 +133,7 @@ func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.C
 }
 
 // split assigns moves, which are in the order of ascending tiles, to their tiles.
-func (j *job) split(tiles []int, moves []labeling.Move, byTile [][]labeling.Move) error {
+func (j *job) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]labeling.Move) error {
 	for _, t := range tiles {
 		end, rows := 0, partition.Tile(j.rows, t)
 		for end < len(moves) && int(moves[end].Point) < rows.To {
@@ -141,6 +141,9 @@ func (j *job) split(tiles []int, moves []labeling.Move, byTile [][]labeling.Move
 				return fmt.Errorf("a move of point %d out of order", moves[end].Point)
 			}
 			end++
+		}
+		if err := j.checkMoves(moves[:end], lanes); err != nil {
+			return err
 		}
 		byTile[t], moves = moves[:end], moves[end:]
 	}
@@ -150,16 +153,16 @@ func (j *job) split(tiles []int, moves []labeling.Move, byTile [][]labeling.Move
 	return nil
 }
 
-// farthest runs an operation that answers count candidates.
-func (j *job) farthest(ctx context.Context, count int, request func(*workerv1.Command)) ([]labeling.Candidate, error) {
-	best := make([]labeling.Candidate, count)
+// farthest runs an operation that answers a candidate for each of some lanes.
+func (j *job) farthest(ctx context.Context, lanes []int, request func(*workerv1.Command)) ([]labeling.Candidate, error) {
+	best := make([]labeling.Candidate, len(lanes))
 	err := j.atStep(ctx, &operation{
 		name:    "farthest",
 		request: request,
-		merge: func(_ []int, answer *reply) error {
+		merge: func(tiles []int, answer *reply) error {
 			candidates, err := wire.CandidatesFromProto(answer.farthest)
-			if err == nil && len(candidates) != len(best) {
-				err = fmt.Errorf("%d candidates instead of %d", len(candidates), len(best))
+			if err == nil {
+				err = j.checkCandidates(tiles, candidates, lanes)
 			}
 			if err != nil {
 				return err

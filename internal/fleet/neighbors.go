@@ -8,7 +8,6 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/neighbor"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -56,12 +55,10 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 			if len(found) != j.rowsOf(tiles)*(1+count) {
 				return fmt.Errorf("%d values for %d rows, with %d neighbors each", len(found), j.rowsOf(tiles), count)
 			}
+			if err := checkNeighbors(found, 1+count, seen); err != nil {
+				return err
+			}
 			for row := range slices.Chunk(found, 1+count) {
-				for at, i := range row {
-					if i < 0 && at == 0 || i < neighbor.None || int(i) >= j.rows {
-						return fmt.Errorf("there is no row %d of %d", i, j.rows)
-					}
-				}
 				seen[row[0]] = true
 				copy(all[int(row[0])*count:], row[1:])
 			}

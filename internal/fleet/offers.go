@@ -106,8 +106,8 @@ func (f *Fleet) offersAreComplete() bool {
 	return len(offered) > 0
 }
 
-// adopt takes over the tiles of the job that workers offer. Those that it cannot have are built as if there were no offer.
-func (j *job) adopt(ctx context.Context) {
+// adoptOffers takes over the tiles of the job that workers offer. Those that it cannot have are built as if there were no offer.
+func (j *job) adoptOffers(ctx context.Context) {
 	identity, err := j.computeIdentity()
 	if err != nil {
 		j.fleet.log.Warn("tiles of a job cannot be kept for another coordinator", "job", j.jobID, "error", err)
@@ -119,7 +119,8 @@ func (j *job) adopt(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, a := range j.takeOffers() {
 		all.Go(func() {
-			_, err := j.runCommand(ctx, a.session, a.tiles, 0, func(c *workerv1.Command) {
+			g := &group{session: a.session, member: a.member, tiles: a.tiles}
+			_, err := j.runCommand(ctx, g, a.tiles, 0, func(c *workerv1.Command) {
 				c.Operation = &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}
 			})
 			j.finishAdoption(a, err)
@@ -131,6 +132,7 @@ func (j *job) adopt(ctx context.Context) {
 // adoption is tiles that a worker offered, and that are placed on it.
 type adoption struct {
 	session *session
+	member  *membership
 	offer   string
 	tiles   []int
 }
@@ -164,7 +166,8 @@ func (j *job) takeOffers() []adoption {
 			continue
 		}
 		slices.Sort(a.tiles)
-		j.members[s] = &membership{tiles: len(a.tiles)}
+		a.member = &membership{tiles: len(a.tiles)}
+		j.members[s] = a.member
 		for _, t := range a.tiles {
 			j.tiles[t].worker, j.tiles[t].wantStored = s, o.tiles[t]
 			j.tiles[t].epoch++

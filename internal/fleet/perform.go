@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // operation is one request to all tiles, or to some.
@@ -18,6 +16,7 @@ type operation struct {
 	name          string
 	tiles         []int                     // nil: all
 	maxBytes      func(tiles []int) int     // upper limit of the answer's values; nil: they are sent inline
+	possible      func(float64) bool        // whether a value per row can be right; nil: if it is finite
 	request       func(c *workerv1.Command) // nil: only prepare and build the tiles
 	merge         mergeFunc
 	wholeMatrix   bool    // the operation reads (nearly) all entries of the matrix
@@ -48,21 +47,6 @@ type failure struct {
 
 func (f *failure) Error() string { return fmt.Sprintf("worker %q: %s", f.worker, f.GetMessage()) }
 
-// group is the part of an operation that one worker does.
-type group struct {
-	session *session
-	member  *membership
-	tiles   []int
-	parts   []part // its answers
-	err     error  // why some tiles have no answer
-}
-
-// part is the answer of some tiles of a group.
-type part struct {
-	tiles []int
-	reply *reply // nil when there is nothing to merge
-}
-
 // perRow runs an operation that answers one float64 per row.
 func (j *job) perRow(ctx context.Context, op *operation) ([]float64, error) {
 	values, err := j.severalPerRow(ctx, 1, op)
@@ -82,6 +66,10 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 		values[list] = make([]float64, j.rows)
 	}
 	op.maxBytes = j.perRowBytes(8 * lists)
+	possible := op.possible
+	if possible == nil {
+		possible = finite
+	}
 	op.merge = func(tiles []int, answer *reply) error {
 		if len(answer.values) != 8*lists*j.rowsOf(tiles) {
 			return fmt.Errorf("%d bytes for %d lists of %d rows", len(answer.values), lists, j.rowsOf(tiles))
@@ -90,7 +78,7 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 		for list := range values {
 			for _, t := range tiles {
 				rows := partition.Tile(j.rows, t)
-				if err := wire.UnpackFloat64sInto(values[list][rows.From:rows.To], answer.values[at:at+8*rows.Len()]); err != nil {
+				if err := unpackPossible(values[list][rows.From:rows.To], answer.values[at:at+8*rows.Len()], possible); err != nil {
 					return err
 				}
 				at += 8 * rows.Len()
@@ -104,7 +92,8 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 // perform runs an operation until there is exactly one answer for every tile. It works in rounds: each
 // round places the tiles that have no answer yet, builds them where they are not built, and sends the
 // request. Tiles whose worker was lost, failed, or was not ready are left for the next round, where
-// they may be on another worker. It fails when no worker is left that can do it.
+// they may be on another worker. It fails when no worker is left that can do it, and with ErrDistrusted when a worker
+// turns out to be wrong whose answers the job has used.
 func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	j.opMu.Lock()
 	defer j.opMu.Unlock()
@@ -114,6 +103,7 @@ func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	defer cancel(nil)
 	defer context.AfterFunc(j.ctx, func() { cancel(ErrReleased) })()
 
+	j.pace.begin()
 	pending := slices.Clone(op.tiles)
 	if op.tiles == nil {
 		pending = partition.AllTiles(j.rows)
@@ -124,33 +114,29 @@ func (j *job) perform(ctx context.Context, op *operation) (err error) {
 			j.forgive()
 			return err
 		}
-		groups := j.groups(pending)
-		j.runGroups(ctx, groups, op)
+		if err := j.distrusts(); err != nil {
+			return err
+		}
+		groups := j.runGroups(ctx, j.groups(op, pending), op)
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		done := make([]bool, len(j.tiles))
-		for _, g := range groups {
-			for _, p := range g.parts {
-				if p.reply != nil {
-					if err := op.merge(p.tiles, p.reply); err != nil {
-						g.err = &failure{worker: g.session.name, Failure: &workerv1.Failure{
-							Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Message: "its answer is not valid: " + err.Error()}}
-						break
-					}
-				}
-				for _, t := range p.tiles {
-					done[t] = true
-				}
-			}
+		if err := j.judge(ctx, groups, op); err != nil {
+			return err
 		}
+		done := j.merge(groups, op)
 		pending = slices.DeleteFunc(pending, func(t int) bool { return done[t] })
 		for _, g := range groups { // always in the same order, so that the error does not vary
-			g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
+			if g.copies == nil {
+				g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
+			}
 			if err := j.handleFailure(g, op, failures); err != nil {
 				return err
 			}
 		}
+	}
+	if err := j.distrusts(); err != nil {
+		return err
 	}
 	j.fleet.mu.Lock()
 	j.ops++
@@ -159,35 +145,28 @@ func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	return nil
 }
 
-// groups gives the tiles of each worker, in the order of their first tiles.
-func (j *job) groups(tiles []int) []*group {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
-	var groups []*group
-	of := map[*session]*group{}
-	for _, t := range tiles {
-		s := j.tiles[t].worker
-		if s == nil {
-			continue // the job was just released
-		}
-		g := of[s]
-		if g == nil {
-			g = &group{session: s, member: j.members[s]}
-			of[s] = g
-			groups = append(groups, g)
-		}
-		g.tiles = append(g.tiles, t)
-	}
-	return groups
-}
-
-// runGroups runs all groups at the same time.
-func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) {
-	var all sync.WaitGroup
+// merge adds the answers of the groups to the result of the operation, and tells which tiles have answered. A worker whose
+// answer cannot be right is put aside.
+func (j *job) merge(groups []*group, op *operation) (done []bool) {
+	done = make([]bool, len(j.tiles))
 	for _, g := range groups {
-		all.Go(func() { g.err = j.runGroup(ctx, g, op) })
+		if g.copies != nil {
+			continue // it only verifies what others answer
+		}
+		for _, p := range g.parts {
+			if p.reply != nil {
+				if err := op.merge(p.tiles, p.reply); err != nil {
+					g.err = &wrongAnswer{err}
+					break
+				}
+				j.trust.use(g.session)
+			}
+			for _, t := range p.tiles {
+				done[t] = true
+			}
+		}
 	}
-	all.Wait()
+	return done
 }
 
 // handleFailure prepares the next round after a group failed, or returns the error that ends the
@@ -201,6 +180,9 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 		log.Info("placing the tiles of a lost worker elsewhere")
 		return nil
 	}
+	if errors.Is(g.err, errOvertaken) {
+		return nil
+	}
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	if errors.Is(g.err, errWorkerJoined) {
@@ -209,6 +191,10 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 				j.unplace(t)
 			}
 		}
+		return nil
+	}
+	if wrong, is := errors.AsType[*wrongAnswer](g.err); is {
+		j.distrust(g.session, fault.New(fault.Internal, workerWrong, "worker %q gave an answer to %q that cannot be right: %v", g.session.name, op.name, wrong.error))
 		return nil
 	}
 	if errors.Is(g.err, errStalled) {
@@ -235,8 +221,13 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 				j.tiles[t].state, j.tiles[t].step = notBuilt, 0
 			}
 		}
+		j.forgetCopies(g.session)
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
+		if g.copies != nil {
+			j.dropCopies(func(c *copied) bool { return c.worker == g.session })
+			return nil
+		}
 		j.full[g.session] = true
 		j.balancedAt = nil
 		for t := range j.tiles {
@@ -258,6 +249,10 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 			return nil
 		}
 		j.failing[g.session] = true
+		if g.copies != nil {
+			j.dropCopies(func(c *copied) bool { return c.worker == g.session })
+			return nil
+		}
 		j.removeFrom(g.session, g.tiles)
 	}
 	return nil

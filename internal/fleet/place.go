@@ -78,7 +78,7 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.StorageRule())
 	}
-	if !ok && j.restSiblings() {
+	if !ok && (j.dropCopies(func(*copied) bool { return true }) || j.restSiblings()) {
 		return j.place(betweenOps, wholeMatrix)
 	}
 	if !ok {
@@ -142,14 +142,17 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	sessions := make([]*session, 0, len(j.fleet.sessions))
 	healthy := false
 	for _, s := range j.fleet.sessions {
+		if s.referee {
+			continue
+		}
 		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && j.aside[s] == nil && !j.doubts(s)
+		healthy = healthy || s.takesTiles() && j.refused(s) == nil && !j.doubts(s)
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
-		hosts[h].Accepting = s.takesTiles() && j.aside[s] == nil && (!healthy || !j.doubts(s))
+		hosts[h].Accepting = s.takesTiles() && j.refused(s) == nil && (!healthy || !j.doubts(s))
 	}
 	return sessions, hosts
 }
@@ -164,7 +167,9 @@ func (j *job) host(s *session) partition.Host {
 }
 
 // takesTiles tells whether new tiles may be placed on a worker.
-func (s *session) takesTiles() bool { return s.stream != nil && !s.draining }
+func (s *session) takesTiles() bool {
+	return s.stream != nil && !s.draining && s.wrong == nil && !s.referee
+}
 
 func (s *session) capacity() int64 {
 	if s.memory == 0 || s.memory > planning.Unlimited {
@@ -276,7 +281,7 @@ func (j *job) apply(layout *partition.Layout, sessions []*session) {
 				to.used += j.need.FixedBytes(to.threads)
 			}
 			j.tiles[t].worker, j.tiles[t].wantStored = to, layout.Stored[t]
-			j.tiles[t].epoch++
+			j.tiles[t].epoch = j.newEpoch()
 			j.members[to].tiles++
 			to.tiles++
 			to.used += j.tileBytes(t)
@@ -331,6 +336,7 @@ func (j *job) unplace(t int) {
 
 // endMembership ends the part of a worker in the job. The caller holds f.mu.
 func (j *job) endMembership(s *session) {
+	j.forgetCopies(s)
 	s.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 	s.used -= j.need.FixedBytes(s.threads)
 	delete(j.members, s)

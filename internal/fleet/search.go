@@ -15,7 +15,7 @@ import (
 // Gains implements kernelkmeans.Executor.
 func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	packed := wire.StatsToProto(stats)
-	values, op := e.rowLists(len(stats), &operation{name: "gains", request: func(c *workerv1.Command) {
+	values, op := e.rowLists(len(stats), &operation{name: "gains", possible: number, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Gains{Gains: &workerv1.Gains{Step: e.step, Stats: packed}}
 	}})
 	return values, e.atStep(ctx, op)
@@ -64,7 +64,7 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 			return parts(tiles, func(part []float64) error {
 				packed := rest[:8*len(part)]
 				rest = rest[len(packed):]
-				return wire.UnpackFloat64sInto(part, packed)
+				return unpackPossible(part, packed, finite)
 			})
 		},
 	})

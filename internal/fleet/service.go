@@ -18,7 +18,8 @@ import (
 // service implements WorkerService.
 type service struct {
 	workerv1.UnimplementedWorkerServiceServer
-	fleet *Fleet
+	fleet   *Fleet
+	referee chan<- *session // gets the session of a worker that only decides; nil: workers are for all jobs
 }
 
 // Attach serves one stream of a worker. Other goroutines read and write; the handler only waits for the
@@ -37,9 +38,15 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 		v.fleet.log.Warn("refused a worker", "worker", hello.GetName(), "error", err)
 		return wire.Status(err)
 	}
-	s, a, err := v.fleet.admit(hello)
+	s, a, err := v.fleet.admit(hello, v.referee != nil)
 	if err != nil {
 		return err
+	}
+	if v.referee != nil {
+		select {
+		case v.referee <- s:
+		default: // it attached again
+		}
 	}
 	broken := make(chan error, 1)
 	go func() { broken <- v.read(stream, s, a) }()

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -28,14 +29,18 @@ type session struct {
 	threads      int
 	memory       uint64 // 0: unlimited
 	attachedAt   time.Time
+	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
 	ended        bool
-	draining     bool   // it gets no new tiles
-	stalled      uint64 // a command that it seems to hang at: it gets tiles only when there is no other; 0: none
-	away         bool   // its connection was closed, and it did not come back at once
-	leaving      bool   // the worker asked to leave
-	farewellSent bool   // the worker may leave
+	draining     bool         // it gets no new tiles
+	stalled      uint64       // a command that it seems to hang at: it gets tiles only when there is no other; 0: none
+	away         bool         // its connection was closed, and it did not come back at once
+	slow         bool         // others overtook it lately: it gets tiles only when there is no other
+	overtaken    int          // how often others did
+	wrong        *fault.Error // why its answers are not to be trusted; nil: they are
+	leaving      bool         // the worker asked to leave
+	farewellSent bool         // the worker may leave
 
 	lastSeen    time.Time
 	watchdog    *time.Timer
@@ -73,7 +78,7 @@ func (a *attachment) endWith(reason error) {
 
 // admit opens a session for a worker, or resumes the one it had, with a new stream that replaces any
 // other.
-func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
+func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachment, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -85,6 +90,7 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	s, resumed := f.sessions[hello.GetSessionId()]
 	if !resumed {
 		s = f.newSession(hello)
+		s.referee = referee
 	}
 	if s.stream != nil {
 		s.stream.endWith(status.Error(codes.Aborted, "the worker attached again"))
@@ -141,6 +147,7 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	if s.name == "" {
 		s.name = s.id
 	}
+	s.wrong = f.quarantined[hello.GetSessionId()]
 	f.sessions[s.id] = s
 	if f.returned.IsZero() {
 		f.returned = now
@@ -187,6 +194,9 @@ func (f *Fleet) endSession(s *session, reason error) {
 		s.stream = nil
 	}
 	s.outbox, s.pending = nil, nil
+	if s.wrong != nil {
+		f.quarantined[s.id] = s.wrong // the same process may attach again
+	}
 	f.notifyChanged()
 }
 

@@ -13,7 +13,7 @@ import (
 // notEnoughMemory is the reason of the error of a job that ran before, and then waited too long for workers.
 const notEnoughMemory = "NOT_ENOUGH_MEMORY"
 
-// stalledWait, times LostAfter, is how long a job waits for another worker when all that it has hang.
+// stalledWait, times LostAfter, is how long a job waits for another worker when all that it has hang or are not to be trusted.
 const stalledWait = 10
 
 // shortage is the time in which a job cannot be placed, but could if a worker joined. If it ran before, there was memory
@@ -39,7 +39,7 @@ func (s *shortage) check(waiting string, err error) (string, error) {
 		s.begin(s.memory)
 		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", s.memory, f.Message)
 		f.Reason, f.Message = notEnoughMemory, fmt.Sprintf("%s; no worker came for %v", f.Message, s.memory)
-	case f != nil && f.Reason == workerStalled:
+	case f != nil && (f.Reason == workerStalled || f.Reason == workerWrong):
 		s.begin(s.hangs)
 		waiting = "waiting for a worker: " + f.Message
 	default:

@@ -100,10 +100,10 @@ func TestAWorkerThatNeverAnswersIsPutAside(t *testing.T) {
 	}
 }
 
-// A slow worker keeps its tiles as long as it tells that it gets on, however long that takes.
+// A worker that tells that it gets on is not taken for one that hangs, however long that takes.
 func TestProgressIsEnough(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, impatient)
+	c := newCluster(t, impatient, func(cfg *fleet.Config) { cfg.SlowAfter = never })
 	getsOn := &atomic.Bool{}
 	getsOn.Store(true)
 	c.startHanging(atBuild, getsOn)

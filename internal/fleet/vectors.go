@@ -84,13 +84,16 @@ func (e *VectorExecutor) Sums() []float64 { return e.sums }
 // Update implements centroid.Executor. Changes are exact, so the order of the answers does not matter.
 func (e *VectorExecutor) Update(ctx context.Context, moves []labeling.Move) error {
 	changes := make([]float64, len(vector.MovedLanes(e.k, moves))*e.k*e.spec.Width())
-	err := e.update(ctx, moves, func(_ []int, answer *reply) error {
+	err := e.update(ctx, moves, func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackFloat64s(answer.values)
 		if err != nil {
 			return err
 		}
 		if len(parts) != len(changes) {
 			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(changes))
+		}
+		if err := e.checkChanges(tiles, moves, parts); err != nil {
+			return err
 		}
 		for at, v := range parts {
 			changes[at] += v
@@ -130,7 +133,7 @@ func (p *packedQueries) free() {
 func (e *VectorExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.assign(ctx, 12*len(queries), func(c *workerv1.Command) {
+	return e.assign(ctx, queriedLanes(queries), func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: packed.message()}}
 	})
 }
@@ -139,9 +142,18 @@ func (e *VectorExecutor) Assign(ctx context.Context, queries []vector.Query) ([]
 func (e *VectorExecutor) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.farthest(ctx, len(queries), func(c *workerv1.Command) {
+	return e.farthest(ctx, queriedLanes(queries), func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Queries: packed.message()}}
 	})
+}
+
+// queriedLanes are the lanes of queries.
+func queriedLanes(queries []vector.Query) []int {
+	lanes := make([]int, len(queries))
+	for at := range queries {
+		lanes[at] = queries[at].Lane
+	}
+	return lanes
 }
 
 // measure runs an operation that answers, for each query, count values of each of the tiles, which ascend. It returns
@@ -174,7 +186,7 @@ func (e *VectorExecutor) measure(ctx context.Context, op *operation, queries []v
 			for _, tile := range tiles {
 				at, _ := slices.BinarySearch(op.tiles, tile)
 				dst := values[q][begin[q][at]:begin[q][at+1]]
-				if err := wire.UnpackFloat64sInto(dst, left[:8*len(dst)]); err != nil {
+				if err := unpackPossible(dst, left[:8*len(dst)], number); err != nil {
 					return err
 				}
 				left = left[8*len(dst):]

@@ -107,13 +107,16 @@ func submits(ctx context.Context, cfg *Config) ([]row, error) {
 		_, err := b.submit(ctx, at)
 		return judge(err)
 	}
+	used := b.processor()
 	steady := openLoop(ctx, 200, cfg.Seconds, call)
+	used = b.processor() - used
 	peak := closedLoop(ctx, 64, cfg.Seconds, call)
 	over := openLoop(ctx, 2*peak.rate(), cfg.Seconds, call)
 	now, _ := b.memory()
 	return []row{
 		{"200 durable submits a second, answered", fmt.Sprintf("%.0f/s, %d refused", steady.rate(), len(steady.refused)), "200/s"},
 		{"their latency", steady.accepted.String(), ""},
+		{"processors of the coordinator", fmt.Sprintf("%.2f", used.Seconds()/steady.took.Seconds()), ""},
 		{"64 clients, one submit after the other", fmt.Sprintf("%.0f/s, %d refused", peak.rate(), len(peak.refused)), ""},
 		{fmt.Sprintf("at %.0f submits a second, taken", 2*peak.rate()), fmt.Sprintf("%.0f/s (%.0f%% of peak), %d refused", over.rate(), 100*over.rate()/peak.rate(), len(over.refused)), "80% of peak"},
 		{"latency of those taken", over.accepted.String(), ""},

@@ -33,7 +33,7 @@ func bigStore(ctx context.Context, cfg *Config) ([]row, error) {
 			return rows, err
 		}
 		now, _ := s.memory()
-		rows = append(rows, row{fmt.Sprintf("a store with %d jobs that have ended opens in%s", cfg.Jobs, again), fmt.Sprintf("%v, with %.0f MiB", s.opened.Round(time.Millisecond), now), "5s"})
+		rows = append(rows, row{fmt.Sprintf("a store with %d jobs that have ended opens in%s", cfg.Jobs, again), fmt.Sprintf("%v (processor %v), with %.0f MiB", s.opened.Round(time.Millisecond), s.processor(), now), "5s"})
 		if again != "" {
 			first, all, listed, err := cfg.list(ctx, s)
 			rows = append(rows,

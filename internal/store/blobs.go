@@ -51,7 +51,7 @@ type Blobs interface {
 	Free() (bytes int64, known bool)
 
 	// RemoveTemporary deletes what processes left that ended while they wrote. Only one process writes: whoever has just
-	// become the leader calls it.
+	// become the leader calls it. It may write blobs meanwhile: what is being written now stays.
 	RemoveTemporary()
 
 	Close() error

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"gocloud.dev/blob/fileblob"
 
@@ -35,14 +36,20 @@ func openDirectory(dir string) (Blobs, error) {
 	return &bucket{Bucket: b, root: root, explain: blobError}, nil
 }
 
+// clockMargin is more than the clocks of files are behind.
+const clockMargin = 100 * time.Millisecond
+
 // RemoveTemporary ignores errors: files that stay only take space. Object stores have no temporary files.
 func (b *bucket) RemoveTemporary() {
 	if b.root == "" {
 		return
 	}
+	before := time.Now().Add(-clockMargin)
 	_ = filepath.WalkDir(b.root, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && strings.HasSuffix(path, tempSuffix) {
-			_ = os.Remove(path)
+			if info, err := entry.Info(); err == nil && info.ModTime().Before(before) {
+				_ = os.Remove(path)
+			}
 		}
 		return nil
 	})

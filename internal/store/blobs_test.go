@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestBlobs checks that every kind of Blobs behaves the same.
@@ -261,13 +262,18 @@ func TestBlobsRemoveTemporaryFiles(t *testing.T) {
 	defer b.Close()
 	put(t, b, "sub/kept", nil)
 	for _, name := range []string{"x.17ab.tmp", "sub/y.17ab.tmp"} {
-		check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+		path, before := filepath.Join(dir, name), time.Now().Add(-time.Second)
+		check(t, os.WriteFile(path, nil, 0o600))
+		check(t, os.Chtimes(path, before, before))
 	}
+	now := filepath.Join(dir, "z.17ab.tmp")
+	check(t, os.WriteFile(now, nil, 0o600))
 	onlyListed, err := b.List(t.Context(), "")
 	if check(t, err); !slices.Equal(onlyListed, []string{"sub/kept"}) {
 		t.Errorf("listed %q", onlyListed)
 	}
 	b.RemoveTemporary()
+	check(t, os.Remove(now)) // what is being written now stays
 	onlyBlobs(t, b, "sub/kept")
 }
 

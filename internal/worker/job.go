@@ -209,6 +209,7 @@ func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 			answer = failed(c, workerv1.FailureKind_FAILURE_KIND_INTERNAL, "PANIC", fmt.Sprint("panic: ", p))
 		}
 	}()
+	log.Trace("command begins", "tiles", len(c.GetTiles()))
 	result, err := j.dispatch(c)
 	if err == nil {
 		return done(c, result)

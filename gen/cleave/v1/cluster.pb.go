@@ -31,6 +31,8 @@ const (
 	// Its stream broke or its heartbeats stopped. It keeps its tiles for a short while.
 	WorkerState_WORKER_STATE_SILENT   WorkerState = 2
 	WorkerState_WORKER_STATE_DRAINING WorkerState = 3
+	// Its answers were wrong. It gets no work until its process is started again.
+	WorkerState_WORKER_STATE_QUARANTINED WorkerState = 4
 )
 
 // Enum value maps for WorkerState.
@@ -40,12 +42,14 @@ var (
 		1: "WORKER_STATE_READY",
 		2: "WORKER_STATE_SILENT",
 		3: "WORKER_STATE_DRAINING",
+		4: "WORKER_STATE_QUARANTINED",
 	}
 	WorkerState_value = map[string]int32{
 		"WORKER_STATE_UNSPECIFIED": 0,
 		"WORKER_STATE_READY":       1,
 		"WORKER_STATE_SILENT":      2,
 		"WORKER_STATE_DRAINING":    3,
+		"WORKER_STATE_QUARANTINED": 4,
 	}
 )
 
@@ -678,9 +682,11 @@ type Worker struct {
 	AttachTime        *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=attach_time,json=attachTime,proto3" json:"attach_time,omitempty"`
 	LastHeartbeatTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=last_heartbeat_time,json=lastHeartbeatTime,proto3" json:"last_heartbeat_time,omitempty"`
 	// Tiles that it holds, for which jobs, and what they take.
-	Tiles         uint32   `protobuf:"varint,11,opt,name=tiles,proto3" json:"tiles,omitempty"`
-	TileBytes     uint64   `protobuf:"varint,12,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
-	JobIds        []string `protobuf:"bytes,13,rep,name=job_ids,json=jobIds,proto3" json:"job_ids,omitempty"`
+	Tiles     uint32   `protobuf:"varint,11,opt,name=tiles,proto3" json:"tiles,omitempty"`
+	TileBytes uint64   `protobuf:"varint,12,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
+	JobIds    []string `protobuf:"bytes,13,rep,name=job_ids,json=jobIds,proto3" json:"job_ids,omitempty"`
+	// What is wrong with it, for people: why it is quarantined, or that it is slow. Empty if nothing is.
+	StatusMessage string `protobuf:"bytes,14,opt,name=status_message,json=statusMessage,proto3" json:"status_message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -799,6 +805,13 @@ func (x *Worker) GetJobIds() []string {
 	return nil
 }
 
+func (x *Worker) GetStatusMessage() string {
+	if x != nil {
+		return x.StatusMessage
+	}
+	return ""
+}
+
 var File_cleave_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_cluster_proto_rawDesc = "" +
@@ -852,7 +865,7 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x12DrainWorkerRequest\x12\x1b\n" +
 	"\tworker_id\x18\x01 \x01(\tR\bworkerId\"@\n" +
 	"\x13DrainWorkerResponse\x12)\n" +
-	"\x06worker\x18\x01 \x01(\v2\x11.cleave.v1.WorkerR\x06worker\"\xba\x03\n" +
+	"\x06worker\x18\x01 \x01(\v2\x11.cleave.v1.WorkerR\x06worker\"\xe1\x03\n" +
 	"\x06Worker\x12\x1b\n" +
 	"\tworker_id\x18\x01 \x01(\tR\bworkerId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12,\n" +
@@ -868,12 +881,14 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x05tiles\x18\v \x01(\rR\x05tiles\x12\x1d\n" +
 	"\n" +
 	"tile_bytes\x18\f \x01(\x04R\ttileBytes\x12\x17\n" +
-	"\ajob_ids\x18\r \x03(\tR\x06jobIds*w\n" +
+	"\ajob_ids\x18\r \x03(\tR\x06jobIds\x12%\n" +
+	"\x0estatus_message\x18\x0e \x01(\tR\rstatusMessage*\x95\x01\n" +
 	"\vWorkerState\x12\x1c\n" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WORKER_STATE_READY\x10\x01\x12\x17\n" +
 	"\x13WORKER_STATE_SILENT\x10\x02\x12\x19\n" +
-	"\x15WORKER_STATE_DRAINING\x10\x032\xf4\x01\n" +
+	"\x15WORKER_STATE_DRAINING\x10\x03\x12\x1c\n" +
+	"\x18WORKER_STATE_QUARANTINED\x10\x042\xf4\x01\n" +
 	"\x0eClusterService\x12L\n" +
 	"\vListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\x12L\n" +
 	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\x12F\n" +

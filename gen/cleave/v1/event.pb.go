@@ -231,6 +231,7 @@ type Event struct {
 	//	*Event_Ended
 	//	*Event_WayTried
 	//	*Event_Level
+	//	*Event_Revoked
 	What          isEvent_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -352,6 +353,15 @@ func (x *Event) GetLevel() *LevelBegan {
 	return nil
 }
 
+func (x *Event) GetRevoked() *EventsRevoked {
+	if x != nil {
+		if x, ok := x.What.(*Event_Revoked); ok {
+			return x.Revoked
+		}
+	}
+	return nil
+}
+
 type isEvent_What interface {
 	isEvent_What()
 }
@@ -389,6 +399,10 @@ type Event_Level struct {
 	Level *LevelBegan `protobuf:"bytes,9,opt,name=level,proto3,oneof"`
 }
 
+type Event_Revoked struct {
+	Revoked *EventsRevoked `protobuf:"bytes,10,opt,name=revoked,proto3,oneof"`
+}
+
 func (*Event_Restart) isEvent_What() {}
 
 func (*Event_Iteration) isEvent_What() {}
@@ -404,6 +418,8 @@ func (*Event_Ended) isEvent_What() {}
 func (*Event_WayTried) isEvent_What() {}
 
 func (*Event_Level) isEvent_What() {}
+
+func (*Event_Revoked) isEvent_What() {}
 
 // RestartBegan: one of several restarts begins.
 type RestartBegan struct {
@@ -995,6 +1011,61 @@ func (x *WayTried) GetCannotLinksRight() uint32 {
 	return 0
 }
 
+// EventsRevoked: a worker turned out to be wrong, and earlier events came of its answers. The job started over without
+// it. The events from first_sequence to the one before this one are void; those that follow take their place.
+type EventsRevoked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	FirstSequence uint64                 `protobuf:"varint,1,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
+	// For people.
+	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventsRevoked) Reset() {
+	*x = EventsRevoked{}
+	mi := &file_cleave_v1_event_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventsRevoked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventsRevoked) ProtoMessage() {}
+
+func (x *EventsRevoked) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_event_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventsRevoked.ProtoReflect.Descriptor instead.
+func (*EventsRevoked) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *EventsRevoked) GetFirstSequence() uint64 {
+	if x != nil {
+		return x.FirstSequence
+	}
+	return 0
+}
+
+func (x *EventsRevoked) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 // Notice is a warning about the run.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1008,7 +1079,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_cleave_v1_event_proto_msgTypes[9]
+	mi := &file_cleave_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1091,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[9]
+	mi := &file_cleave_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1104,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Notice) GetCode() string {
@@ -1065,7 +1136,7 @@ type JobEnded struct {
 
 func (x *JobEnded) Reset() {
 	*x = JobEnded{}
-	mi := &file_cleave_v1_event_proto_msgTypes[10]
+	mi := &file_cleave_v1_event_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1148,7 @@ func (x *JobEnded) String() string {
 func (*JobEnded) ProtoMessage() {}
 
 func (x *JobEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[10]
+	mi := &file_cleave_v1_event_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1161,7 @@ func (x *JobEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEnded.ProtoReflect.Descriptor instead.
 func (*JobEnded) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *JobEnded) GetState() JobState {
@@ -1153,7 +1224,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_cleave_v1_event_proto_msgTypes[11]
+	mi := &file_cleave_v1_event_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1236,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[11]
+	mi := &file_cleave_v1_event_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1249,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Progress) GetPhase() Phase {
@@ -1283,7 +1354,7 @@ var File_cleave_v1_event_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb4\x03\n" +
+	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\xea\x03\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x123\n" +
 	"\arestart\x18\x02 \x01(\v2\x17.cleave.v1.RestartBeganH\x00R\arestart\x124\n" +
@@ -1293,7 +1364,9 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x06notice\x18\x06 \x01(\v2\x11.cleave.v1.NoticeH\x00R\x06notice\x12+\n" +
 	"\x05ended\x18\a \x01(\v2\x13.cleave.v1.JobEndedH\x00R\x05ended\x122\n" +
 	"\tway_tried\x18\b \x01(\v2\x13.cleave.v1.WayTriedH\x00R\bwayTried\x12-\n" +
-	"\x05level\x18\t \x01(\v2\x15.cleave.v1.LevelBeganH\x00R\x05levelB\x06\n" +
+	"\x05level\x18\t \x01(\v2\x15.cleave.v1.LevelBeganH\x00R\x05level\x124\n" +
+	"\arevoked\x18\n" +
+	" \x01(\v2\x18.cleave.v1.EventsRevokedH\x00R\arevokedB\x06\n" +
 	"\x04what\"(\n" +
 	"\fRestartBegan\x12\x18\n" +
 	"\arestart\x18\x01 \x01(\rR\arestart\"\xf9\x01\n" +
@@ -1346,7 +1419,10 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"must_links\x18\x04 \x01(\rR\tmustLinks\x12(\n" +
 	"\x10must_links_right\x18\x05 \x01(\rR\x0emustLinksRight\x12!\n" +
 	"\fcannot_links\x18\x06 \x01(\rR\vcannotLinks\x12,\n" +
-	"\x12cannot_links_right\x18\a \x01(\rR\x10cannotLinksRight\"6\n" +
+	"\x12cannot_links_right\x18\a \x01(\rR\x10cannotLinksRight\"P\n" +
+	"\rEventsRevoked\x12%\n" +
+	"\x0efirst_sequence\x18\x01 \x01(\x04R\rfirstSequence\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"6\n" +
 	"\x06Notice\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"\xaf\x01\n" +
@@ -1411,7 +1487,7 @@ func file_cleave_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_cleave_v1_event_proto_goTypes = []any{
 	(Space)(0),                  // 0: cleave.v1.Space
 	(Use)(0),                    // 1: cleave.v1.Use
@@ -1425,41 +1501,43 @@ var file_cleave_v1_event_proto_goTypes = []any{
 	(*LevelBegan)(nil),          // 9: cleave.v1.LevelBegan
 	(*Way)(nil),                 // 10: cleave.v1.Way
 	(*WayTried)(nil),            // 11: cleave.v1.WayTried
-	(*Notice)(nil),              // 12: cleave.v1.Notice
-	(*JobEnded)(nil),            // 13: cleave.v1.JobEnded
-	(*Progress)(nil),            // 14: cleave.v1.Progress
-	(JobState)(0),               // 15: cleave.v1.JobState
-	(StopReason)(0),             // 16: cleave.v1.StopReason
-	(*Error)(nil),               // 17: cleave.v1.Error
-	(*durationpb.Duration)(nil), // 18: google.protobuf.Duration
+	(*EventsRevoked)(nil),       // 12: cleave.v1.EventsRevoked
+	(*Notice)(nil),              // 13: cleave.v1.Notice
+	(*JobEnded)(nil),            // 14: cleave.v1.JobEnded
+	(*Progress)(nil),            // 15: cleave.v1.Progress
+	(JobState)(0),               // 16: cleave.v1.JobState
+	(StopReason)(0),             // 17: cleave.v1.StopReason
+	(*Error)(nil),               // 18: cleave.v1.Error
+	(*durationpb.Duration)(nil), // 19: google.protobuf.Duration
 }
 var file_cleave_v1_event_proto_depIdxs = []int32{
 	4,  // 0: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
 	5,  // 1: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
 	7,  // 2: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
 	8,  // 3: cleave.v1.Event.solver:type_name -> cleave.v1.SolverStep
-	12, // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
-	13, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
+	13, // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
+	14, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
 	11, // 6: cleave.v1.Event.way_tried:type_name -> cleave.v1.WayTried
 	9,  // 7: cleave.v1.Event.level:type_name -> cleave.v1.LevelBegan
-	6,  // 8: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
-	0,  // 9: cleave.v1.Way.space:type_name -> cleave.v1.Space
-	1,  // 10: cleave.v1.Way.use:type_name -> cleave.v1.Use
-	10, // 11: cleave.v1.WayTried.way:type_name -> cleave.v1.Way
-	15, // 12: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
-	16, // 13: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
-	17, // 14: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
-	2,  // 15: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
-	18, // 16: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
-	18, // 17: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
-	8,  // 18: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
-	11, // 19: cleave.v1.Progress.way_tried:type_name -> cleave.v1.WayTried
-	9,  // 20: cleave.v1.Progress.level:type_name -> cleave.v1.LevelBegan
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	12, // 8: cleave.v1.Event.revoked:type_name -> cleave.v1.EventsRevoked
+	6,  // 9: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
+	0,  // 10: cleave.v1.Way.space:type_name -> cleave.v1.Space
+	1,  // 11: cleave.v1.Way.use:type_name -> cleave.v1.Use
+	10, // 12: cleave.v1.WayTried.way:type_name -> cleave.v1.Way
+	16, // 13: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
+	17, // 14: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
+	18, // 15: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
+	2,  // 16: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
+	19, // 17: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
+	19, // 18: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
+	8,  // 19: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
+	11, // 20: cleave.v1.Progress.way_tried:type_name -> cleave.v1.WayTried
+	9,  // 21: cleave.v1.Progress.level:type_name -> cleave.v1.LevelBegan
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_event_proto_init() }
@@ -1477,6 +1555,7 @@ func file_cleave_v1_event_proto_init() {
 		(*Event_Ended)(nil),
 		(*Event_WayTried)(nil),
 		(*Event_Level)(nil),
+		(*Event_Revoked)(nil),
 	}
 	file_cleave_v1_event_proto_msgTypes[2].OneofWrappers = []any{}
 	file_cleave_v1_event_proto_msgTypes[5].OneofWrappers = []any{}
@@ -1486,7 +1565,7 @@ func file_cleave_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_event_proto_rawDesc), len(file_cleave_v1_event_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1191,6 +1191,9 @@ type JobSpec struct {
 	TimeLimit *durationpb.Duration `protobuf:"bytes,14,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
 	// When the job gets its turn; it changes nothing about the answer.
 	Priority Priority `protobuf:"varint,15,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
+	// The share of the work that a second worker does too, 0 to 1: answers that differ show which worker is wrong. No bit
+	// of the result depends on it. Absent, the coordinator's --verify.
+	Verify *float64 `protobuf:"fixed64,16,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
 	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
 	// the job says which.
 	//
@@ -1347,6 +1350,13 @@ func (x *JobSpec) GetPriority() Priority {
 		return x.Priority
 	}
 	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *JobSpec) GetVerify() float64 {
+	if x != nil && x.Verify != nil {
+		return *x.Verify
+	}
+	return 0
 }
 
 func (x *JobSpec) GetAlgorithm() isJobSpec_Algorithm {
@@ -2907,7 +2917,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb4\v\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\xdc\v\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2926,7 +2936,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x0eneighbor_graph\x18\r \x01(\v2\x18.cleave.v1.NeighborGraphR\rneighborGraph\x128\n" +
 	"\n" +
 	"time_limit\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12/\n" +
-	"\bpriority\x18\x0f \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x12%\n" +
+	"\bpriority\x18\x0f \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x12\x1b\n" +
+	"\x06verify\x18\x10 \x01(\x01H\x03R\x06verify\x88\x01\x01\x12%\n" +
 	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
 	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
@@ -2946,7 +2957,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterationsB\f\n" +
 	"\n" +
-	"_tolerance\"v\n" +
+	"_toleranceB\t\n" +
+	"\a_verify\"v\n" +
 	"\rNeighborGraph\x12!\n" +
 	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x124\n" +
 	"\aweights\x18\x02 \x01(\x0e2\x1a.cleave.v1.NeighborWeightsR\aweightsB\f\n" +

@@ -65,6 +65,9 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	if notice := item.GetEvent().GetNotice(); notice != nil {
 		p.Warn("warning: %s", notice.GetMessage())
 	}
+	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
+		p.Warn("warning: the job starts over, and what it said from event %d on is void: %s", revoked.GetFirstSequence(), revoked.GetMessage())
+	}
 	if p.quiet {
 		return
 	}

@@ -197,7 +197,9 @@ type JobRecord struct {
 	// The span of the call that created the job, as W3C Trace Context writes it; empty if there were no traces.
 	TraceParent string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
 	// How much of its time limit the job has used. It is written every few seconds, and only of a job with a limit.
-	TimeUsed      *durationpb.Duration `protobuf:"bytes,240,opt,name=time_used,json=timeUsed,proto3" json:"time_used,omitempty"`
+	TimeUsed *durationpb.Duration `protobuf:"bytes,240,opt,name=time_used,json=timeUsed,proto3" json:"time_used,omitempty"`
+	// Why earlier events of the job may be wrong, and are revoked when they do not come out again; empty if they are right.
+	Distrusted    string `protobuf:"bytes,250,opt,name=distrusted,proto3" json:"distrusted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -342,6 +344,13 @@ func (x *JobRecord) GetTimeUsed() *durationpb.Duration {
 		return x.TimeUsed
 	}
 	return nil
+}
+
+func (x *JobRecord) GetDistrusted() string {
+	if x != nil {
+		return x.Distrusted
+	}
+	return ""
 }
 
 // RequestRecord is the job that a request id created.
@@ -511,7 +520,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\x84\x05\n" +
+	"createTime\"\xa5\x05\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -531,7 +540,10 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12\"\n" +
 	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\x127\n" +
-	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\"G\n" +
+	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\x12\x1f\n" +
+	"\n" +
+	"distrusted\x18\xfa\x01 \x01(\tR\n" +
+	"distrusted\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +

@@ -1,0 +1,399 @@
+package fleet_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+// liar changes the answers of a worker on their way to the coordinator, as broken memory does.
+type liar struct {
+	about func(*workerv1.Command) bool // which commands it lies about
+	lie   func(*workerv1.Done)         // how, of answers whose values are inline
+	lies  atomic.Int32
+	mu    sync.Mutex
+	asked map[uint64]bool // the commands to lie about
+	*testWorker
+}
+
+// startLiar starts a real worker that lies about some commands.
+func (c *cluster) startLiar(name string, about func(*workerv1.Command) bool, lie func(*workerv1.Done)) *liar {
+	c.Helper()
+	l := &liar{about: about, lie: lie, asked: map[uint64]bool{}}
+	l.testWorker = c.startWorker(name, func(cfg *worker.Config) {
+		cfg.DialOptions = append(cfg.DialOptions, grpc.WithStreamInterceptor(
+			func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+				stream, err := open(ctx, desc, conn, method, options...)
+				return &lyingStream{stream, l}, err
+			}))
+	})
+	return l
+}
+
+type lyingStream struct {
+	grpc.ClientStream
+	*liar
+}
+
+func (s *lyingStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if response, is := m.(*workerv1.AttachResponse); is && err == nil && response.GetCommand() != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asked[response.GetCommand().GetCommandId()] = s.about(response.GetCommand())
+	}
+	return err
+}
+
+func (s *lyingStream) SendMsg(m any) error {
+	if request, is := m.(*workerv1.AttachRequest); is && request.GetAnswer().GetDone() != nil {
+		s.mu.Lock()
+		lies := s.asked[request.GetAnswer().GetCommandId()]
+		s.mu.Unlock()
+		if lies {
+			s.lie(request.GetAnswer().GetDone())
+			s.lies.Add(1)
+		}
+	}
+	return s.ClientStream.SendMsg(m)
+}
+
+// flipBit flips the lowest bit of the first number that is not zero of an answer.
+func flipBit(done *workerv1.Done) {
+	flip := func(data []byte) {
+		for at := 0; at+4 <= len(data); at += 4 {
+			if binary.LittleEndian.Uint32(data[at:]) != 0 {
+				data[at] ^= 1
+				return
+			}
+		}
+	}
+	flip(done.GetValues().GetInline())
+	flip(done.GetSelfAffinity())
+	for _, far := range done.GetFarthest() {
+		far.Distance = math.Float64frombits(math.Float64bits(far.GetDistance()) ^ 1)
+	}
+}
+
+func verifyAll(task fleet.Task) fleet.Task {
+	task.Verify, task.Trust = 1, fleet.NewTrust()
+	return task
+}
+
+// untilTrusted runs something, again without the workers that turned out to be wrong.
+func untilTrusted[T any](c *cluster, task fleet.Task, run func(fleet.Task) (T, error)) T {
+	c.Helper()
+	for range 5 {
+		got, err := run(task)
+		if err == nil {
+			return got
+		}
+		if !errors.Is(err, fleet.ErrDistrusted) {
+			c.Fatal(err)
+		}
+		task.Trust.StartOver()
+	}
+	c.Fatal("the run never ends")
+	panic("unreachable")
+}
+
+// matrixCommands are all operations on a matrix whose answers can be wrong, as a job asks for them.
+var matrixCommands = map[string]struct {
+	about func(*workerv1.Command) bool
+	ask   func(ctx context.Context, e *fleet.Executor) (any, error)
+}{
+	"load": {func(c *workerv1.Command) bool { return c.GetLoad() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
+		return e.Load(ctx, twoClusters())
+	}},
+	"update": {func(c *workerv1.Command) bool { return c.GetUpdate() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
+		return e.Update(ctx, []labeling.Move{{Point: 4, From: 1, To: 0}, {Point: 150, From: 0, To: 1}})
+	}},
+	"degrees":  {func(c *workerv1.Command) bool { return c.GetDegrees() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Degrees(ctx) }},
+	"maxima":   {func(c *workerv1.Command) bool { return c.GetMaxima() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Maxima(ctx) }},
+	"diagonal": {func(c *workerv1.Command) bool { return c.GetDiagonal() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Diagonal(ctx) }},
+	"column sums": {func(c *workerv1.Command) bool { return c.GetColumnSums() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
+		return e.ColumnSums(ctx, [][]int32{{1, 2, 100}})
+	}},
+	"multiply": {func(c *workerv1.Command) bool { return c.GetMultiply() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
+		x := make([]float64, liarRows)
+		x[7] = 1
+		return e.Multiply(ctx, [][]float64{x})
+	}},
+	"assign":   {func(c *workerv1.Command) bool { return c.GetMatrixAssign() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Assign(ctx, liarStats()) }},
+	"farthest": {func(c *workerv1.Command) bool { return c.GetMatrixFarthest() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Farthest(ctx, liarStats()) }},
+	"gains":    {func(c *workerv1.Command) bool { return c.GetGains() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Gains(ctx, liarStats()) }},
+	"blocks": {func(c *workerv1.Command) bool { return c.GetBlocks() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
+		return e.Blocks(ctx, []kernel.Block{{Points: []int32{1, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200}}})
+	}},
+}
+
+const liarRows = 203
+
+// twoClusters puts every third point into the first of two clusters.
+func twoClusters() []int32 {
+	labels := make([]int32, liarRows)
+	for i := range labels {
+		labels[i] = int32(min(1, i%3))
+	}
+	return labels
+}
+
+func liarStats() []kernel.ClusterStats {
+	return []kernel.ClusterStats{{Weight: []float64{68, 135}, SelfAffinity: []float64{900, 2500}, Count: []int32{68, 135}}}
+}
+
+// askAll sets operands and labels and then asks for one operation.
+func askAll(ctx context.Context, e *fleet.Executor, ask func(context.Context, *fleet.Executor) (any, error)) (any, error) {
+	weights := make([]float64, liarRows)
+	for i := range weights {
+		weights[i] = 1
+	}
+	if err := e.SetOperands(ctx, kernel.Operands{K: 2, Weights: weights}); err != nil {
+		return nil, err
+	}
+	if _, err := e.Load(ctx, twoClusters()); err != nil {
+		return nil, err
+	}
+	return ask(ctx, e)
+}
+
+// One of three workers flips a bit in its answers about one operation, whichever. With everything verified it is named, and
+// the job, started over without it, has the answers that it has on honest workers.
+func TestALiarIsNamed(t *testing.T) {
+	p := gaussianProblem(t, liarRows, 1)
+	for name, command := range matrixCommands {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			honest := newCluster(t)
+			honest.startWorker("a")
+			want, err := askAll(honest.ctx, honest.submit(p, nil), command.ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := newCluster(t)
+			c.startWorker("a")
+			c.startWorker("b")
+			l := c.startLiar("liar", command.about, flipBit)
+			id, size := c.datasets.put(t, p.data)
+			got := untilTrusted(c, verifyAll(p.task("job", id, size, nil)), func(task fleet.Task) (any, error) {
+				e, err := c.fleet.NewExecutor(c.ctx, task)
+				if err != nil {
+					return nil, err
+				}
+				defer e.Release()
+				return askAll(c.ctx, e, command.ask)
+			})
+			c.wantNamed(l)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// wantNamed checks that the liar alone is quarantined, and holds nothing any more.
+func (c *cluster) wantNamed(l *liar) {
+	c.Helper()
+	for _, w := range c.fleet.Workers() {
+		if is := w.State == fleet.WorkerQuarantined; is != (w.Name == "liar") || is && (w.Message == "" || w.Tiles > 0) {
+			c.Errorf("worker %+v", w)
+		}
+	}
+	if l.lies.Load() == 0 {
+		c.Error("nobody lied")
+	}
+}
+
+var vectorCommands = map[string]func(*workerv1.Command) bool{
+	"update":    func(c *workerv1.Command) bool { return c.GetUpdate() != nil },
+	"assign":    func(c *workerv1.Command) bool { return c.GetVectorAssign() != nil },
+	"farthest":  func(c *workerv1.Command) bool { return c.GetVectorFarthest() != nil },
+	"distances": func(c *workerv1.Command) bool { return c.GetDistances() != nil },
+	"nearest":   func(c *workerv1.Command) bool { return c.GetNearest() != nil },
+	"scatter":   func(c *workerv1.Command) bool { return c.GetScatter() != nil },
+}
+
+// askVectors asks for one operation of every kind.
+func askVectors(ctx context.Context, e *fleet.VectorExecutor, p *vectorProblem) (any, error) {
+	var moves []labeling.Move
+	for lane := range p.lanes {
+		for i := range p.spec.Rows {
+			moves = append(moves, labeling.Move{Point: int32(i), From: labeling.None, To: int32(lane*p.k + i%p.k)})
+		}
+	}
+	if err := e.Update(ctx, moves); err != nil {
+		return nil, err
+	}
+	var queries []vector.Query
+	for lane := range p.lanes {
+		m := &vector.Model{Distortion: p.distortion, Clusters: p.k, Centroids: make([]float64, p.k*p.spec.Columns)}
+		copy(m.Centroids, p.data.(*dataset.Points).Values[lane*p.k:])
+		counts := make([]int32, p.k)
+		for i := range p.spec.Rows {
+			counts[i%p.k]++
+		}
+		queries = append(queries, vector.Query{Lane: lane, Model: m, Points: []int32{5, 60, 150}, Counts: counts, Kind: vector.Diagonal})
+	}
+	far, err := e.Farthest(ctx, queries)
+	if err != nil {
+		return nil, err
+	}
+	all := []any{far}
+	for _, measure := range []func(context.Context, []vector.Query) ([][]float64, error){e.Distances, e.Nearest, e.Scatter} {
+		values, err := measure(ctx, queries)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, values)
+	}
+	assigned, err := e.Assign(ctx, queries)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(assigned, func(a, b labeling.Move) int { return int(a.To)/p.k - int(b.To)/p.k })
+	err = e.Update(ctx, assigned)
+	return append(all, assigned, e.Sums()), err
+}
+
+// The same for vectors. Wrong sums are found even where nothing is verified: they are exact, and do not add up.
+func TestALiarAboutVectorsIsNamed(t *testing.T) {
+	p := newVectorProblem(t, randomPoints(t, liarRows, 4, 1), metric.SquaredEuclidean, false)
+	ask := func(c *cluster) func(fleet.Task) (any, error) {
+		return func(task fleet.Task) (any, error) {
+			e, err := c.fleet.NewVectorExecutor(c.ctx, task)
+			if err != nil {
+				return nil, err
+			}
+			defer e.Release()
+			return askVectors(c.ctx, e, p)
+		}
+	}
+	honest := newCluster(t)
+	honest.startWorker("a")
+	id, size := honest.datasets.put(t, p.data)
+	want, err := ask(honest)(p.task(id, size, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, about := range vectorCommands {
+		for _, verify := range []float64{0, 1} {
+			if verify == 0 && name != "update" {
+				continue
+			}
+			t.Run(fmt.Sprint(name, " ", verify), func(t *testing.T) {
+				t.Parallel()
+				c := newCluster(t)
+				c.startWorker("a")
+				c.startWorker("b")
+				l := c.startLiar("liar", about, flipBit)
+				c.datasets.put(t, p.data)
+				task := p.task(id, size, nil)
+				task.Verify, task.Trust = verify, fleet.NewTrust()
+				if got := untilTrusted(c, task, ask(c)); !reflect.DeepEqual(got, want) {
+					t.Errorf("got %v, want %v", got, want)
+				}
+				if verify > 0 {
+					c.wantNamed(l)
+				} else if l.lies.Load() == 0 {
+					t.Error("nobody lied")
+				}
+			})
+		}
+	}
+}
+
+// A worker finds other neighbors than the two others.
+func TestALiarAboutNeighborsIsNamed(t *testing.T) {
+	p := neighborProblems["points"](t)
+	c := newCluster(t)
+	c.startWorker("a")
+	c.startWorker("b")
+	l := c.startLiar("liar", func(c *workerv1.Command) bool { return c.GetNeighbors() != nil }, func(done *workerv1.Done) {
+		values := done.GetValues().GetInline()
+		first, second := binary.LittleEndian.Uint32(values[4:]), binary.LittleEndian.Uint32(values[8:])
+		binary.LittleEndian.PutUint32(values[4:], second)
+		binary.LittleEndian.PutUint32(values[8:], first)
+	})
+	got := untilTrusted(c, verifyAll(p.task(c, nil)), func(task fleet.Task) ([]int32, error) {
+		found, _, err := c.fleet.Neighbors(c.ctx, task)
+		return found, err
+	})
+	search, err := neighbor.NewSearch(p.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := search.All(c.ctx, neighborCount, 1)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("other neighbors, %v", err)
+	}
+	c.wantNamed(l)
+}
+
+// With two workers the coordinator decides itself.
+func TestTheCoordinatorDecides(t *testing.T) {
+	c := newCluster(t, func(cfg *fleet.Config) {
+		cfg.Referee = func(ctx context.Context, dial func(context.Context, string) (net.Conn, error)) error {
+			return worker.Run(ctx, worker.Config{Coordinator: "passthrough:///coordinator", Name: "coordinator", Threads: 1,
+				DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}})
+		}
+	})
+	c.startWorker("a")
+	command := matrixCommands["update"]
+	l := c.startLiar("liar", command.about, flipBit)
+	p := gaussianProblem(t, liarRows, 1)
+	id, size := c.datasets.put(t, p.data)
+	untilTrusted(c, verifyAll(p.task("job", id, size, nil)), func(task fleet.Task) (any, error) {
+		e, err := c.fleet.NewExecutor(c.ctx, task)
+		if err != nil {
+			return nil, err
+		}
+		defer e.Release()
+		return askAll(c.ctx, e, command.ask)
+	})
+	c.wantNamed(l)
+
+	// It does not get rid of that by attaching again.
+	was := c.worker("liar").ID
+	l.link.refuse()
+	c.until("the liar is lost", func() bool { return c.worker("liar") == nil })
+	l.link.allow()
+	c.until("the liar is back", func() bool { return c.worker("liar") != nil })
+	if w := c.worker("liar"); w.ID == was || w.State != fleet.WorkerQuarantined {
+		t.Errorf("the liar is %+v", w)
+	}
+}
+
+// With two workers, and a coordinator that cannot, nobody can tell which is wrong: the job fails and names both.
+func TestTwoWorkersDisagree(t *testing.T) {
+	c := newCluster(t)
+	c.startWorker("a")
+	c.startLiar("liar", func(c *workerv1.Command) bool { return c.GetDegrees() != nil }, flipBit)
+	p := gaussianProblem(t, liarRows, 1)
+	id, size := c.datasets.put(t, p.data)
+	e := c.launch(verifyAll(p.task("job", id, size, nil)))
+	if _, err := e.Degrees(c.ctx); !fault.Is(err, "WORKERS_DISAGREE") || !strings.Contains(err.Error(), "liar") {
+		t.Errorf("the job ended with %v", err)
+	}
+}

@@ -1,0 +1,159 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+)
+
+// tolerated is how many times longer than the others a worker may take.
+const tolerated = 3
+
+// pace compares how long the workers of a job take for the same commands, and finds those that keep the others waiting.
+// What counts is the time for a row and thread. Most commands are compared within one operation only, because the next
+// one may ask for much more.
+type pace struct {
+	limit time.Duration // how long a worker may keep the others waiting beyond what is tolerated, all in all
+
+	mu    sync.Mutex
+	op    uint64
+	asked []*session // the workers that take part in the round
+	calls map[*session]*timed
+	last  map[string]map[*session]measured
+	lag   map[*session]time.Duration // how long they kept others waiting lately
+}
+
+// timed is a command that is running.
+type timed struct {
+	session *session
+	kind    string
+	steady  bool // takes as long in any operation
+	units   float64
+	began   time.Time
+}
+
+// measured is how long a worker took for a unit.
+type measured struct {
+	op      uint64
+	perUnit float64
+}
+
+func newPace(limit time.Duration) *pace {
+	return &pace{limit: limit, calls: map[*session]*timed{}, last: map[string]map[*session]measured{}, lag: map[*session]time.Duration{}}
+}
+
+// begin begins an operation.
+func (p *pace) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.op++
+}
+
+// operations is how many operations have begun.
+func (p *pace) operations() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.op
+}
+
+// ask says which workers take part in a round.
+func (p *pace) ask(sessions []*session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = sessions
+}
+
+// start begins to time a command about a number of rows. Copies of tiles are compared with each other: what they need
+// first, others had before.
+func (p *pace) start(g *group, c *workerv1.Command, rows int) *timed {
+	t := &timed{session: g.session, kind: fmt.Sprintf("%T", c.GetOperation()), units: float64(max(1, rows)) / float64(g.session.threads), began: time.Now()}
+	switch c.GetOperation().(type) {
+	case *workerv1.Command_Prepare, *workerv1.Command_SetOperands:
+		t.steady, t.units = true, 1
+	case *workerv1.Command_Build, *workerv1.Command_Load:
+		t.steady = true
+	}
+	if g.copies != nil {
+		t.kind = "copy " + t.kind
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls[t.session] = t
+	return t
+}
+
+// finish records how long a command took, if it was done.
+func (p *pace) finish(t *timed, done bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.calls, t.session)
+	if !done {
+		return
+	}
+	took := time.Since(t.began)
+	if p.last[t.kind] == nil {
+		p.last[t.kind] = map[*session]measured{}
+	}
+	p.last[t.kind][t.session] = measured{op: p.op, perUnit: took.Seconds() / t.units}
+	if expected, known := p.expected(t); known {
+		p.lag[t.session] = max(0, p.lag[t.session]+took-tolerated*expected)
+	} else {
+		p.lag[t.session] = p.lag[t.session] * 9 / 10 // it was not the last
+	}
+}
+
+// late tells whether a worker keeps the others waiting for too long.
+func (p *pace) late(s *session) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.calls[s]
+	if t == nil {
+		return false
+	}
+	expected, known := p.expected(t)
+	over := time.Since(t.began) - tolerated*expected
+	return known && over > 0 && over+p.lag[s] >= p.limit
+}
+
+// forgive forgets how long a worker kept the others waiting.
+func (p *pace) forgive(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.lag, s)
+}
+
+// expected is how long the median of the other workers takes for a command; it is not known while fewer than half of
+// them are done. The caller holds p.mu.
+func (p *pace) expected(t *timed) (time.Duration, bool) {
+	var others []float64
+	if t.steady {
+		for s, m := range p.last[t.kind] {
+			if s != t.session {
+				others = append(others, m.perUnit)
+			}
+		}
+	} else {
+		for _, s := range p.asked {
+			if m, there := p.last[t.kind][s]; s == t.session {
+				continue
+			} else if there && m.op == p.op {
+				others = append(others, m.perUnit)
+			} else {
+				others = append(others, math.Inf(1))
+			}
+		}
+	}
+	if len(others) == 0 {
+		return 0, false
+	}
+	slices.Sort(others)
+	median := others[(len(others)-1)/2]
+	if math.IsInf(median, 1) {
+		return 0, false
+	}
+	return time.Duration(median * t.units * float64(time.Second)), true
+}

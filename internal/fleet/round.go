@@ -1,0 +1,253 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// errOvertaken is the error of a group whose work others have done in the meantime.
+var errOvertaken = errors.New("fleet: other workers were faster")
+
+// How long an overtaken worker gets no tiles while there are others: first so many times Config.SlowAfter, twice as long
+// each time, up to a limit.
+const (
+	slowFor    = 10
+	maxSlowFor = 600
+)
+
+// round runs the groups of an operation at the same time, those of one worker one after the other. When a worker keeps
+// the others waiting for too long, its tiles are also given to others (a rescue), which build them; the first answer
+// counts.
+type round struct {
+	*job
+	op      *operation
+	ctx     context.Context
+	ended   chan *chain
+	running map[*session]*chain
+	rescues []*rescue
+}
+
+// chain is the groups of one worker.
+type chain struct {
+	session *session
+	groups  []*group
+	done    atomic.Int32 // groups that have their answers
+	cancel  context.CancelCauseFunc
+	rescue  *rescue // others do the work too; nil: none do
+	helps   *rescue // the chain is part of it; nil: it does its own work
+}
+
+// rescue is the work of a late worker as others do it.
+type rescue struct {
+	late   *chain
+	covers []*group  // of the late worker
+	groups []*group  // of the others
+	copies []*copied // that they make
+	left   int       // chains that are running
+	failed bool      // others cannot do it
+	won    bool      // they have done it
+	lost   bool      // the late worker has done it
+}
+
+// runGroups runs groups and returns those that count: where others were faster, theirs.
+func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*group {
+	r := &round{job: j, op: op, ctx: ctx, ended: make(chan *chain, 2*len(groups)), running: map[*session]*chain{}}
+	chains, asked := chainsOf(groups)
+	j.pace.ask(asked)
+	for _, c := range chains {
+		r.start(c)
+	}
+	tick := time.NewTicker(max(time.Millisecond, min(100*time.Millisecond, j.fleet.cfg.SlowAfter/8)))
+	defer tick.Stop()
+	for len(r.running) > 0 {
+		select {
+		case c := <-r.ended:
+			r.end(c)
+		case <-tick.C:
+			for _, c := range chains {
+				if r.running[c.session] == c && c.rescue == nil && j.pace.late(c.session) {
+					r.help(c)
+				}
+			}
+		}
+	}
+	for _, rescue := range r.rescues {
+		groups = r.settle(rescue, groups)
+	}
+	return groups
+}
+
+// chainsOf orders groups by their workers, and tells which workers have tiles of their own among them.
+func chainsOf(groups []*group) (chains []*chain, asked []*session) {
+	of := map[*session]*chain{}
+	for _, g := range groups {
+		c := of[g.session]
+		if c == nil {
+			c = &chain{session: g.session}
+			of[g.session] = c
+			chains = append(chains, c)
+		}
+		if g.copies == nil && !slices.Contains(asked, g.session) {
+			asked = append(asked, g.session)
+		}
+		c.groups = append(c.groups, g)
+	}
+	return chains, asked
+}
+
+func (r *round) start(c *chain) {
+	r.running[c.session] = c
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	c.cancel = cancel
+	go func() {
+		defer cancel(nil)
+		for _, g := range c.groups {
+			if g.err = r.runGroup(ctx, g, r.op); g.err != nil {
+				break // the worker may have lost what the others need
+			}
+			c.done.Add(1)
+		}
+		r.ended <- c
+	}()
+}
+
+// end takes note of a chain that has ended.
+func (r *round) end(c *chain) {
+	delete(r.running, c.session)
+	switch {
+	case c.helps != nil:
+		rescue := c.helps
+		rescue.left--
+		rescue.failed = rescue.failed || int(c.done.Load()) < len(c.groups)
+		if rescue.won = rescue.left == 0 && !rescue.failed && !rescue.lost; rescue.won {
+			rescue.late.cancel(errOvertaken)
+		}
+	case c.rescue != nil && !c.rescue.won && int(c.done.Load()) == len(c.groups):
+		c.rescue.lost = true
+		for _, helper := range r.running {
+			if helper.helps == c.rescue {
+				helper.cancel(errOvertaken)
+			}
+		}
+	}
+}
+
+// help gives the tiles of a late worker to others that have nothing to do.
+func (r *round) help(c *chain) {
+	f := r.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	busy := []*session{c.session}
+	for s := range r.running {
+		busy = append(busy, s)
+	}
+	rescue := &rescue{late: c}
+	tiles := 0
+	for _, g := range c.groups[c.done.Load():] {
+		if g.copies == nil {
+			rescue.covers = append(rescue.covers, g)
+			tiles += len(g.tiles)
+		}
+	}
+	if tiles == 0 { // it only verifies others, which can wait for another time
+		c.cancel(errOvertaken)
+		f.markSlow(c.session)
+		return
+	}
+	helpers := r.helpers(busy...)
+	of := map[*session]*group{}
+	for _, g := range rescue.covers {
+		for _, t := range g.tiles {
+			made := r.copyToAny(helpers, of, t)
+			if made == nil {
+				r.dropCopies(func(c *copied) bool { return slices.Contains(rescue.copies, c) })
+				return // nobody has room; the late worker may still answer
+			}
+			rescue.copies = append(rescue.copies, made)
+			helper := of[made.worker]
+			if helper == nil {
+				helper = &group{session: made.worker, member: r.members[made.worker], copies: map[int]*tile{}}
+				of[made.worker] = helper
+				rescue.groups = append(rescue.groups, helper)
+			}
+			helper.tiles = append(helper.tiles, t)
+			helper.copies[t] = &made.tile
+		}
+	}
+	f.log.Warn("a worker keeps the others waiting: its tiles are also given to others", "job", r.jobID, "worker", c.session.name, "operation", r.op.name,
+		"tiles", tiles, "helpers", len(rescue.groups))
+	c.rescue, rescue.left = rescue, len(rescue.groups)
+	r.rescues = append(r.rescues, rescue)
+	for _, g := range rescue.groups {
+		r.start(&chain{session: g.session, groups: []*group{g}, helps: rescue})
+	}
+}
+
+// copyToAny makes a copy of a tile on the worker with the fewest copies for its threads. The caller holds f.mu.
+func (j *job) copyToAny(helpers []*session, of map[*session]*group, t int) *copied {
+	load := func(s *session) float64 {
+		if of[s] == nil {
+			return 0
+		}
+		return float64(len(of[s].tiles)) / float64(s.threads)
+	}
+	by := slices.Clone(helpers)
+	slices.SortStableFunc(by, func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
+	for _, s := range by {
+		if c := j.copyTo(s, t, j.tiles[t].wantStored); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// settle takes the tiles of a late worker away if others were faster, and drops their copies otherwise. It returns the
+// groups that count.
+func (r *round) settle(rescue *rescue, groups []*group) []*group {
+	f, late := r.fleet, rescue.late.session
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !rescue.won || r.job.ctx.Err() != nil {
+		r.dropCopies(func(c *copied) bool { return slices.Contains(rescue.copies, c) })
+		return groups
+	}
+	for _, g := range rescue.covers {
+		r.removeFrom(late, g.tiles)
+		g.parts, g.err = nil, errOvertaken
+	}
+	for _, c := range rescue.copies {
+		r.adopt(c)
+	}
+	for _, g := range rescue.groups {
+		g.copies = nil
+	}
+	if member := r.members[late]; member != nil && member.tiles == 0 && !late.ended {
+		r.endMembership(late)
+	}
+	r.pace.forgive(late)
+	f.markSlow(late)
+	return append(groups, rescue.groups...)
+}
+
+// markSlow gives an overtaken worker no tiles for some time, while there are others. The caller holds f.mu.
+func (f *Fleet) markSlow(s *session) {
+	s.slow = true
+	pause := f.cfg.SlowAfter * time.Duration(min(maxSlowFor, slowFor<<min(s.overtaken, 10)))
+	s.overtaken++
+	f.log.Warn("a worker was overtaken by others", "worker", s.name, "id", s.id, "how often", text.Plural(s.overtaken, "time"), "pause", pause)
+	f.notifyChanged()
+	time.AfterFunc(pause, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if !s.ended {
+			s.slow = false
+			f.notifyChanged()
+		}
+	})
+}

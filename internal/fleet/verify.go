@@ -1,0 +1,182 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Verification: a share of the tiles is built on a second worker too, which then does all that the first one is asked
+// for. Their answers must have the same bits. When they have not, a third worker decides which of them is wrong,
+// or the coordinator itself where there is none.
+
+// verifyWindow is the number of operations after which other tiles are verified. A copy costs a build before it can
+// verify anything, so it stays for some time.
+const verifyWindow = 64
+
+// workersDisagree is the reason of a job whose workers give different answers, when it cannot be told which is right.
+const workersDisagree = "WORKERS_DISAGREE"
+
+// verified gives the copies of those of the tiles that are verified in this operation. Which they are depends on the job
+// and the number of the operation alone; a tile is left out when no other worker has room for it. The caller holds f.mu.
+func (j *job) verified(op *operation, tiles []int) map[int]*copied {
+	if j.verify <= 0 || op.request == nil {
+		return nil
+	}
+	window := j.pace.operations() / verifyWindow
+	j.dropCopies(func(c *copied) bool {
+		return !j.chosen(window, c.number) || c.worker == j.tiles[c.number].worker || !slices.Contains(j.helpers(), c.worker)
+	})
+	there := map[int]*copied{}
+	for c := range j.copies {
+		there[c.number] = c
+	}
+	for _, t := range tiles {
+		if there[t] == nil && j.chosen(window, t) {
+			if c := j.copyForVerification(t, j.tiles[t].worker); c != nil {
+				there[t] = c
+			}
+		}
+	}
+	return there
+}
+
+// chosen tells whether a tile is verified in a window of operations.
+func (j *job) chosen(window uint64, t int) bool {
+	return float64(j.draw(fmt.Sprint(window, " ", t))>>11) < j.verify*(1<<53)
+}
+
+// draw is a number that depends on the job and what it is for.
+func (j *job) draw(what string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, j.jobID, " ", what)
+	x := h.Sum64() // spread by the finalizer of SplitMix64: similar names have similar sums
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// copyForVerification makes a copy of a tile on a worker that is none of some. The caller holds f.mu.
+func (j *job) copyForVerification(t int, except ...*session) *copied {
+	helpers := j.helpers(except...)
+	slices.SortFunc(helpers, func(a, b *session) int {
+		return cmp.Compare(j.draw(fmt.Sprint(t, " ", a.id)), j.draw(fmt.Sprint(t, " ", b.id)))
+	})
+	for _, s := range helpers {
+		if c := j.copyTo(s, t, true); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// judge compares the answers of the tiles that are verified, before any of them is used. A worker that is wrong is
+// quarantined and its answers are dropped. The error is ErrDistrusted if earlier ones were used.
+func (j *job) judge(ctx context.Context, groups []*group, op *operation) error {
+	first := map[int]*group{}
+	for _, g := range groups {
+		if g.copies == nil && len(g.tiles) == 1 && g.reply() != nil {
+			first[g.tiles[0]] = g
+		}
+	}
+	for _, second := range groups {
+		if second.copies == nil || second.reply() == nil {
+			continue
+		}
+		t := second.tiles[0]
+		if g := first[t]; g != nil && !g.reply().same(second.reply()) && !j.anyWrong(g.session, second.session) {
+			liar, err := j.findWrong(ctx, g, second, t, op)
+			if err != nil {
+				return err
+			}
+			j.fleet.mu.Lock()
+			j.fleet.quarantine(liar, fault.New(fault.Internal, workerWrong,
+				"worker %q answers %q for tile %d with other bits than two others compute", liar.name, op.name, t))
+			j.fleet.mu.Unlock()
+		}
+	}
+	for _, g := range groups {
+		if j.anyWrong(g.session) {
+			g.parts, g.err = nil, errLost
+		}
+	}
+	return j.distrusts()
+}
+
+// findWrong finds out which of two workers is wrong about a tile: the one that a third does not agree with.
+func (j *job) findWrong(ctx context.Context, a, b *group, t int, op *operation) (*session, error) {
+	names := fmt.Sprintf("workers %q and %q", a.session.name, b.session.name)
+	j.fleet.log.Error(names+" give different answers; a third one decides", "job", j.jobID, "operation", op.name, "tile", t)
+	third := j.thirdAnswer(ctx, t, op, a.session, b.session)
+	if third == nil {
+		third = j.askReferee(ctx, t, op)
+	}
+	switch {
+	case context.Cause(ctx) != nil:
+		return nil, context.Cause(ctx)
+	case third != nil && third.same(a.reply()):
+		return b.session, nil
+	case third != nil && third.same(b.reply()):
+		return a.session, nil
+	case third != nil:
+		names += ", and a third one too,"
+	}
+	return nil, fault.New(fault.Internal, workersDisagree,
+		"%s give different answers to %q for tile %d, and nobody can tell which is right; add a worker and run the job again", names, op.name, t)
+}
+
+// thirdAnswer has a worker that is none of some answer for a tile. It returns nil if none can.
+func (j *job) thirdAnswer(ctx context.Context, t int, op *operation, except ...*session) *reply {
+	for {
+		j.fleet.mu.Lock()
+		c := j.copyForVerification(t, except...)
+		var g *group
+		if c != nil {
+			g = &group{session: c.worker, member: j.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}}
+		}
+		j.fleet.mu.Unlock()
+		if c == nil {
+			return nil
+		}
+		g.err = j.runGroup(ctx, g, op)
+		j.fleet.mu.Lock()
+		j.dropCopies(func(other *copied) bool { return other == c })
+		j.fleet.mu.Unlock()
+		if g.reply() != nil || ctx.Err() != nil {
+			return g.reply()
+		}
+		except = append(except, c.worker)
+	}
+}
+
+// anyWrong tells whether one of some workers is quarantined.
+func (j *job) anyWrong(sessions ...*session) bool {
+	j.fleet.mu.Lock()
+	defer j.fleet.mu.Unlock()
+	return slices.ContainsFunc(sessions, func(s *session) bool { return s.wrong != nil })
+}
+
+// reply is the answer of a group of one tile, nil if it has none.
+func (g *group) reply() *reply {
+	if g.err != nil || len(g.parts) == 0 {
+		return nil
+	}
+	return g.parts[len(g.parts)-1].reply
+}
+
+// same tells whether two answers have the same bits.
+func (r *reply) same(other *reply) bool {
+	return bytes.Equal(r.values, other.values) && bytes.Equal(r.selfAffinity, other.selfAffinity) &&
+		slices.EqualFunc(r.farthest, other.farthest, func(a, b *workerv1.Candidate) bool {
+			return math.Float64bits(a.GetDistance()) == math.Float64bits(b.GetDistance()) && proto.Equal(a, b)
+		})
+}
