@@ -69,6 +69,10 @@ bench-peers: ## Install the peers of make bench from Debian's packages
 bench-go: ## Run the Go benchmarks (BENCH=regexp, PACKAGES=)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
 
+.PHONY: failover
+failover: ## Measure how long it takes from kill -9 of the leader to the next iteration (RUNS=20)
+	go test ./internal/clustertest -run '^$$' -bench Failover -benchtime '$(or $(RUNS),20)x' -timeout 30m -v
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a short while (FUZZTIME=10s)
 	@scripts/fuzz-targets.sh \

@@ -20,11 +20,12 @@ func serve(ctx context.Context, cfg coordinator.Config, options observe.Options)
 		fmt.Printf("admin on %s\n", address)
 	}
 	cfg.Observe = observing.Coordinator()
-	c, err := coordinator.New(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	observing.SetReady(c.Ready)
-	fmt.Printf("listening on %s\n", c.Addr())
-	return shell.Stopped(ctx, c.Serve(ctx))
+	said := false
+	return shell.Stopped(ctx, coordinator.Run(ctx, cfg, func(c *coordinator.Coordinator) {
+		observing.SetReady(c.Ready)
+		if !said {
+			fmt.Printf("listening on %s\n", c.Addr())
+		}
+		said = true
+	}))
 }

@@ -32,10 +32,11 @@ func command() *cobra.Command {
 		Args:  shell.FlagsOnly,
 	}
 	set := cmd.Flags()
-	set.StringVar(&cfg.Coordinator, "coordinator", "", "`HOST:PORT` of the coordinator")
+	set.StringVar(&cfg.Coordinator, "coordinator", "", "`HOST:PORT` of the coordinator, or of several with commas between them: the worker finds the one that leads")
 	set.StringVar(&cfg.Name, "name", cfg.Name, "a `NAME` to show in lists")
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
 	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's)")
+	set.DurationVar(&cfg.KeepFor, "keep-for", worker.DefaultKeepFor, "how long tiles are kept for another coordinator when the one that they were built for is gone")
 	cfg.Dial.AddFlags(set)
 	logs.AddFlags(set, "info")
 	watched.AddFlags(set, os.Getenv)

@@ -16,7 +16,8 @@ func TestDependenciesAreExplained(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(page, -1) {
 		explained = append(explained, row[1])
 	}
-	needed := slices.Concat(directRequirements(read(t, "go.mod")), directRequirements(read(t, "tools/go.mod")), directRequirements(read(t, "tools/asm/go.mod")))
+	needed := slices.Concat(directRequirements(read(t, "go.mod")), directRequirements(read(t, "tools/go.mod")), directRequirements(read(t, "tools/asm/go.mod")),
+		directRequirements(read(t, "tools/s3/go.mod")))
 	for _, name := range needed {
 		if !slices.Contains(explained, name) {
 			t.Errorf("docs/dependencies.md does not say why we need %s", name)

@@ -24,7 +24,7 @@ const serverVariable = "CLEAVE_SERVER"
 
 // addServerFlag declares --server.
 func addServerFlag(set *pflag.FlagSet) *string {
-	return set.String("server", "", "coordinator to use, `HOST:PORT` (default $"+serverVariable+")")
+	return set.String("server", "", "coordinator to use, `HOST:PORT`, or several with commas between them (default $"+serverVariable+")")
 }
 
 // addJSONFlag declares --json.

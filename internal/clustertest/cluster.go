@@ -25,6 +25,7 @@ type Options struct {
 	DataDir string   // empty: a temporary directory of the test
 	Listen  string   // empty: a free port of this machine
 	Args    []string // further flags
+	Env     []string // further variables of the environment
 	// Dial is how clients of the test connect.
 	Dial credentials.Dial
 	// DataKiB limits the memory of the process: it may crash for want of memory. 0 means no limit.
@@ -57,6 +58,7 @@ func (c *Coordinator) launch(t testing.TB, listen string) {
 		c.Process = newProcess(t, "coordinator", "sh", append([]string{"-c", limited, Build(t).Coordinator}, args...)...)
 		c.mayCrash = true
 	}
+	c.cmd.Env = append(c.cmd.Env, c.options.Env...)
 	c.start()
 	Eventually(t, "the coordinator listens", func() (bool, string) {
 		if !c.Running() {

@@ -35,8 +35,12 @@ func Build(t testing.TB) Programs {
 	return p
 }
 
-// Main runs the tests of a package and removes what Build built.
+// Main runs the tests of a package and removes what Build built. In a process that StartEtcd started it is a member of an
+// etcd cluster instead.
 func Main(m *testing.M) int {
+	if member := os.Getenv(etcdVariable); member != "" {
+		return runEtcd(member)
+	}
 	defer os.RemoveAll(buildDir())
 	return m.Run()
 }

@@ -33,8 +33,11 @@ func TestTheCoordinatorIsKilled(t *testing.T) {
 			w := c.Watch(job)
 			w.Resumes = true
 			for kills := 1; kills <= 2; kills++ {
-				w.UntilIterations(w.Iterations() + 20) // new ones, so that the job has resumed
-				w.StillRunning()
+				w.UntilIterations(w.Iterations() + 20)
+				Eventually(t, "the job runs", func() (bool, string) { // the events may have been there before it was killed
+					job := c.Job(job)
+					return job.GetState() == cleavev1.JobState_JOB_STATE_RUNNING, job.String()
+				})
 				c.Kill()
 				c.Restart()
 				// The watch first gets the events that were sent before the kill, and then the break.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -42,8 +43,20 @@ func (w *Watch) open() {
 	ctx, cancel := context.WithTimeout(w.client.t.Context(), 2*Timeout)
 	w.cancel = cancel
 	stream, err := w.client.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: w.job, AfterSequence: uint64(len(w.Events))})
+	if w.Resumes && status.Code(err) == codes.Unavailable {
+		w.stream = brokenStream{err: err}
+		return
+	}
 	w.stream = must(w.client.t, stream, err)
 }
+
+// brokenStream is a stream that could not be opened.
+type brokenStream struct {
+	cleavev1.JobService_WatchJobClient
+	err error
+}
+
+func (s brokenStream) Recv() (*cleavev1.WatchJobResponse, error) { return nil, s.err }
 
 // next waits for the next item. It returns nil at the end of the job.
 func (w *Watch) next() *cleavev1.WatchJobResponse {
@@ -60,6 +73,7 @@ func (w *Watch) next() *cleavev1.WatchJobResponse {
 			return nil
 		case w.Resumes && status.Code(err) == codes.Unavailable:
 			w.Breaks++
+			<-time.After(pollEvery) // while there is no leader, every attempt fails at once
 			w.open()
 			continue
 		default:

@@ -122,8 +122,11 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 		// Either another call with this request id came first, or this one was committed and the answer
 		// of the store was lost.
 		first, err := c.jobOfRequest(c.storeCtx, owner, requestID, hash)
-		if err != nil || first != id {
-			return first, err
+		if err != nil {
+			return "", unknownOutcome{err}
+		}
+		if first != id {
+			return first, nil
 		}
 	} else if err != nil {
 		return "", err

@@ -74,7 +74,7 @@ func (s *contentStore[V]) claim(ctx context.Context, id string, record *statev1.
 		}
 		// This was committed, and the answer of the store was lost: nobody else writes records.
 		if existing, err = s.find(ctx, id); err != nil || existing == nil {
-			return nil, errors.Join(err, s.notFound(id))
+			return nil, unknownOutcome{errors.Join(err, s.notFound(id))}
 		}
 	}
 	mine := record.GetClaims()[0]

@@ -55,11 +55,10 @@ type unknownOutcome struct{ error }
 func (e unknownOutcome) Unwrap() error { return e.error }
 
 // mayBeCommitted tells whether a transaction may have been committed although it gave an error: then what it refers to
-// must stay. The store says so if it refuses one.
+// must stay. It was not if the store refused it for good.
 func mayBeCommitted(err error) bool {
 	_, unknown := errors.AsType[unknownOutcome](err)
-	_, refused := errors.AsType[*fault.Error](err)
-	return err != nil && (unknown || !refused && !errors.Is(err, store.ErrNotLeader) && !errors.Is(err, store.ErrConflict))
+	return err != nil && (unknown || !store.IsPermanent(err) || errors.Is(err, store.ErrClosed))
 }
 
 // deleteKeys deletes any number of keys, in several transactions.

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/store"
 )
 
 // Config says how a coordinator runs. Start from DefaultConfig; New checks it.
@@ -30,6 +31,9 @@ type Config struct {
 	Blobs string
 	// Stores are used instead of Store and Blobs if they are set.
 	Stores Stores
+
+	// Election is for coordinators that share a store.
+	Election Election
 
 	// Logger may be nil.
 	Logger hclog.Logger
@@ -85,6 +89,7 @@ func DefaultConfig() Config {
 	return Config{
 		Listen:            "127.0.0.1:7400",
 		Store:             storeEmbedded,
+		Election:          Election{Lease: store.DefaultLease},
 		MaxDatasetBytes:   16 << 30,
 		UploadBytes:       2 << 30,
 		UploadStall:       30 * time.Second,
@@ -148,7 +153,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
-	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check()); err != nil {
+	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check()); err != nil {
 		return cfg, err
 	}
 	if cfg.Security, err = cfg.Security.check(cfg.Listen, cfg.Listener); err != nil {

@@ -14,7 +14,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -30,8 +29,8 @@ import (
 	"github.com/cleave-project/cleave/internal/waitlock"
 )
 
-// Coordinator serves the API. It is the elected leader: until it is closed, nobody else writes to the
-// state.
+// Coordinator serves the API while it is the elected leader: until its term is over, nobody else writes to the
+// state. Before it is elected it refuses calls and names the leader (election.go).
 type Coordinator struct {
 	cfg    Config
 	log    hclog.Logger
@@ -39,7 +38,9 @@ type Coordinator struct {
 
 	state    store.State
 	blobs    store.Blobs
-	term     store.Leadership
+	term     store.Leadership // set before leading
+	leading  atomic.Bool
+	leader   atomic.Pointer[string] // who leads, as far as a standby knows
 	datasets *datasetStore
 	tables   tableStore
 	uploads  *uploads
@@ -77,7 +78,8 @@ type Coordinator struct {
 // errStopping ends the runs when the coordinator shuts down; their jobs stay unfinished.
 var errStopping = errors.New("the coordinator is shutting down")
 
-// New opens the stores, waits to become the leader and starts the unfinished jobs over. Calls are
+// New opens the stores. A coordinator that has its store for itself leads when New returns, and has started the unfinished
+// jobs over. One whose store is shared is a standby, and becomes the leader while it is served. Calls are
 // answered once Serve is called; a coordinator that is never served must be closed.
 func New(ctx context.Context, cfg Config) (*Coordinator, error) {
 	return open(ctx, cfg, realEngine())
@@ -124,25 +126,14 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}
-	c.log.Info("waiting to become the leader", "store", cfg.Store)
-	if c.term, err = c.state.Lead(ctx, c.Addr().String()); err != nil {
-		return nil, err
-	}
-	c.sweeping.Go(c.blobs.RemoveTemporary) // it looks at all files, which takes seconds where there are many
-	if err = c.checkStores(ctx); err != nil {
-		return nil, err
-	}
 	c.fleet = c.newFleet()
 	cfg.Observe.Watch(c.snapshot)
 	c.server, c.health = c.newServer()
-	if err = c.resumeUnfinished(ctx); err != nil {
-		return nil, fmt.Errorf("cannot resume the unfinished jobs: %w", err)
+	if store.IsShared(cfg.Store) {
+		return c, nil
 	}
-	if err = c.collectGarbage(ctx); err != nil {
-		return nil, fmt.Errorf("cannot look for what is no longer needed: %w", err)
-	}
-	if cfg.Retention != (Retention{}) {
-		c.sweeping.Go(func() { c.retention.run(c.runCtx) })
+	if err = c.lead(ctx); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -163,32 +154,45 @@ func (c *Coordinator) Addr() net.Addr { return c.listener.Addr() }
 
 // Serve answers calls until ctx ends and then closes the coordinator: the health service reports
 // NOT_SERVING, open watches end with UNAVAILABLE, running jobs stop and are left to the next
-// coordinator, and other calls may finish within the shutdown timeout. The error is nil when ctx ended,
-// and not when the leadership was lost.
+// coordinator, and other calls may finish within the shutdown timeout. A standby first waits to lead. The error is nil
+// when ctx ended, and errDeposed when the leadership was lost.
 func (c *Coordinator) Serve(ctx context.Context) error {
 	c.log.Info("serving", "address", c.Addr().String(), "version", c.cfg.Version)
 	served := make(chan error, 1)
 	c.serving.Store(true)
 	go func() { served <- c.server.Serve(c.listener) }()
 
-	var err error
-	select {
-	case <-ctx.Done():
-		c.log.Info("shutting down")
-	case <-c.term.Lost():
-		err = errors.New("another coordinator leads now, or the store cannot be reached; this one stops")
-		if failed := c.stateFailure(ctx); failed != nil {
-			err = failed
-		}
-	case err = <-served:
-		served <- nil
+	err := c.awaitEnd(ctx, served)
+	if !errors.Is(err, errDeposed) { // else nothing can be done for those who call, who should turn to the next leader
+		c.drain()
 	}
-	c.drain()
 	err = errors.Join(err, c.Close())
 	if serveErr := <-served; err == nil && !errors.Is(serveErr, grpc.ErrServerStopped) {
 		err = serveErr
 	}
 	return err
+}
+
+// awaitEnd leads, if it does not yet, and waits for the reason to stop; nil means that ctx ended.
+func (c *Coordinator) awaitEnd(ctx context.Context, served chan error) error {
+	if !c.leading.Load() {
+		if err := c.standBy(ctx, served); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	select {
+	case <-ctx.Done():
+		c.log.Info("shutting down")
+		return nil
+	case <-c.term.Lost():
+		if failed := c.stateFailure(ctx); failed != nil {
+			return failed
+		}
+		return errDeposed
+	case err := <-served:
+		served <- nil
+		return err
+	}
 }
 
 // drain ends the calls that would stay open and waits for the others to finish.

@@ -143,3 +143,22 @@ func TestStoreThatDoesNotAnswerIsAskedLessAndLessOften(t *testing.T) {
 		}
 	})
 }
+
+// The answer to a commit is lost, and then the leadership: nobody knows whether the job was created. It was, so its spec must
+// still be there for the next leader.
+func TestWhatMayHaveBeenCommittedIsKept(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(2)))
+	data := h.upload()
+	h.intercept(func(count int64, commit func() error) error {
+		if count > 1 {
+			return store.ErrNotLeader
+		}
+		return errors.Join(commit(), errLostAnswer)
+	})
+	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()})
+	wantError(t, err, codes.Unavailable, "NOT_LEADER")
+	blobs, err := h.c.blobs.List(t.Context(), "jobs/")
+	if err != nil || len(blobs) != 1 {
+		t.Errorf("blobs of jobs are %v, %v", blobs, err)
+	}
+}

@@ -15,11 +15,12 @@ import (
 // Ready tells whether the coordinator leads and serves and its store answers: nil, or why not.
 func (c *Coordinator) Ready(ctx context.Context) error {
 	select {
-	case <-c.term.Lost():
-		return errors.New("it does not lead any more")
 	case <-c.stopping:
 		return errStopping
 	default:
+	}
+	if c.serving.Load() && !c.leads() {
+		return errors.New("it does not lead")
 	}
 	if !c.serving.Load() {
 		return errors.New("it does not serve yet")
@@ -32,12 +33,7 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 
 // snapshot looks up what the metrics tell of this moment.
 func (c *Coordinator) snapshot() observe.Snapshot {
-	s := observe.Snapshot{Leads: true, MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.uploads.limit}
-	select {
-	case <-c.term.Lost():
-		s.Leads = false
-	default:
-	}
+	s := observe.Snapshot{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.uploads.limit}
 	s.JobsQueued, _, s.JobsRunning = c.queue.waiting("")
 	s.MemoryReservedBytes = c.queue.memory()
 	c.uploads.mu.Lock()

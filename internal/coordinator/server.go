@@ -32,8 +32,8 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
 		grpc.InTapHandle(c.enter),
 		grpc.ForceServerCodecV2(newSharingCodec()),
-		grpc.ChainUnaryInterceptor(holdUnary, c.cfg.Observe.Unary, c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(holdStream, c.cfg.Observe.Stream, c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.timeReaders),
+		grpc.ChainUnaryInterceptor(holdUnary, c.cfg.Observe.Unary, c.leaderOnlyUnary, c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(holdStream, c.cfg.Observe.Stream, c.leaderOnlyStream, c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.timeReaders),
 	})...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})
@@ -42,9 +42,10 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	c.fleet.Register(server)
 
 	healthServer := health.NewServer()
-	for name := range server.GetServiceInfo() {
-		healthServer.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
+	for name := range server.GetServiceInfo() { // until it leads
+		healthServer.SetServingStatus(name, healthv1.HealthCheckResponse_NOT_SERVING)
 	}
+	healthServer.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	healthv1.RegisterHealthServer(server, healthServer)
 	reflection.Register(server)
 	return server, healthServer
@@ -73,7 +74,7 @@ func (c *Coordinator) toStatus(ctx context.Context, method string, err error) er
 	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
 	case errors.Is(err, store.ErrNotLeader):
-		return wire.Unavailable("NOT_LEADER", "this coordinator does not lead any more; try again")
+		return wire.Unavailable(wire.NotLeader, "this coordinator does not lead any more; try again")
 	}
 	answer := wire.Status(err)
 	if c.runCtx.Err() == nil {

@@ -19,7 +19,7 @@ type Stores struct {
 // openStores opens the state and the blobs, unless they are given.
 func (c *Coordinator) openStores(ctx context.Context) (err error) {
 	if c.state, c.blobs = c.cfg.Stores.State, c.cfg.Stores.Blobs; c.state == nil {
-		if c.state, err = store.Open(ctx, c.cfg.Store, c.cfg.DataDir, c.log.Named("store")); err != nil {
+		if c.state, err = store.Open(ctx, c.cfg.Store, c.cfg.DataDir, store.Sharing{Lease: c.cfg.Election.Lease, Unchecked: c.cfg.Election.again}, c.log.Named("store")); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,9 @@ func realEngine() engine {
 			if err := awaitWorker(ctx, f, report); err != nil || len(parts) == 0 {
 				return err
 			}
+			if err := f.AwaitReturn(ctx); err != nil {
+				return err
+			}
 			return f.AwaitRoom(ctx, report, parts...)
 		},
 		execute: func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
@@ -112,7 +115,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		return runOutcome{err: err}
 	}
 	o.enter(cleavev1.Phase_PHASE_LOADING)
-	ready, err := c.problemOf(j)
+	ready, err := c.awaitProblem(j, o)
 	if err != nil {
 		return runOutcome{err: err}
 	}

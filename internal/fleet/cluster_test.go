@@ -102,9 +102,12 @@ func newCluster(t *testing.T, change ...func(*fleet.Config)) *cluster {
 	return c
 }
 
-func (c *cluster) start() {
+func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 	c.Helper()
 	c.fleet = fleet.New(c.config)
+	for _, f := range prepare {
+		f(c.fleet)
+	}
 	listener, err := net.Listen("tcp", c.addr)
 	if err != nil {
 		c.Fatal(err)

@@ -79,6 +79,8 @@ type Fleet struct {
 	damaged     map[string]error        // by data set: what was found when workers last fetched it
 	nextPayload uint64
 	nextJob     uint64
+	term        int64         // of the coordinator as the leader
+	returned    time.Time     // when the first worker attached in it
 	changed     chan struct{} // closed and replaced at every change that a waiting job may wait for
 	closed      bool
 }

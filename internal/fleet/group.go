@@ -126,15 +126,22 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 		return nil
 	}
 	_, err := j.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
-		p := &workerv1.Prepare{DatasetId: j.datasetID, DatasetBytes: uint64(j.need.DatasetBytes), K: uint32(j.need.K)}
-		if j.need.Scaled {
-			p.Units = &workerv1.Units{Center: j.units.center.message(), Scale: j.units.scale.message()}
-		}
-		j.describe(p)
+		p := j.prepareMessage()
+		p.Identity = j.identity
 		c.Operation = &workerv1.Command_Prepare{Prepare: p}
 	})
 	g.member.prepared = err == nil
 	return err
+}
+
+// prepareMessage describes the job to a worker.
+func (j *job) prepareMessage() *workerv1.Prepare {
+	p := &workerv1.Prepare{DatasetId: j.datasetID, DatasetBytes: uint64(j.need.DatasetBytes), K: uint32(j.need.K)}
+	if j.need.Scaled {
+		p.Units = &workerv1.Units{Center: j.units.center.message(), Scale: j.units.scale.message()}
+	}
+	j.describe(p)
+	return p
 }
 
 // runCommand sends a command to a worker and waits for the answer, whose values may take maxBytes.

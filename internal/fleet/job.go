@@ -63,6 +63,7 @@ type job struct {
 	sumBytes       int                                            // limits the sums that a load or update answers with
 	answersChanges bool                                           // updates answer with changes, and loads with nothing
 	payloads       []*payload                                     // freed with the job
+	identity       []byte                                         // tells the worker's tiles from those of other jobs
 
 	opMu     waitlock.Lock // held by the operation that is running
 	k, lanes int           // clusters of a labeling, and labelings; 0 before there are operands
@@ -148,7 +149,7 @@ func (j *job) keepPayload(pack func() []byte) *payload {
 	return p
 }
 
-// start places the tiles of the job on workers and builds them.
+// start places the tiles of the job on workers and builds those that no worker has.
 func (j *job) start(ctx context.Context) error {
 	f := j.fleet
 	f.mu.Lock()
@@ -156,6 +157,7 @@ func (j *job) start(ctx context.Context) error {
 	j.key = fmt.Sprintf("%s#%d", j.jobID, f.nextJob)
 	f.jobs[j] = struct{}{}
 	f.mu.Unlock()
+	j.adoptOffers(ctx)
 	err := j.perform(ctx, &operation{name: "build"})
 	if err != nil {
 		j.Release()

@@ -54,6 +54,8 @@ type session struct {
 
 	tiles int   // of all jobs
 	used  int64 // bytes reserved by all jobs
+
+	offers map[string]*offer // what it holds of an earlier coordinator, by identity
 }
 
 // attachment is one stream of a session.
@@ -82,6 +84,9 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	if f.closed {
 		return nil, nil, unavailable(ErrClosed.Error())
 	}
+	if hello.GetTerm() > f.term {
+		return nil, nil, wire.Unavailable(wire.NotLeader, "the worker has seen a later leader")
+	}
 	s, resumed := f.sessions[hello.GetSessionId()]
 	if !resumed {
 		s = f.newSession(hello)
@@ -97,6 +102,8 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 			SessionId:       s.id,
 			Resumed:         resumed,
 			HeartbeatMillis: uint32(max(1, f.cfg.HeartbeatInterval.Milliseconds())),
+			Term:            f.term,
+			SilenceMillis:   uint32(max(1, f.cfg.LostAfter.Milliseconds())),
 		},
 	}})
 	// Commands may have been lost with the old stream. They are sent again in their order; workers
@@ -135,12 +142,16 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		watchdogDue:  now.Add(f.cfg.LostAfter),
 		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
+		offers:       offersOf(hello),
 	}
 	if s.name == "" {
 		s.name = s.id
 	}
 	s.wrong = f.quarantined[hello.GetSessionId()]
 	f.sessions[s.id] = s
+	if f.returned.IsZero() {
+		f.returned = now
+	}
 	s.watchdog = time.AfterFunc(f.cfg.LostAfter, func() { f.checkAlive(s) })
 	return s
 }
@@ -225,6 +236,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	case *workerv1.AttachRequest_Heartbeat:
 		f.cfg.Observer.Heartbeat()
 		f.noteProgress(s, m.Heartbeat.GetRunning())
+		s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
 	case *workerv1.AttachRequest_Answer:
 		// Answers that nobody waits for any more are ignored.
 		if c := s.pending[m.Answer.GetCommandId()]; c != nil {

@@ -157,11 +157,17 @@ func (s *Shard) SetOperands(a Operands) error {
 	if limit := s.source.maxLanes(); a.lanes() > limit {
 		return fmt.Errorf("kernel: %d lanes, at most %d", a.Lanes, limit)
 	}
-	s.operands, s.loaded = a, false
+	s.Reset()
+	s.operands = a
+	return nil
+}
+
+// Reset drops operands, labels and sums, so that only the base matrix is left, as after Build.
+func (s *Shard) Reset() {
+	s.operands, s.loaded = Operands{}, false
 	for _, t := range s.tiles {
 		t.sums, t.diagonal, t.loaded = nil, nil, false
 	}
-	return nil
 }
 
 // Degrees returns the row sums of the base matrix; a negative affinity is an error.

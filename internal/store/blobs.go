@@ -71,13 +71,15 @@ type bucket struct {
 	*blob.Bucket
 	root string // the directory of a local bucket, otherwise empty
 
+	explain func(name string, err error) error // says which blob an error is about, and whether it may pass
+
 	// gocloud's directory driver checks that a name is free and then renames a file. The lock makes
 	// this and the sync of the directory one step, so that a name that is taken is durable.
 	publishMu sync.Mutex
 }
 
 // OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory (created if it does not
-// exist), or another scheme whose gocloud driver is part of the program.
+// exist), s3://BUCKET or gs://BUCKET, with the options of gocloud.dev in the query.
 func OpenBlobs(ctx context.Context, where string) (Blobs, error) {
 	if !strings.Contains(where, "://") {
 		return openDirectory(where)
@@ -88,7 +90,7 @@ func OpenBlobs(ctx context.Context, where string) (Blobs, error) {
 	}
 	switch {
 	case u.Scheme == memblob.Scheme:
-		return &bucket{Bucket: memblob.OpenBucket(nil)}, nil
+		return &bucket{Bucket: memblob.OpenBucket(nil), explain: blobError}, nil
 	case u.Scheme == fileblob.Scheme:
 		if u.Host != "" && u.Host != "localhost" || u.RawQuery != "" || u.Path == "" {
 			return nil, fault.Invalid("BLOBS_URL_INVALID", "the blob store %q is not of the form file:///DIRECTORY", where)
@@ -97,13 +99,9 @@ func OpenBlobs(ctx context.Context, where string) (Blobs, error) {
 	case !blob.DefaultURLMux().ValidBucketScheme(u.Scheme):
 		return nil, fault.Invalid("BLOBS_SCHEME_UNSUPPORTED",
 			"the blob store %q needs a driver for %s:// that this program was built without; "+
-				"use a directory, file:///DIRECTORY or mem://", where, u.Scheme)
+				"use a directory, file:///DIRECTORY, s3://BUCKET, gs://BUCKET or mem://", where, u.Scheme)
 	}
-	b, err := blob.OpenBucket(ctx, where)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the blob store %s: %w", u.Redacted(), err)
-	}
-	return &bucket{Bucket: b}, nil
+	return openRemote(ctx, where, u)
 }
 
 func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) error) error {
@@ -113,7 +111,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	// Avoids writing if the name is already taken; publish checks again.
 	for _, key := range []string{name + sealSuffix, name} {
 		if taken, err := b.Exists(ctx, key); err != nil {
-			return blobError(name, err)
+			return b.explain(name, err)
 		} else if taken {
 			return fmt.Errorf("blob %q: %w", name, ErrExists)
 		}
@@ -129,7 +127,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
 	})
 	if err != nil {
-		return blobError(name, err)
+		return b.explain(name, err)
 	}
 	published := false
 	defer func() {
@@ -139,7 +137,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		}
 	}()
 
-	sealed := newSealer(name, blobWriter{w, name})
+	sealed := newSealer(name, blobWriter{w, b, name})
 	if err := write(sealed); err != nil {
 		return err
 	}
@@ -148,7 +146,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	}
 	if file != nil {
 		if err := file.Sync(); err != nil {
-			return blobError(name, err)
+			return b.explain(name, err)
 		}
 	}
 	published = true
@@ -158,12 +156,13 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 // blobWriter explains the errors of writing, which reach the caller of Put through its write function.
 type blobWriter struct {
 	io.Writer
-	name string
+	bucket *bucket
+	name   string
 }
 
 func (w blobWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
-	return n, blobError(w.name, err)
+	return n, w.bucket.explain(w.name, err)
 }
 
 // publish gives a written blob its name.
@@ -175,12 +174,12 @@ func (b *bucket) publish(name string, w *blob.Writer) error {
 	if err := w.Close(); gcerrors.Code(err) == gcerrors.FailedPrecondition {
 		return fmt.Errorf("blob %q: %w", name, ErrExists)
 	} else if err != nil {
-		return blobError(name, err)
+		return b.explain(name, err)
 	}
 	if b.root == "" {
 		return nil
 	}
-	return blobError(name, syncDirectories(filepath.Join(b.root, filepath.FromSlash(name+sealSuffix)), b.root))
+	return b.explain(name, syncDirectories(filepath.Join(b.root, filepath.FromSlash(name+sealSuffix)), b.root))
 }
 
 func (b *bucket) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
@@ -193,13 +192,13 @@ func (b *bucket) Open(ctx context.Context, name string, offset, length int64) (i
 	from, bytes := sealedRange(offset, length)
 	r, err := b.NewRangeReader(ctx, name+sealSuffix, from, bytes, nil)
 	if err == nil {
-		return newUnsealer(name, r, offset, length), nil
+		return newUnsealer(name, r, offset, length, b.explain), nil
 	}
 	if gcerrors.Code(err) == gcerrors.NotFound { // unless an earlier version wrote it
 		r, err = b.NewRangeReader(ctx, name, offset, length, nil)
 	}
 	if err != nil {
-		return nil, blobError(name, err)
+		return nil, b.explain(name, err)
 	}
 	return r, nil
 }
@@ -214,7 +213,7 @@ func (b *bucket) Size(ctx context.Context, name string) (int64, error) {
 	}
 	plain, err := b.Attributes(ctx, name)
 	if err != nil {
-		return 0, blobError(name, err)
+		return 0, b.explain(name, err)
 	}
 	return plain.Size, nil
 }
@@ -227,7 +226,7 @@ func (b *bucket) Delete(ctx context.Context, name string) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		err = b.Bucket.Delete(ctx, name)
 	}
-	return blobError(name, err)
+	return b.explain(name, err)
 }
 
 func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
@@ -248,7 +247,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 			return names, nil
 		}
 		if err != nil {
-			return nil, blobError(prefix, err)
+			return nil, b.explain(prefix, err)
 		}
 		if name := strings.TrimSuffix(object.Key, sealSuffix); strings.HasPrefix(name, prefix) {
 			names = append(names, name)

@@ -33,7 +33,7 @@ func openDirectory(dir string) (Blobs, error) {
 	if err != nil {
 		return nil, fault.Invalid("BLOBS_DIR_UNUSABLE", "cannot use the blob directory %s: %v", dir, err)
 	}
-	return &bucket{Bucket: b, root: root}, nil
+	return &bucket{Bucket: b, root: root, explain: blobError}, nil
 }
 
 // clockMargin is more than the clocks of files are behind.

@@ -286,7 +286,7 @@ func TestOpenBlobsRefuses(t *testing.T) {
 		"file://relative/dir":    "BLOBS_URL_INVALID",
 		"file:///dir?metadata=x": "BLOBS_URL_INVALID",
 		"%://":                   "BLOBS_URL_INVALID",
-		"s3://bucket":            "BLOBS_SCHEME_UNSUPPORTED",
+		"azblob://container":     "BLOBS_SCHEME_UNSUPPORTED",
 		file:                     "BLOBS_DIR_UNUSABLE",
 		file + "/below":          "BLOBS_DIR_UNUSABLE",
 	} {

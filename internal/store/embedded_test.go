@@ -20,7 +20,7 @@ import (
 
 func embedded(t *testing.T, dir string) State {
 	t.Helper()
-	s, err := Open(t.Context(), "embedded", dir, nil)
+	s, err := Open(t.Context(), "embedded", dir, Sharing{Lease: DefaultLease}, nil)
 	check(t, err)
 	return s
 }
@@ -86,7 +86,7 @@ func TestEmbeddedSurvivesKill(t *testing.T) {
 	// The lease of the killed leader has not expired yet, but nobody has to wait for it.
 	start := time.Now()
 	lead(t, s)
-	if took := time.Since(start); took > externalLease*time.Second/2 {
+	if took := time.Since(start); took > testLease*time.Second/2 {
 		t.Errorf("leading after a crash took %v", took)
 	}
 	commit(t, s, Txn{Delete: []string{"jobs/1"}})
@@ -202,10 +202,10 @@ func TestOpenRefuses(t *testing.T) {
 		"etcd://a:2379,http://b": "STORE_ENDPOINT_INVALID",
 		"embedded":               "DATA_DIR_MISSING",
 	} {
-		_, err := Open(t.Context(), spec, "", nil)
+		_, err := Open(t.Context(), spec, "", Sharing{Lease: DefaultLease}, nil)
 		wantReason(t, err, want)
 	}
-	s, err := Open(t.Context(), "memory", "", nil)
+	s, err := Open(t.Context(), "memory", "", Sharing{Lease: DefaultLease}, nil)
 	check(t, err)
 	check(t, s.Close())
 }
@@ -220,7 +220,7 @@ func TestEtcdUnreachable(t *testing.T) {
 	check(t, err)
 	defer silent.Close()
 	for _, address := range []string{closed, silent.Addr().String()} {
-		_, err := openEtcd(t.Context(), []string{address}, nil, 200*time.Millisecond)
+		_, err := openEtcd(t.Context(), []string{address}, Sharing{Lease: DefaultLease}, nil, 200*time.Millisecond)
 		wantReason(t, err, "STORE_UNREACHABLE")
 		if !strings.Contains(err.Error(), address) {
 			t.Errorf("%q does not say where", err)

@@ -1,12 +1,15 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"syscall"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"gocloud.dev/gcerrors"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -25,8 +28,10 @@ var (
 const (
 	DiskFull    = "DISK_FULL"
 	BlobDamaged = "BLOB_DAMAGED"
+	Unreachable = "STORE_UNREACHABLE"
 
-	storeDamaged = "STORE_DAMAGED"
+	storeDamaged     = "STORE_DAMAGED"
+	blobsUnavailable = "BLOBS_UNAVAILABLE"
 )
 
 // IsPermanent tells whether the same call would fail again until somebody intervenes: the store refuses
@@ -72,8 +77,18 @@ func explainEtcd(err error) error {
 	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
 		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
 			"etcd denies access to the keys under cleave/ (%v); allow them without a user, or use another etcd", err)
+	case etcdCode(err) == codes.Unavailable:
+		return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").Because(err)
 	}
 	return err
+}
+
+// etcdCode is the gRPC code of an error of etcd's client.
+func etcdCode(err error) codes.Code {
+	if own, is := errors.AsType[rpctypes.EtcdError](err); is {
+		return own.Code()
+	}
+	return status.Code(err)
 }
 
 // blobError says which blob an error is about. The path of a local file is for the log: clients learn the name of the blob.
@@ -90,10 +105,24 @@ func blobError(name string, err error) error {
 	}
 	var system syscall.Errno
 	if errors.As(err, &system) {
-		return fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE",
+		return fault.New(fault.Unavailable, blobsUnavailable,
 			"the blob store does not work now (blob %q: %v); the log of the coordinator has more", name, system).With("blob", name).Because(err)
 	}
 	return fmt.Errorf("blob %q: %w", name, err)
+}
+
+// remoteError is blobError for an object store. Whatever it says, other than that an object is or is not there, may be
+// different in a moment: it restarts, is overloaded or cannot be reached, or somebody corrects its access rights.
+func remoteError(name string, err error) error {
+	switch gcerrors.Code(err) {
+	case gcerrors.OK, gcerrors.NotFound, gcerrors.FailedPrecondition, gcerrors.Canceled:
+		return blobError(name, err)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrExists) {
+		return blobError(name, err)
+	}
+	return fault.New(fault.Unavailable, blobsUnavailable,
+		"the object store does not work now (blob %q: %s); the log of the coordinator has more", name, gcerrors.Code(err)).With("blob", name).Because(err)
 }
 
 func errDamaged(name string, at int64) error {

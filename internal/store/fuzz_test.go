@@ -37,7 +37,7 @@ func FuzzUnseal(f *testing.F) {
 		if size >= 0 {
 			stored = stored[:min(size, int64(len(stored)))]
 		}
-		got, err := io.ReadAll(newUnsealer(name, io.NopCloser(bytes.NewReader(stored)), offset, length))
+		got, err := io.ReadAll(newUnsealer(name, io.NopCloser(bytes.NewReader(stored)), offset, length, blobError))
 		if damage := (*fault.Error)(nil); err != nil && (!errors.As(err, &damage) || damage.Reason != BlobDamaged) {
 			t.Fatalf("got %v", err)
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -13,7 +14,6 @@ import (
 )
 
 const (
-	externalLease = 5 // seconds; a silent leader is replaced after about this time
 	// embeddedLease never expires in practice. No other process can lead, because the directory is
 	// locked, so a leader that was stopped for a while (a suspended machine, heavy swapping) may go on.
 	embeddedLease = 24 * 60 * 60
@@ -29,10 +29,22 @@ type etcdTerm struct {
 	revision int64
 	end      context.CancelFunc // stops renewing the lease, which ends the session
 	lost     chan struct{}
+	renewed  atomic.Pointer[time.Time] // when the lease was last known to be renewed
 }
 
 func (t *etcdTerm) Revision() int64       { return t.revision }
 func (t *etcdTerm) Lost() <-chan struct{} { return t.lost }
+
+// Current compares clocks: this process may have been stopped while its lease expired, and not know it yet. It leaves a third
+// of the lease for answers of etcd that were under way for long.
+func (t *etcdTerm) Current() bool {
+	select {
+	case <-t.lost:
+		return false
+	default:
+		return time.Since(*t.renewed.Load()) < time.Duration(t.state.lease)*time.Second*2/3
+	}
+}
 
 // fence is the condition that this term has not ended.
 func (t *etcdTerm) fence() clientv3.Cmp {
@@ -139,11 +151,55 @@ func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err
 
 	term := &etcdTerm{state: s, lease: grant.ID, key: election.Key(), revision: election.Rev(),
 		end: end, lost: make(chan struct{})}
+	if err := term.noteRenewals(keep); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	s.term = term
 	s.mu.Unlock()
 	s.calls.Go(func() { s.watchTerm(term, session) })
 	return term, nil
+}
+
+// noteRenewals notes when the lease is renewed, until the term ends.
+func (t *etcdTerm) noteRenewals(ctx context.Context) error {
+	now := time.Now()
+	answer, err := t.state.client.KeepAliveOnce(ctx, t.lease) // the session may have renewed it some time ago
+	if err != nil {
+		return err
+	}
+	if answer.TTL <= 0 {
+		return errLeaseEnded
+	}
+	t.renewed.Store(&now)
+	renewals, err := t.state.client.KeepAlive(ctx, t.lease)
+	if err != nil {
+		return err
+	}
+	t.state.calls.Go(func() {
+		for range renewals {
+			now := time.Now()
+			t.renewed.Store(&now)
+		}
+	})
+	return nil
+}
+
+// Leader reads the election: its oldest key is the leader's, and the value of the key is its name.
+func (s *etcdState) Leader(ctx context.Context) (string, error) {
+	ctx, done, err := s.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	resp, err := s.client.Get(ctx, electionRoot+"/", clientv3.WithFirstCreate()...)
+	if err != nil {
+		return "", s.explain(err)
+	}
+	if len(resp.Kvs) == 0 {
+		return "", ErrNotFound
+	}
+	return string(resp.Kvs[0].Value), nil
 }
 
 // watchTerm waits for the end of the session and then ends the term. The lease expired or was revoked, a

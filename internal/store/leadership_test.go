@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 )
 
 func testResigned(t *testing.T, b backend) {
@@ -93,6 +94,32 @@ func testOneLeader(t *testing.T, b backend) {
 	group.Wait()
 	if got := len(get(t, openState(t, b), counter).Value); got != candidates*terms {
 		t.Fatalf("counted %d of %d", got, candidates*terms)
+	}
+}
+
+// testLeader: everybody knows who leads, and the leader whether it still does.
+func testLeader(t *testing.T, b backend) {
+	s, term := openLeading(t, b)
+	other := openState(t, b)
+	if name, err := other.Leader(t.Context()); err != nil || name != t.Name() || !term.Current() {
+		t.Fatalf("%q leads (%v), and it is so: %v", name, err, term.Current())
+	}
+	b.depose(t, s)
+	waitLost(t, term)
+	_, err := other.Leader(t.Context())
+	wantIs(t, err, ErrNotFound)
+	if term.Current() {
+		t.Fatal("a term that is over is current")
+	}
+}
+
+// A process that was stopped does not think that it leads, even before it hears that its lease is over.
+func TestATermIsNotCurrentWithoutItsLease(t *testing.T) {
+	long := time.Now().Add(-4 * time.Second)
+	term := &etcdTerm{state: &etcdState{lease: 5}, lost: make(chan struct{})}
+	term.renewed.Store(&long)
+	if term.Current() {
+		t.Error("the lease was last renewed 4 of 5 seconds ago, and the term is current")
 	}
 }
 

@@ -146,13 +146,25 @@ func (s *sharedMemory) remove(key string) bool {
 	return found
 }
 
-func (m *memory) Lead(ctx context.Context, _ string) (Leadership, error) {
+func (m *memory) Leader(ctx context.Context) (string, error) {
+	unlock, err := m.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if m.shared.leader == nil {
+		return "", ErrNotFound
+	}
+	return m.shared.leader.name, nil
+}
+
+func (m *memory) Lead(ctx context.Context, name string) (Leadership, error) {
 	if err := m.startCampaign(ctx); err != nil {
 		return nil, err
 	}
 	defer m.endCampaign()
 	for {
-		won, other, err := m.tryLead(ctx)
+		won, other, err := m.tryLead(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +199,7 @@ func (m *memory) endCampaign() {
 }
 
 // tryLead starts a term if nobody leads. Otherwise it returns the term of the leader, to wait for.
-func (m *memory) tryLead(ctx context.Context) (won, other *memoryTerm, err error) {
+func (m *memory) tryLead(ctx context.Context, name string) (won, other *memoryTerm, err error) {
 	unlock, err := m.begin(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -198,7 +210,7 @@ func (m *memory) tryLead(ctx context.Context) (won, other *memoryTerm, err error
 		return nil, s.leader, nil
 	}
 	s.revision++
-	m.term = &memoryTerm{state: m, revision: s.revision, lost: make(chan struct{})}
+	m.term = &memoryTerm{state: m, name: name, revision: s.revision, lost: make(chan struct{})}
 	s.leader = m.term
 	return m.term, nil, nil
 }
@@ -217,12 +229,22 @@ func (m *memory) Close() error {
 // memoryTerm is a Leadership.
 type memoryTerm struct {
 	state    *memory
+	name     string
 	revision int64
 	lost     chan struct{}
 }
 
 func (t *memoryTerm) Revision() int64       { return t.revision }
 func (t *memoryTerm) Lost() <-chan struct{} { return t.lost }
+
+func (t *memoryTerm) Current() bool {
+	select {
+	case <-t.lost:
+		return false
+	default:
+		return true
+	}
+}
 
 func (t *memoryTerm) Resign(context.Context) error {
 	t.state.shared.mu.Lock()

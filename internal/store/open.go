@@ -19,11 +19,26 @@ const (
 	reachTimeout     = 5 * time.Second
 	keepaliveTime    = 10 * time.Second // detects a peer whose machine died
 	keepaliveTimeout = 3 * time.Second
+
+	// DefaultLease is how long a leader in an etcd cluster may be silent until another one is elected.
+	DefaultLease = 5 * time.Second
 )
+
+// IsShared tells whether several processes can use the state that a specification names, so that whoever opens it may
+// have to wait to lead.
+func IsShared(spec string) bool { return strings.HasPrefix(spec, etcdScheme) }
+
+// Sharing is how processes share a state in an etcd cluster.
+type Sharing struct {
+	// Lease is that of the leader, in whole seconds; an etcd with default settings makes one of a second two.
+	Lease time.Duration
+	// Unchecked leaves it to the first call to find out that no member answers.
+	Unchecked bool
+}
 
 // Open opens the state that a specification names: `memory`, `embedded` (in dataDir), or
 // `etcd://A:2379,B:2379`.
-func Open(ctx context.Context, spec, dataDir string, log hclog.Logger) (State, error) {
+func Open(ctx context.Context, spec, dataDir string, sharing Sharing, log hclog.Logger) (State, error) {
 	endpoints, isEtcd := strings.CutPrefix(spec, etcdScheme)
 	switch {
 	case spec == "memory":
@@ -31,7 +46,7 @@ func Open(ctx context.Context, spec, dataDir string, log hclog.Logger) (State, e
 	case spec == "embedded":
 		return OpenEmbedded(ctx, dataDir, log)
 	case isEtcd:
-		return OpenEtcd(ctx, strings.Split(endpoints, ","), log)
+		return OpenEtcd(ctx, strings.Split(endpoints, ","), sharing, log)
 	}
 	return nil, fault.Invalid("STORE_UNKNOWN",
 		"unknown store %q; use memory, embedded or etcd://HOST:PORT[,HOST:PORT...]", spec)
@@ -39,11 +54,11 @@ func Open(ctx context.Context, spec, dataDir string, log hclog.Logger) (State, e
 
 // OpenEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within a
 // few seconds, it returns the fault STORE_UNREACHABLE.
-func OpenEtcd(ctx context.Context, endpoints []string, log hclog.Logger) (State, error) {
-	return openEtcd(ctx, endpoints, log, reachTimeout)
+func OpenEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger) (State, error) {
+	return openEtcd(ctx, endpoints, sharing, log, reachTimeout)
 }
 
-func openEtcd(ctx context.Context, endpoints []string, log hclog.Logger, timeout time.Duration) (State, error) {
+func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger, timeout time.Duration) (State, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -66,17 +81,21 @@ func openEtcd(ctx context.Context, endpoints []string, log hclog.Logger, timeout
 	if err != nil {
 		return nil, err
 	}
+	s := newEtcdState(client, log, max(1, int(sharing.Lease/time.Second)), func() {})
+	if sharing.Unchecked {
+		return s, nil
+	}
 	// The client connects on its first call. A read tells now whether any endpoint answers.
 	reach, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if _, err := client.Get(reach, entryRoot, clientv3.WithCountOnly()); err != nil {
-		client.Close()
+		s.Close()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fault.New(fault.FailedPrecondition, "STORE_UNREACHABLE",
+		return nil, fault.New(fault.FailedPrecondition, Unreachable,
 			"no etcd answers at %s within %v (%v); check the addresses and that etcd is running",
 			strings.Join(endpoints, ","), timeout, err)
 	}
-	return newEtcdState(client, log, externalLease, func() {}), nil
+	return s, nil
 }

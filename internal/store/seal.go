@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 )
@@ -93,17 +94,33 @@ type unsealer struct {
 	skip   int64  // bytes before the range
 	left   int64  // bytes of the range; -1 means to the end
 	err    error  // after the block
+
+	explain func(name string, err error) error // of the bucket
 }
 
-func newUnsealer(name string, r io.ReadCloser, offset, length int64) *unsealer {
+func newUnsealer(name string, r io.ReadCloser, offset, length int64, explain func(string, error) error) *unsealer {
 	u := &unsealer{
-		Closer: r, name: name, r: r, frame: make([]byte, frameBytes),
+		Closer: r, explain: explain, name: name, r: wholeReader{r}, frame: make([]byte, frameBytes),
 		number: offset / blockBytes, skip: offset % blockBytes, left: length,
 	}
 	if length == 0 {
 		u.err = io.EOF
 	}
 	return u
+}
+
+// wholeReader tells a stream that broke from one that ended: HTTP reports a connection that was cut as the end of the file
+// that io.ReadFull also reports, and a whole blob would be taken for a damaged one.
+type wholeReader struct{ io.Reader }
+
+var errBroken = errors.New("the connection broke")
+
+func (r wholeReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errBroken
+	}
+	return n, err
 }
 
 func (u *unsealer) Read(p []byte) (int, error) {
@@ -125,7 +142,7 @@ func (u *unsealer) next() {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		u.err = io.EOF
 	case err != nil:
-		u.err = blobError(u.name, err)
+		u.err = u.explain(u.name, err)
 		return
 	}
 	if n < crc32.Size {

@@ -67,6 +67,9 @@ type State interface {
 	// tells people who leads; it does not have to be unique.
 	Lead(ctx context.Context, name string) (Leadership, error)
 
+	// Leader returns the name of the process that leads, or ErrNotFound if none does.
+	Leader(ctx context.Context) (name string, err error)
+
 	// Close resigns if this process leads, cancels running calls and waits for them, and releases
 	// everything.
 	Close() error
@@ -79,6 +82,10 @@ type Leadership interface {
 
 	// Lost is closed when the term is over, for whatever reason.
 	Lost() <-chan struct{}
+
+	// Current tells whether the term is certainly not over: a process that was stopped for a while may
+	// learn only later from Lost that it is.
+	Current() bool
 
 	// Resign ends the term, so that another process can lead immediately.
 	Resign(ctx context.Context) error

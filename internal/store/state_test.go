@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -16,6 +17,9 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
+
+// testLease is the lease of a leader in seconds.
+const testLease = 5
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -50,13 +54,13 @@ func backends(t *testing.T) map[string]backend {
 		},
 		"embedded": {
 			open: func(t *testing.T) State {
-				return newEtcdState(v3client.New(inProcess.Server), hclog.NewNullLogger(), externalLease, func() {})
+				return newEtcdState(v3client.New(inProcess.Server), hclog.NewNullLogger(), testLease, func() {})
 			},
 			depose: revoke,
 		},
 		"external": {
 			open: func(t *testing.T) State {
-				s, err := Open(t.Context(), "etcd://"+address, "", nil)
+				s, err := Open(t.Context(), "etcd://"+address, "", Sharing{Lease: testLease * time.Second}, nil)
 				check(t, err)
 				return s
 			},
@@ -89,6 +93,7 @@ func TestConformance(t *testing.T) {
 		"lost without writing": testLost,
 		"one leader":           testOneLeader,
 		"lead twice":           testLeadTwice,
+		"leader":               testLeader,
 		"canceled candidate":   testCanceledCandidate,
 		"closing":              testClosing,
 		"canceled":             testCanceled,

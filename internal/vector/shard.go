@@ -76,6 +76,12 @@ func (s *Shard) Drop(numbers []int) {
 	}
 }
 
+// Reset drops the labels, so that only the rows are left, as after Build.
+func (s *Shard) Reset() {
+	s.loaded = false
+	s.forgetAll()
+}
+
 // Bytes is the memory of all tiles, the labels, and the buffers beside them.
 func (s *Shard) Bytes() int64 {
 	total := 4*int64(len(s.labels)) + s.workspaces.bytes()

@@ -22,6 +22,30 @@ import (
 // Domain is the google.rpc.ErrorInfo domain of all errors of Cleave.
 const Domain = "cleave"
 
+// NotLeader is the reason of a coordinator that does not lead. If it knows who does, the error has the address under LeaderKey.
+const (
+	NotLeader = "NOT_LEADER"
+	LeaderKey = "leader"
+)
+
+// LeaderOf tells whether an error says that a coordinator does not lead, and who does, if that is known.
+func LeaderOf(err error) (address string, notLeader bool) {
+	info := infoOf(err)
+	if info.GetReason() != NotLeader {
+		return "", false
+	}
+	return info.GetMetadata()[LeaderKey], true
+}
+
+func infoOf(err error) *errdetails.ErrorInfo {
+	for _, detail := range status.Convert(err).Details() {
+		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == Domain {
+			return info
+		}
+	}
+	return nil
+}
+
 // maxStatusText keeps errors within the 8 KiB of metadata that gRPC implementations accept by default: a
 // status has the message up to three times, in base64.
 const maxStatusText = 1200
@@ -161,14 +185,7 @@ func Fault(err error) error {
 }
 
 // Reason is the reason that a coordinator gave for an error, "" if it gave none.
-func Reason(err error) string {
-	for _, detail := range status.Convert(err).Details() {
-		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == Domain {
-			return info.GetReason()
-		}
-	}
-	return ""
-}
+func Reason(err error) string { return infoOf(err).GetReason() }
 
 // RetryDelay is how long to wait before trying again, if an error says that it may help.
 func RetryDelay(err error) (delay time.Duration, helps bool) {

@@ -3,7 +3,7 @@ package wire
 // What a coordinator and its workers agree on.
 const (
 	// WorkerProtocol is the version of the worker protocol; both sides must have the same.
-	WorkerProtocol = 9
+	WorkerProtocol = 10
 	// InlineBytes is the largest payload that is sent on the Attach stream. A larger one is sent by
 	// reference, on a stream of its own, so that no heartbeat waits behind it.
 	InlineBytes = 64 << 10

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -13,8 +14,16 @@ import (
 // errFarewell ends the last stream: the worker may exit.
 var errFarewell = errors.New("worker: farewell")
 
-// welcomeTimeout is how long a coordinator may take to answer a hello.
-const welcomeTimeout = 10 * time.Second
+// welcomeTimeout is how long a coordinator may take to answer a hello; if there are several, triesTimeout.
+const (
+	welcomeTimeout = 10 * time.Second
+	triesTimeout   = 3 * time.Second
+)
+
+var (
+	errSilent  = errors.New("the coordinator is silent")
+	errDeposed = errors.New("the coordinator does not lead any more: the worker has seen a later one")
+)
 
 // received is one message, or the error that ended the stream.
 type received struct {
@@ -27,9 +36,20 @@ type received struct {
 func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	stream, err := w.client.Attach(streamCtx)
+	client, err := w.leader.client()
 	if err != nil {
 		return false, err
+	}
+	patience := welcomeTimeout
+	if w.leader.several() {
+		patience = triesTimeout
+	}
+	// From the welcome on it tells when the coordinator is silent.
+	silence := time.AfterFunc(patience, func() { cancel(errSilent) })
+	defer silence.Stop()
+	stream, err := client.Attach(streamCtx)
+	if err != nil {
+		return false, cmp.Or(context.Cause(streamCtx), err)
 	}
 	if err := stream.Send(hello(w)); err != nil {
 		_, err := stream.Recv() // gives the reason
@@ -43,8 +63,6 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	defer func() { cancel(nil); <-receiverDone }()
 	defer w.attached.Store(false)
 
-	welcomeTimer := time.AfterFunc(welcomeTimeout, func() { cancel(errors.New("the coordinator does not answer")) })
-	defer welcomeTimer.Stop()
 	heartbeats := time.NewTicker(time.Hour) // the welcome sets its interval
 	defer heartbeats.Stop()
 	leaving := ctx.Done()
@@ -54,13 +72,20 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		// Nothing in this loop waits for a computation, so heartbeats are sent on time.
 		select {
 		case in := <-inbound:
+			if welcomed && w.leader.several() { // with one there is nothing to do but to wait
+				silence.Reset(patience)
+			}
 			switch m := in.message.GetMessage().(type) {
 			case *workerv1.AttachResponse_Welcome:
-				welcomeTimer.Stop()
+				silence.Stop()
+				if m.Welcome.GetTerm() < w.term {
+					return false, errDeposed
+				}
 				welcomed = true
 				w.attached.Store(true)
 				w.cfg.Observe.Attached()
-				w.welcome(m.Welcome)
+				w.welcome(client, m.Welcome)
+				patience = time.Duration(max(1, m.Welcome.GetSilenceMillis())) * time.Millisecond
 				answers = w.session.wake
 				w.session.wakeStream() // there may be answers that no stream has sent
 				heartbeats.Reset(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)
@@ -145,25 +170,35 @@ func hello(w *worker) *workerv1.AttachRequest {
 		NumericClass:    kernel.NumericClass,
 		Threads:         uint32(w.cfg.Threads),
 		MemoryBytes:     w.cfg.MemoryBytes,
+		Term:            w.term,
+		Offers:          w.kept.offers(),
 	}
 	if w.session != nil {
 		h.SessionId = w.session.id
+		h.Offers = append(h.Offers, w.session.offers()...)
 	}
 	return &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: h}}
 }
 
-// welcome resumes the session, or drops everything and begins a new one.
-func (w *worker) welcome(m *workerv1.Welcome) {
+// welcome resumes the session, or begins a new one. What it has of the old one it keeps for a coordinator that leads since,
+// and drops if the same one does.
+func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcome) {
+	w.term = m.GetTerm()
 	if w.session != nil && m.GetResumed() && m.GetSessionId() == w.session.id {
 		w.log.Info("attached again", "session", m.GetSessionId())
 		return
 	}
-	if w.session != nil {
+	switch {
+	case w.session == nil:
+	case m.GetTerm() > w.session.term:
+		w.log.Info("another coordinator leads: keeping the tiles for it", "session", w.session.id, "for", w.cfg.KeepFor)
+		w.kept.add(w.session.endKeeping(), w.cfg.KeepFor)
+	default:
 		w.log.Warn("the old session is over: dropping its tiles", "session", w.session.id)
 		w.endSession()
 	}
-	w.log.Info("attached", "session", m.GetSessionId())
-	w.session = newSession(w, m.GetSessionId())
+	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.address, "term", m.GetTerm())
+	w.session = newSession(w, client, m.GetSessionId(), m.GetTerm())
 }
 
 // endSession drops all jobs. Their computations stop soon after; Run waits for them before it returns.

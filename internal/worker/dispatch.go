@@ -20,6 +20,8 @@ type shard interface {
 	build(ctx context.Context, tiles []int, stored bool) error
 	// Drop frees tiles.
 	Drop(tiles []int)
+	// Reset drops what the tiles have beside what they were built from: operands, labels, sums.
+	Reset()
 	// Bytes is the memory of all tiles with their sums.
 	Bytes() int64
 	// perform runs one of the family's commands on tiles.
@@ -29,12 +31,20 @@ type shard interface {
 // dispatch runs one command.
 func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 	if prepare := c.GetPrepare(); prepare != nil {
+		j.mu.Lock()
+		j.identity = prepare.GetIdentity()
+		j.mu.Unlock()
 		return &workerv1.Done{}, j.prepare(prepare)
 	}
 	if j.shard == nil {
 		return nil, errUnprepared
 	}
-	if c.GetDrop() != nil {
+	switch c.GetOperation().(type) {
+	case *workerv1.Command_Adopt:
+		defer j.noteHeld()
+		return &workerv1.Done{}, j.adopt(c.GetTiles())
+	case *workerv1.Command_Drop:
+		defer j.noteHeld()
 		j.drop(c.GetTiles())
 		return &workerv1.Done{}, nil
 	}
@@ -43,6 +53,7 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 		return nil, err
 	}
 	if build := c.GetBuild(); build != nil {
+		defer j.noteHeld()
 		return j.build(tiles, !build.GetMatrixFree())
 	}
 	done, err := j.shard.perform(j, c, tiles)

@@ -64,11 +64,11 @@ func FuzzCommands(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
 		w := &worker{
 			cfg: Config{Threads: 1, SharedDataset: func(string) dataset.Dataset { return points }}.withDefaults(),
-			log: hclog.NewNullLogger(), client: nothingToFetch{}, memory: newMemory(limit),
+			log: hclog.NewNullLogger(), memory: newMemory(limit), kept: newKept(),
 		}
 		w.datasets = newDatasets(w.memory)
 		w.memory.reclaim = w.datasets.evict
-		s := newSession(w, "s")
+		s := newSession(w, nothingToFetch{}, "s", 1)
 		w.session = s
 		defer w.running.Wait()
 		defer w.endSession()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -17,20 +18,24 @@ import (
 
 // job is the tiles of one job and the queue of its commands, which run one after the other.
 type job struct {
-	session *session
-	id      string
-	ctx     context.Context // ends with the job's release or the session
-	cancel  context.CancelFunc
+	worker  *worker
+	offerID string // names it among all jobs of the worker
 
-	mu      sync.Mutex
-	queue   []*workerv1.Command
-	running uint64           // id of the running command; 0: none
-	last    *workerv1.Answer // to the last command that was run
-	wake    chan struct{}
+	mu       sync.Mutex
+	bound    binding
+	ended    chan struct{} // closed when run has returned
+	queue    []*workerv1.Command
+	running  uint64           // id of the running command; 0: none
+	last     *workerv1.Answer // to the last command that was run
+	wake     chan struct{}
+	identity []byte       // of Prepare
+	held     map[int]bool // tiles as they were after the last command that changed them
+	allTiles int          // how many tiles the job has on all workers
 
 	pieces atomic.Uint64 // of its work that are done, so that the coordinator sees that it gets on
 
 	// The fields below are used only by the job's own goroutine.
+	binding
 	rows     int
 	need     planning.Workload // tells how much memory the job takes
 	shard    shard             // nil before the job is prepared
@@ -40,11 +45,41 @@ type job struct {
 	reserved int64             // bytes of the worker's memory
 }
 
-func newJob(s *session, id string) *job {
-	s.worker.jobs.Add(1)
-	j := &job{session: s, id: id, wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
-	j.ctx, j.cancel = context.WithCancel(parallel.WithProgress(s.ctx, &j.pieces))
-	return j
+// binding is what ties a job to a session.
+type binding struct {
+	session *session
+	id      string          // in the commands of the session
+	ctx     context.Context // ends with the job's release or the session
+	cancel  context.CancelFunc
+	aside   *atomic.Bool // the job is kept for another session
+}
+
+func newJob(w *worker) *job {
+	w.jobs.Add(1)
+	return &job{worker: w, offerID: strconv.FormatUint(w.offers.Add(1), 10), wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
+}
+
+// newBinding ties the job to a session.
+func (j *job) newBinding(s *session, id string) binding {
+	b := binding{session: s, id: id, aside: &atomic.Bool{}}
+	b.ctx, b.cancel = context.WithCancel(parallel.WithProgress(s.ctx, &j.pieces))
+	return b
+}
+
+// bind makes a new or kept job one of a session and runs its commands. A kept one first ends what it did before.
+func (j *job) bind(s *session, id string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	before, ended, b := j.ended, make(chan struct{}), j.newBinding(s, id)
+	j.bound, j.ended = b, ended
+	j.running, j.last = 0, nil // commands of another session may have the same ids
+	j.worker.running.Go(func() {
+		defer close(ended)
+		if before != nil {
+			<-before
+		}
+		j.run(b)
+	})
 }
 
 // enqueue queues a command, unless it is queued or running already. If it is the last command that was
@@ -71,21 +106,29 @@ func (j *job) enqueue(c *workerv1.Command) *workerv1.Answer {
 	return nil
 }
 
-// run runs the queued commands until the job is over.
-func (j *job) run() {
-	defer j.close()
+// run runs the queued commands until the job is over or set aside.
+func (j *job) run(b binding) {
+	j.binding, j.epochs = b, map[uint32]uint64{}
+	defer func() {
+		if !b.aside.Load() {
+			j.close()
+		}
+	}()
 	for {
 		c := j.next()
 		if c == nil {
 			return
 		}
 		answer := j.execute(c)
-		if j.ctx.Err() != nil {
+		j.mu.Lock()
+		over := j.ctx.Err() != nil
+		if !over {
+			j.running, j.last = 0, answer
+		}
+		j.mu.Unlock()
+		if over {
 			return // nobody waits for the answer
 		}
-		j.mu.Lock()
-		j.running, j.last = 0, answer
-		j.mu.Unlock()
 		j.session.answer(answer)
 	}
 }
@@ -118,30 +161,32 @@ func (j *job) progress() *workerv1.Progress {
 		return nil
 	}
 	// The job may be waiting for a data set that another one fetches, so all that arrives counts.
-	return &workerv1.Progress{CommandId: j.running, Pieces: j.pieces.Load() + j.session.worker.received.Load()}
+	return &workerv1.Progress{CommandId: j.running, Pieces: j.pieces.Load() + j.worker.received.Load()}
 }
 
 // stop ends the job: its running command is canceled, and its goroutine frees its memory soon.
 func (j *job) stop() {
-	j.session.worker.memory.beginRelease()
-	j.cancel()
+	j.worker.memory.beginRelease()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.bound.cancel()
 }
 
 // close frees what the job holds. It runs after stop, the only way to end a job.
 func (j *job) close() {
-	j.session.worker.jobs.Add(-1)
+	j.worker.jobs.Add(-1)
 	j.shard = nil
 	j.free(j.reserved)
 	if j.data != nil {
 		j.data.release()
 		j.data = nil
 	}
-	j.session.worker.memory.endRelease()
+	j.worker.memory.endRelease()
 }
 
 // reserve reserves memory for the job.
 func (j *job) reserve(bytes int64, what string) error {
-	err := j.session.worker.memory.reserve(j.ctx, bytes, what)
+	err := j.worker.memory.reserve(j.ctx, bytes, what)
 	if err == nil {
 		j.reserved += bytes
 	}
@@ -149,7 +194,7 @@ func (j *job) reserve(bytes int64, what string) error {
 }
 
 func (j *job) free(bytes int64) {
-	j.session.worker.memory.free(bytes)
+	j.worker.memory.free(bytes)
 	j.reserved -= bytes
 }
 
@@ -157,7 +202,7 @@ func (j *job) free(bytes int64) {
 func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 	end := j.observe(c)
 	defer func() { end(answer) }()
-	log := j.session.worker.log.With("job", j.publicID(), "command", fmt.Sprintf("%T", c.GetOperation()))
+	log := j.worker.log.With("job", j.publicID(), "command", fmt.Sprintf("%T", c.GetOperation()))
 	defer func() {
 		if p := recover(); p != nil {
 			log.Error("panic", "panic", p, "stack", string(debug.Stack()))

@@ -21,6 +21,12 @@ func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
 	return err
 }
 
+// Reset implements shard.
+func (m *matrix) Reset() {
+	m.k = 0
+	m.Shard.Reset()
+}
+
 func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {
 	switch op := c.GetOperation().(type) {
 	case *workerv1.Command_SetOperands:

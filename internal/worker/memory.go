@@ -47,7 +47,7 @@ func newMemory(limit int64) *memory { return &memory{limit: limit, released: mak
 func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 	for {
 		m.mu.Lock()
-		used, releasing, released := m.used, m.releasing, m.released
+		released := m.released
 		m.mu.Unlock()
 		if m.take(bytes) {
 			return nil
@@ -55,7 +55,10 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 		if m.reclaim(bytes); m.take(bytes) {
 			return nil
 		}
-		if releasing == 0 {
+		m.mu.Lock()
+		used, none := m.used, m.releasing == 0 && m.released == released
+		m.mu.Unlock()
+		if none {
 			return fault.New(fault.ResourceExhausted, "NO_MEMORY", "no memory for %s: %s needed, %s of the worker's %s taken",
 				what, text.Bytes(bytes), text.Bytes(used), text.Bytes(m.limit))
 		}

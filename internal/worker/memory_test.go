@@ -31,13 +31,13 @@ func matrixJob(t *testing.T, tiles int64) *job {
 	}
 	j := newTestJob(t)
 	j.rows, j.need, j.shard = 64, planning.Workload{Matrix: spec, K: 3}, &matrix{Shard: kernel.NewShard(source, 1)}
-	j.session.worker.memory.limit = tiles * j.need.TileSize(0).Stored
+	j.worker.memory.limit = tiles * j.need.TileSize(0).Stored
 	return j
 }
 
 func TestReservedMemoryFollowsTheTiles(t *testing.T) {
 	j := matrixJob(t, 2)
-	size, memory := j.need.TileSize(0), j.session.worker.memory
+	size, memory := j.need.TileSize(0), j.worker.memory
 	expect := func(what string, bytes int64) {
 		t.Helper()
 		if memory.used != bytes || j.reserved != bytes {
@@ -93,8 +93,8 @@ func TestFetchedRowsAreReserved(t *testing.T) {
 	need := planning.Workload{Matrix: spec, K: 3, DatasetBytes: 8 * n * n}
 	for _, spare := range []int64{0, 1, 3} { // tiles whose rows fit in addition to one
 		j := newTestJob(t)
-		j.session.worker.cfg.Threads = 4
-		memory := j.session.worker.memory
+		j.worker.cfg.Threads = 4
+		memory := j.worker.memory
 		memory.limit = 4*need.TileSize(0).Stored + spare*need.TileBuildBytes()
 		var now, highest, calls atomic.Int64
 		rows := func(_ context.Context, from, to int) ([]float64, error) {

@@ -65,6 +65,9 @@ func (s *neighbors) Drop(tiles []int) {
 	}
 }
 
+// Reset implements shard: tiles have nothing else.
+func (s *neighbors) Reset() {}
+
 func (s *neighbors) Bytes() int64 {
 	bytes := int64(0)
 	for _, found := range s.found {

@@ -74,7 +74,7 @@ func TestNeighborsAreThoseOfTheTiles(t *testing.T) {
 
 func TestReservedMemoryFollowsTheTilesOfNeighbors(t *testing.T) {
 	j, _ := neighborJob(t)
-	size, memory := j.need.TileSize(0).Stored, j.session.worker.memory
+	size, memory := j.need.TileSize(0).Stored, j.worker.memory
 	memory.limit = 3 * size
 	if _, err := j.build(partition.AllTiles(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 || j.shard.Bytes() != 0 {
 		t.Errorf("four tiles with room for three: %v, %d bytes", err, memory.used)

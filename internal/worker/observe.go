@@ -25,7 +25,7 @@ func (j *job) publicID() string {
 
 // observe begins to observe a command; the function ends it.
 func (j *job) observe(c *workerv1.Command) func(*workerv1.Answer) {
-	w := j.session.worker
+	w := j.worker
 	end := w.cfg.Observe.Command(c.GetTraceParent(), wire.CommandName(c), j.publicID(), w.cfg.Name, len(c.GetTiles()))
 	return func(answer *workerv1.Answer) {
 		kind := ""
@@ -38,7 +38,7 @@ func (j *job) observe(c *workerv1.Command) func(*workerv1.Answer) {
 
 // observeSweep tells how many bytes of stored tiles a command has read: those of some of the columns, or rows, of all.
 func (j *job) observeSweep(c *workerv1.Command, tiles []int, columns int) {
-	if j.session.worker.cfg.Observe == nil || j.rows == 0 {
+	if j.worker.cfg.Observe == nil || j.rows == 0 {
 		return
 	}
 	bytes := 0.0
@@ -47,7 +47,7 @@ func (j *job) observeSweep(c *workerv1.Command, tiles []int, columns int) {
 			bytes += float64(j.need.EntryBytes(t))
 		}
 	}
-	j.session.worker.cfg.Observe.Swept(wire.CommandName(c), int64(bytes*min(1, float64(columns)/float64(j.rows))))
+	j.worker.cfg.Observe.Swept(wire.CommandName(c), int64(bytes*min(1, float64(columns)/float64(j.rows))))
 }
 
 // readsAll tells whether a command reads the whole of its tiles.

@@ -174,7 +174,7 @@ func (j *job) openDataset(id string, rows int) (*lease, error) {
 	fetch := func(ctx context.Context) (dataset.Dataset, error) {
 		return j.fetchDataset(ctx, id, j.need.DatasetBytes)
 	}
-	lease, err := j.session.worker.datasets.open(j.ctx, id, j.need.FetchBytes(), j.need.DatasetBytes, fetch)
+	lease, err := j.worker.datasets.open(j.ctx, id, j.need.FetchBytes(), j.need.DatasetBytes, fetch)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (j *job) keepOrRelease(l *lease) {
 // allocate reserves the memory that the job takes in addition to its tiles, and creates its shard, from a copy of the
 // data set if that is put into other units.
 func (j *job) allocate(rows int, create func(threads int) (shard, error)) error {
-	threads := j.session.worker.cfg.Threads
+	threads := j.worker.cfg.Threads
 	fixed := j.need.FixedBytes(threads) - j.need.HeldDatasetBytes()
 	copied := j.need.ScaledCopyBytes()
 	if err := j.reserve(fixed+copied, "the job's data"); err != nil {

@@ -11,7 +11,9 @@ import (
 // It outlives streams.
 type session struct {
 	worker *worker
+	client workerv1.WorkerServiceClient // of the coordinator
 	id     string
+	term   int64           // of the coordinator as the leader
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
 	wake   chan struct{} // there are answers to send
@@ -21,9 +23,9 @@ type session struct {
 	outbox []*workerv1.Answer
 }
 
-func newSession(w *worker, id string) *session {
+func newSession(w *worker, client workerv1.WorkerServiceClient, id string, term int64) *session {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &session{worker: w, id: id, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), jobs: map[string]*job{}}
+	return &session{worker: w, client: client, id: id, term: term, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), jobs: map[string]*job{}}
 }
 
 // end drops all jobs.
@@ -34,6 +36,33 @@ func (s *session) end() {
 		j.stop()
 	}
 	s.cancel()
+}
+
+// endKeeping ends the session and returns its jobs, which keep their tiles.
+func (s *session) endKeeping() []*job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var jobs []*job
+	for _, j := range s.jobs {
+		j.setAside()
+		jobs = append(jobs, j)
+	}
+	clear(s.jobs)
+	s.cancel()
+	return jobs
+}
+
+// offers describes the jobs of the session.
+func (s *session) offers() []*workerv1.Offer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var offers []*workerv1.Offer
+	for _, j := range s.jobs {
+		if o := j.offer(); o != nil {
+			offers = append(offers, o)
+		}
+	}
+	return offers
 }
 
 // accept handles a command without waiting. A release is not queued behind other commands: it cancels
@@ -52,9 +81,16 @@ func (s *session) accept(c *workerv1.Command) {
 		return
 	case *workerv1.Command_Prepare:
 		if j == nil {
-			j = newJob(s, c.GetJobId())
+			j = newJob(s.worker)
 			s.jobs[c.GetJobId()] = j
-			s.worker.running.Go(j.run)
+			j.bind(s, c.GetJobId())
+		}
+	case *workerv1.Command_Adopt:
+		if j == nil {
+			if j = s.worker.kept.take(c.GetAdopt().GetOffer()); j != nil {
+				s.jobs[c.GetJobId()] = j
+				j.bind(s, c.GetJobId())
+			}
 		}
 	}
 	if j == nil {

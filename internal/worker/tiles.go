@@ -34,7 +34,7 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 		j.tiles[t] = stored
 	}
 	j.free(less)
-	j.session.worker.cfg.Observe.TilesBuilt(len(fresh))
+	j.worker.cfg.Observe.TilesBuilt(len(fresh))
 	return &workerv1.Done{TileBytes: uint64(total)}, nil
 }
 
@@ -42,12 +42,12 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 // float64 first. There is always memory for the rows of one tile; those of several tiles are fetched at
 // a time if there is memory for them now.
 func (j *job) buildTiles(tiles []int, stored bool) error {
-	rowBytes, memory := j.need.TileBuildBytes(), j.session.worker.memory
+	rowBytes, memory := j.need.TileBuildBytes(), j.worker.memory
 	for len(tiles) > 0 {
 		batch := len(tiles)
 		if rowBytes > 0 {
 			batch = 1
-			for batch < min(len(tiles), j.session.worker.cfg.Threads) && memory.take(rowBytes) {
+			for batch < min(len(tiles), j.worker.cfg.Threads) && memory.take(rowBytes) {
 				batch++
 			}
 		}

@@ -57,7 +57,7 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 	err := retryTransfer(j.ctx, func() error {
 		ctx, cancel := context.WithCancel(j.ctx)
 		defer cancel()
-		stream, err := j.session.worker.client.FetchPayload(ctx, &workerv1.FetchPayloadRequest{SessionId: j.session.id, Reference: reference})
+		stream, err := j.session.client.FetchPayload(ctx, &workerv1.FetchPayloadRequest{SessionId: j.session.id, Reference: reference})
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 				return err
 			}
 			at += len(m.GetData())
-			j.session.worker.cfg.Observe.Fetched("operands", len(m.GetData()))
+			j.worker.cfg.Observe.Fetched("operands", len(m.GetData()))
 			j.pieces.Add(1)
 		}
 	})
@@ -102,7 +102,7 @@ func (j *job) sendResult(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv
 func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 	ctx, cancel := context.WithCancel(j.ctx)
 	defer cancel()
-	stream, err := j.session.worker.client.SendResult(ctx)
+	stream, err := j.session.client.SendResult(ctx)
 	if err != nil {
 		return err
 	}
@@ -118,10 +118,10 @@ func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 
 // fetchDataset fetches a whole data set and verifies its hash, unless it is in memory already.
 func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
-	if data := j.session.worker.cfg.SharedDataset(id); data != nil {
+	if data := j.worker.cfg.SharedDataset(id); data != nil {
 		return data, nil
 	}
-	j.session.worker.log.Info("fetching data set", "job", j.publicID(), "dataset", id, "bytes", size)
+	j.worker.log.Info("fetching data set", "job", j.publicID(), "dataset", id, "bytes", size)
 	var data dataset.Dataset
 	err := j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
 		data, err = decodeVerified(id, size, r)
@@ -132,7 +132,7 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 
 // fetchRows fetches rows [from, to) of a kernel matrix that is the data set.
 func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) ([]float64, error) {
-	if given, ok := j.session.worker.cfg.SharedDataset(id).(*dataset.Kernel); ok {
+	if given, ok := j.worker.cfg.SharedDataset(id).(*dataset.Kernel); ok {
 		return kernel.GivenRows(given)(ctx, from, to)
 	}
 	offset, length := dataset.RowRange(columns, from, to)
@@ -149,14 +149,17 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 	return retryTransfer(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		stream, err := j.session.worker.client.FetchDataset(ctx, &workerv1.FetchDatasetRequest{
+		stream, err := j.session.client.FetchDataset(ctx, &workerv1.FetchDatasetRequest{
 			SessionId: j.session.id, DatasetId: id, Offset: uint64(offset), Length: uint64(length),
 		})
 		if err != nil {
 			return err
 		}
-		reader := &datasetReader{stream: stream, parts: &j.session.worker.received, observe: j.session.worker.cfg.Observe}
+		reader := &datasetReader{stream: stream, parts: &j.worker.received, observe: j.worker.cfg.Observe}
 		err = use(reader)
+		if wire.Reason(reader.err) != "" {
+			j.worker.received.Add(1) // the coordinator waits for its stores; it must not think that the worker hangs
+		}
 		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
 	})
 }

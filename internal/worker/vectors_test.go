@@ -186,7 +186,7 @@ func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 
 func TestReservedMemoryFollowsTheTilesOfVectors(t *testing.T) {
 	j, _ := vectorJob(t)
-	size, memory := j.need.TileSize(0).Stored, j.session.worker.memory
+	size, memory := j.need.TileSize(0).Stored, j.worker.memory
 	memory.limit = 3 * size
 	if _, err := j.build(partition.AllTiles(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 || j.shard.Bytes() != 0 {
 		t.Errorf("four tiles with room for three: %v, %d bytes", err, memory.used)

@@ -2,8 +2,8 @@
 // the coordinator's commands on them.
 //
 // A worker decides nothing. It keeps one session with the coordinator across broken streams; when
-// the coordinator ends the session (the worker was silent for too long, or the coordinator restarted),
-// the worker drops everything that belongs to it and begins a new one.
+// the coordinator ends the session because the worker was silent for too long, the worker drops everything that belongs
+// to it and begins a new one. If another coordinator leads now, the worker offers it the tiles that it has (kept.go).
 //
 // Concurrency: one goroutine per stream sends and one receives; each job has a goroutine that runs
 // its commands in order, so that heartbeats and other jobs never wait for a computation.
@@ -14,6 +14,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
-	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -37,7 +37,7 @@ import (
 
 // Config is how a worker is set up.
 type Config struct {
-	Coordinator  string // host:port
+	Coordinator  string // host:port; several with commas between them, of which one leads
 	Name         string // for people; empty: the host's name
 	Threads      int    // 0: all cores
 	MemoryBytes  uint64 // for jobs and data sets; 0: no limit. The process takes up to RuntimeBytes more
@@ -46,6 +46,7 @@ type Config struct {
 	Dial         credentials.Dial  // how the connection is encrypted, and our certificate
 	DialOptions  []grpc.DialOption // added to the worker's own, which they override
 	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to be placed elsewhere; 0: 5 s
+	KeepFor      time.Duration     // how long tiles are kept for another coordinator; 0: a minute
 
 	// Observe is told what happens, for metrics and traces; nil: nobody watches.
 	Observe *observe.Worker
@@ -56,18 +57,24 @@ type Config struct {
 
 const defaultLeaveTimeout = 5 * time.Second
 
-// retryPolicy paces attempts to reach the coordinator.
-var retryPolicy = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
+// DefaultKeepFor is how long tiles are kept for another coordinator.
+const DefaultKeepFor = time.Minute
+
+// retryPolicy paces attempts to reach a coordinator. Jobs wait for the workers that hold their tiles, so pauses are short.
+var retryPolicy = backoff.Policy{First: 100 * time.Millisecond, Max: 500 * time.Millisecond}
 
 // worker is the state that outlives sessions.
 type worker struct {
 	cfg      Config
 	log      hclog.Logger
-	client   workerv1.WorkerServiceClient
+	leader   *leader
 	memory   *memory
 	datasets *datasets
 	session  *session       // nil before the first welcome
+	term     int64          // the largest that was seen
+	kept     *kept          // jobs of earlier sessions
 	running  sync.WaitGroup // goroutines of jobs, those of ended sessions too
+	offers   atomic.Uint64  // so many jobs were made
 	received atomic.Uint64  // parts of data sets that have arrived
 	attached atomic.Bool    // the coordinator has sent a welcome on the current stream
 	jobs     atomic.Int32   // of all sessions
@@ -81,26 +88,30 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Coordinator == "" {
 		return fault.Invalid("NO_COORDINATOR", "a worker needs the coordinator's address")
 	}
-	secured, err := cfg.Dial.Options(cfg.Logger, cfg.Coordinator)
+	leader, err := newLeader(strings.Split(cfg.Coordinator, ","), func(address string) ([]grpc.DialOption, error) {
+		secured, err := cfg.Dial.Options(cfg.Logger, address)
+		return append(secured, dialOptions(cfg)...), err
+	})
 	if err != nil {
 		return err
 	}
-	conn, err := grpc.NewClient(cfg.Coordinator, append(secured, dialOptions(cfg)...)...)
-	if err != nil {
-		return fault.Invalid("BAD_ADDRESS", "the coordinator's address %q is not usable: %v", cfg.Coordinator, err)
-	}
-	defer conn.Close()
-	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), client: workerv1.NewWorkerServiceClient(conn), memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited)))}
+	defer leader.close()
+	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept()}
 	w.datasets = newDatasets(w.memory)
-	w.memory.reclaim = w.datasets.evict
+	w.memory.reclaim = func(bytes int64) {
+		w.datasets.evict(bytes)
+		w.kept.drop()
+	}
 	defer cfg.Observe.Watch(w.snapshot)()
 	defer w.running.Wait()
+	defer w.kept.drop()
 	defer w.endSession()
 	return w.serve(ctx)
 }
 
-// serve attaches to the coordinator, again whenever a stream breaks.
+// serve attaches to the coordinator that leads, again whenever a stream breaks.
 func (w *worker) serve(ctx context.Context) error {
+	lost, lately := time.Now(), false // lately: the attempt before failed too
 	for pause := backoff.New(retryPolicy); ; {
 		began := time.Now()
 		attached, err := w.attach(ctx)
@@ -113,14 +124,25 @@ func (w *worker) serve(ctx context.Context) error {
 		case isPermanent(err):
 			return wire.Fault(err)
 		}
-		w.log.Warn("not attached; trying again", "coordinator", w.cfg.Coordinator, "error", credentials.Explain(err.Error()))
+		level := hclog.Warn
+		if _, standby := wire.LeaderOf(err); standby || lately {
+			level = hclog.Debug
+		}
+		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.address, "error", credentials.Explain(err.Error()))
+		lately = !attached
+		triedAll := w.leader.failed(err)
 		if attached {
 			pause.Reset()
+			lost = time.Now()
 			if time.Since(began) > retryPolicy.Max {
 				continue // at once: the coordinator takes a worker that stays away for one that has ended
 			}
 		}
-		if pause.Wait(ctx) != nil {
+		if w.session != nil && time.Since(lost) > w.cfg.KeepFor {
+			w.log.Warn("no coordinator is there: dropping the tiles", "session", w.session.id)
+			w.endSession()
+		}
+		if triedAll && pause.Wait(ctx) != nil {
 			return nil
 		}
 	}
@@ -144,6 +166,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.LeaveTimeout <= 0 {
 		c.LeaveTimeout = defaultLeaveTimeout
+	}
+	if c.KeepFor <= 0 {
+		c.KeepFor = DefaultKeepFor
 	}
 	if c.SharedDataset == nil {
 		c.SharedDataset = func(string) dataset.Dataset { return nil }

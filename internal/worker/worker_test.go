@@ -150,12 +150,14 @@ func TestCommandsOfAnUnknownJobAreUnprepared(t *testing.T) {
 
 func newTestJob(t *testing.T) *job {
 	t.Helper()
-	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: newMemory(0)}
+	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: newMemory(0), kept: newKept()}
 	w.datasets = newDatasets(w.memory)
 	w.memory.reclaim = w.datasets.evict
-	s := newSession(w, "one")
+	s := newSession(w, nil, "one", 1)
 	t.Cleanup(s.cancel)
-	return newJob(s, "job")
+	j := newJob(w)
+	j.binding = j.newBinding(s, "job")
+	return j
 }
 
 func TestAPanicIsAnAnswer(t *testing.T) {

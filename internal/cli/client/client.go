@@ -6,6 +6,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -24,14 +24,14 @@ import (
 
 // A watch may be silent for a long time; pings find out whether the coordinator is still there.
 const (
-	pingEvery   = 30 * time.Second
-	pingTimeout = 10 * time.Second
+	pingEvery   = 10 * time.Second
+	pingTimeout = 5 * time.Second
 )
 
 // maxMessageBytes is the size limit of one request or answer.
 const maxMessageBytes = 64 << 20
 
-// Client speaks to one coordinator, remote or embedded.
+// Client speaks to the coordinator that leads, remote or embedded.
 type Client struct {
 	Datasets cleavev1.DatasetServiceClient
 	Tables   cleavev1.TableServiceClient
@@ -41,37 +41,36 @@ type Client struct {
 	// Warn tells the user that calls are repeated; nil: nobody is told.
 	Warn func(format string, args ...any)
 
-	address    string
-	connection *grpc.ClientConn
-	embedded   *Cluster // nil: the coordinator is another process
+	address  string
+	leader   *leader
+	embedded *Cluster // nil: the coordinator is another process
 }
 
-// Connect prepares a connection to a coordinator. Nothing is sent before the first call.
+// Connect prepares a connection to a coordinator, or to that of several, with commas between their addresses, which
+// leads. Nothing is sent before the first call.
 func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) (*Client, error) {
-	secured, err := dial.Options(nil, address)
+	c := &Client{address: address}
+	own := []grpc.DialOption{
+		grpc.WithUnaryInterceptor(c.repeatUnary),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
+	}
+	var err error
+	c.leader, err = newLeader(address, func(address string) ([]grpc.DialOption, error) {
+		secured, err := dial.Options(nil, address)
+		return slices.Concat(own, secured, options), err
+	})
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{address: address}
-	options = append([]grpc.DialOption{
-		grpc.WithUnaryInterceptor(c.repeatUnary),
-		grpc.WithDefaultServiceConfig(retryPolicy),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
-	}, append(secured, options...)...)
-	connection, err := grpc.NewClient(address, options...)
-	if err != nil {
-		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
-	}
-	c.connection = connection
-	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(connection), cleavev1.NewTableServiceClient(connection)
-	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(connection), cleavev1.NewClusterServiceClient(connection)
+	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(c.leader), cleavev1.NewTableServiceClient(c.leader)
+	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(c.leader), cleavev1.NewClusterServiceClient(c.leader)
 	return c, nil
 }
 
 // Close ends the connection, and an embedded cluster with it.
 func (c *Client) Close() {
-	c.connection.Close()
+	c.leader.close()
 	if c.embedded != nil {
 		c.embedded.Stop()
 	}
@@ -89,6 +88,9 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 // when it did not answer.
 func (c *Client) Explain(err error) error {
 	if status.Code(err) == codes.Unavailable {
+		if reason := wire.Reason(err); reason != "" && reason != wire.NotLeader {
+			return fmt.Errorf("the coordinator at %s cannot do it now: %s", c.address, status.Convert(err).Message())
+		}
 		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, credentials.Explain(innermost(status.Convert(err).Message())))
 	}
 	return wire.Fault(err)

@@ -49,10 +49,10 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 	return o, nil
 }
 
-// receive makes a call and reads what it sends. A stream that the coordinator refuses, or gives up because it was read
-// too slowly, is read again.
+// receive makes a call and reads what it sends. A stream that breaks, that the coordinator refuses, or gives up because it was
+// read too slowly, is read again.
 func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Context, *P, ...grpc.CallOption) (grpc.ServerStreamingClient[R], error), request *P, read func(receive func() (*R, error)) (T, error)) (value T, _ error) {
-	err := c.repeatRefused(ctx, func() error {
+	err := c.repeat(ctx, func() error {
 		stream, err := call(ctx, request)
 		if err == nil {
 			value, err = read(stream.Recv)

@@ -19,10 +19,16 @@ import (
 )
 
 // reconnects paces the attempts to get back to a coordinator that went away; reconnectTimeout is how long
-// they go on.
-var reconnects = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
+// they go on, and firstTimeout if none has answered yet.
+var reconnects = backoff.Policy{First: 100 * time.Millisecond, Max: time.Second}
 
-const reconnectTimeout = time.Minute
+const (
+	reconnectTimeout = time.Minute
+	firstTimeout     = 3 * time.Second
+	// silenceTimeout is how long a watch may be silent until another coordinator is asked: one sends its progress every
+	// two seconds.
+	silenceTimeout = 10 * time.Second
+)
 
 // Watcher is told what happens to a job.
 type Watcher interface {
@@ -38,12 +44,15 @@ type Watcher interface {
 // after the last one it has seen, so that no event is missed or seen twice.
 func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watcher) (*cleavev1.JobEnded, error) {
 	pause := backoff.New(reconnects)
-	var lastContact time.Time // zero: never
-	refusals := 0             // since then
+	lastContact, timeout := time.Now(), firstTimeout
+	if c.leader.several() {
+		timeout = electionTimeout
+	}
+	refusals := 0 // since the last contact
 	for {
 		ended, err := c.watchOnce(ctx, jobID, &after, w, func() {
 			pause.Reset()
-			lastContact, refusals = time.Now(), 0
+			lastContact, timeout, refusals = time.Now(), reconnectTimeout, 0
 		})
 		if errors.Is(err, io.EOF) {
 			ended, err = c.endOf(ctx, jobID)
@@ -58,7 +67,7 @@ func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watch
 			refusals++
 		case err != nil && status.Code(err) != codes.Unavailable:
 			return nil, c.Explain(err)
-		case time.Since(lastContact) > reconnectTimeout:
+		case time.Since(lastContact) > timeout:
 			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("job %s goes on without being watched: %s", jobID, status.Convert(err).Message())))
 		}
 		if pause.Waits() == 0 {
@@ -90,15 +99,23 @@ func whyAgain(err error, refused bool) string {
 // watchOnce follows one stream to its end and calls heard with every message. A stream that ends before its
 // job gives io.EOF.
 func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint64, w Watcher, heard func()) (*cleavev1.JobEnded, error) {
-	stream, err := c.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: jobID, AfterSequence: *after})
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	silence := time.AfterFunc(silenceTimeout, cancel)
+	defer silence.Stop()
+	stream, err := c.Jobs.WatchJob(watching, &cleavev1.WatchJobRequest{JobId: jobID, AfterSequence: *after})
 	if err != nil {
 		return nil, err
 	}
 	for {
 		item, err := stream.Recv()
+		if watching.Err() != nil && ctx.Err() == nil {
+			return nil, c.leader.leave("the coordinator is silent")
+		}
 		if err != nil {
 			return nil, err
 		}
+		silence.Reset(silenceTimeout)
 		heard()
 		if event := item.GetEvent(); event != nil {
 			*after = event.GetSequence()

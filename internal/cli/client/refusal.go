@@ -35,6 +35,11 @@ func (c *Client) repeatRefused(ctx context.Context, do func() error) error {
 	}
 }
 
+// repeat is repeatRefused, but also repeats what breaks or finds no leader.
+func (c *Client) repeat(ctx context.Context, do func() error) error {
+	return c.repeatRefused(ctx, func() error { return c.leader.repeat(ctx, do) })
+}
+
 // repeatUnary repeats calls that are refused for the moment.
 func (c *Client) repeatUnary(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	return c.repeatRefused(ctx, func() error { return invoke(ctx, method, request, reply, connection, options...) })

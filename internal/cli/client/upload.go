@@ -52,7 +52,7 @@ func (c *Client) sendMissing(ctx context.Context, noun, id string, found error, 
 		return c.Explain(found)
 	}
 	var stored string
-	err := c.repeatRefused(ctx, func() (err error) {
+	err := c.repeat(ctx, func() (err error) {
 		stored, err = send()
 		return err
 	})

@@ -119,6 +119,7 @@ type Command struct {
 	//	*Command_Nearest
 	//	*Command_Scatter
 	//	*Command_Neighbors
+	//	*Command_Adopt
 	Operation isCommand_Operation `protobuf_oneof:"operation"`
 	// The span that this command is part of, as W3C Trace Context writes it; empty if the command is in no trace.
 	TraceParent   string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
@@ -382,6 +383,15 @@ func (x *Command) GetNeighbors() *Neighbors {
 	return nil
 }
 
+func (x *Command) GetAdopt() *Adopt {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Adopt); ok {
+			return x.Adopt
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetTraceParent() string {
 	if x != nil {
 		return x.TraceParent
@@ -485,6 +495,11 @@ type Command_Neighbors struct {
 	Neighbors *Neighbors `protobuf:"bytes,60,opt,name=neighbors,proto3,oneof"`
 }
 
+type Command_Adopt struct {
+	// For all jobs, instead of the first Prepare and Build.
+	Adopt *Adopt `protobuf:"bytes,210,opt,name=adopt,proto3,oneof"`
+}
+
 func (*Command_Prepare) isCommand_Operation() {}
 
 func (*Command_Build) isCommand_Operation() {}
@@ -528,6 +543,8 @@ func (*Command_Nearest) isCommand_Operation() {}
 func (*Command_Scatter) isCommand_Operation() {}
 
 func (*Command_Neighbors) isCommand_Operation() {}
+
+func (*Command_Adopt) isCommand_Operation() {}
 
 type Tile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -606,7 +623,10 @@ type Prepare struct {
 	// Vectors in one Multiply; 0 means 1.
 	Products uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
 	// Points of a block of Blocks; 0 means that there are none.
-	Block         uint32 `protobuf:"varint,11,opt,name=block,proto3" json:"block,omitempty"`
+	Block uint32 `protobuf:"varint,11,opt,name=block,proto3" json:"block,omitempty"`
+	// A hash of the job's id and of all of the above, payloads by their content: two jobs with the same one have the same
+	// tiles, to the last bit, and take the same memory.
+	Identity      []byte `protobuf:"bytes,210,opt,name=identity,proto3" json:"identity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -731,6 +751,13 @@ func (x *Prepare) GetBlock() uint32 {
 	return 0
 }
 
+func (x *Prepare) GetIdentity() []byte {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
+}
+
 type isPrepare_What interface {
 	isPrepare_What()
 }
@@ -753,6 +780,53 @@ func (*Prepare_Vectors) isPrepare_What() {}
 
 func (*Prepare_Neighbors) isPrepare_What() {}
 
+// Adopt opens the job with tiles that the worker holds of an earlier session and has offered: those of the command. It
+// drops the others, and the labels and sums of all. If the worker does not have all of them any more it adopts none.
+type Adopt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Offer.id.
+	Offer         string `protobuf:"bytes,1,opt,name=offer,proto3" json:"offer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Adopt) Reset() {
+	*x = Adopt{}
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Adopt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Adopt) ProtoMessage() {}
+
+func (x *Adopt) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Adopt.ProtoReflect.Descriptor instead.
+func (*Adopt) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Adopt) GetOffer() string {
+	if x != nil {
+		return x.Offer
+	}
+	return ""
+}
+
 // Units make a value v of a column (v - center) / scale.
 type Units struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -765,7 +839,7 @@ type Units struct {
 
 func (x *Units) Reset() {
 	*x = Units{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +851,7 @@ func (x *Units) String() string {
 func (*Units) ProtoMessage() {}
 
 func (x *Units) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +864,7 @@ func (x *Units) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Units.ProtoReflect.Descriptor instead.
 func (*Units) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{3}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Units) GetCenter() *Payload {
@@ -819,7 +893,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +905,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +918,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{4}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Build) GetMatrixFree() bool {
@@ -867,7 +941,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -879,7 +953,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -892,7 +966,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{5}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Load) GetStep() uint64 {
@@ -923,7 +997,7 @@ type Update struct {
 
 func (x *Update) Reset() {
 	*x = Update{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -935,7 +1009,7 @@ func (x *Update) String() string {
 func (*Update) ProtoMessage() {}
 
 func (x *Update) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +1022,7 @@ func (x *Update) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Update.ProtoReflect.Descriptor instead.
 func (*Update) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{6}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Update) GetStep() uint64 {
@@ -974,7 +1048,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -986,7 +1060,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -999,7 +1073,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{7}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{8}
 }
 
 // Release frees everything of the job and cancels a command of it that is running.
@@ -1011,7 +1085,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1097,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1110,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{8}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{9}
 }
 
 type Answer struct {
@@ -1053,7 +1127,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +1139,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1152,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{9}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Answer) GetCommandId() uint64 {
@@ -1146,7 +1220,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1232,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1245,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{10}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Done) GetValues() *Payload {
@@ -1213,7 +1287,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1299,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1312,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{11}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Candidate) GetFound() bool {
@@ -1273,7 +1347,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1285,7 +1359,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1298,7 +1372,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{12}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Failure) GetKind() FailureKind {
@@ -1326,7 +1400,7 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xa6\v\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xd8\v\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1355,12 +1429,13 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\tdistances\x18* \x01(\v2\x1b.cleave.worker.v1.DistancesH\x00R\tdistances\x125\n" +
 	"\anearest\x18+ \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearest\x125\n" +
 	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12;\n" +
-	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighbors\x12\"\n" +
+	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighbors\x120\n" +
+	"\x05adopt\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.AdoptH\x00R\x05adopt\x12\"\n" +
 	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParentB\v\n" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xb3\x03\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xd0\x03\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
@@ -1374,8 +1449,11 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\x0esparse_entries\x18\x06 \x01(\x04R\rsparseEntries\x12\x14\n" +
 	"\x05lanes\x18\a \x01(\rR\x05lanes\x12\x1a\n" +
 	"\bproducts\x18\b \x01(\rR\bproducts\x12\x14\n" +
-	"\x05block\x18\v \x01(\rR\x05blockB\x06\n" +
-	"\x04what\"k\n" +
+	"\x05block\x18\v \x01(\rR\x05block\x12\x1b\n" +
+	"\bidentity\x18\xd2\x01 \x01(\fR\bidentityB\x06\n" +
+	"\x04what\"\x1d\n" +
+	"\x05Adopt\x12\x14\n" +
+	"\x05offer\x18\x01 \x01(\tR\x05offer\"k\n" +
 	"\x05Units\x121\n" +
 	"\x06center\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06center\x12/\n" +
 	"\x05scale\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05scale\"(\n" +
@@ -1431,85 +1509,87 @@ func file_cleave_worker_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_worker_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_cleave_worker_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_cleave_worker_v1_command_proto_goTypes = []any{
 	(FailureKind)(0),       // 0: cleave.worker.v1.FailureKind
 	(*Command)(nil),        // 1: cleave.worker.v1.Command
 	(*Tile)(nil),           // 2: cleave.worker.v1.Tile
 	(*Prepare)(nil),        // 3: cleave.worker.v1.Prepare
-	(*Units)(nil),          // 4: cleave.worker.v1.Units
-	(*Build)(nil),          // 5: cleave.worker.v1.Build
-	(*Load)(nil),           // 6: cleave.worker.v1.Load
-	(*Update)(nil),         // 7: cleave.worker.v1.Update
-	(*Drop)(nil),           // 8: cleave.worker.v1.Drop
-	(*Release)(nil),        // 9: cleave.worker.v1.Release
-	(*Answer)(nil),         // 10: cleave.worker.v1.Answer
-	(*Done)(nil),           // 11: cleave.worker.v1.Done
-	(*Candidate)(nil),      // 12: cleave.worker.v1.Candidate
-	(*Failure)(nil),        // 13: cleave.worker.v1.Failure
-	(*Degrees)(nil),        // 14: cleave.worker.v1.Degrees
-	(*Maxima)(nil),         // 15: cleave.worker.v1.Maxima
-	(*SetOperands)(nil),    // 16: cleave.worker.v1.SetOperands
-	(*Diagonal)(nil),       // 17: cleave.worker.v1.Diagonal
-	(*ColumnSums)(nil),     // 18: cleave.worker.v1.ColumnSums
-	(*MatrixAssign)(nil),   // 19: cleave.worker.v1.MatrixAssign
-	(*MatrixFarthest)(nil), // 20: cleave.worker.v1.MatrixFarthest
-	(*Multiply)(nil),       // 21: cleave.worker.v1.Multiply
-	(*Gains)(nil),          // 22: cleave.worker.v1.Gains
-	(*Blocks)(nil),         // 23: cleave.worker.v1.Blocks
-	(*VectorAssign)(nil),   // 24: cleave.worker.v1.VectorAssign
-	(*VectorFarthest)(nil), // 25: cleave.worker.v1.VectorFarthest
-	(*Distances)(nil),      // 26: cleave.worker.v1.Distances
-	(*Nearest)(nil),        // 27: cleave.worker.v1.Nearest
-	(*Scatter)(nil),        // 28: cleave.worker.v1.Scatter
-	(*Neighbors)(nil),      // 29: cleave.worker.v1.Neighbors
-	(*MatrixSpec)(nil),     // 30: cleave.worker.v1.MatrixSpec
-	(*VectorSpec)(nil),     // 31: cleave.worker.v1.VectorSpec
-	(*NeighborSpec)(nil),   // 32: cleave.worker.v1.NeighborSpec
-	(*Payload)(nil),        // 33: cleave.worker.v1.Payload
+	(*Adopt)(nil),          // 4: cleave.worker.v1.Adopt
+	(*Units)(nil),          // 5: cleave.worker.v1.Units
+	(*Build)(nil),          // 6: cleave.worker.v1.Build
+	(*Load)(nil),           // 7: cleave.worker.v1.Load
+	(*Update)(nil),         // 8: cleave.worker.v1.Update
+	(*Drop)(nil),           // 9: cleave.worker.v1.Drop
+	(*Release)(nil),        // 10: cleave.worker.v1.Release
+	(*Answer)(nil),         // 11: cleave.worker.v1.Answer
+	(*Done)(nil),           // 12: cleave.worker.v1.Done
+	(*Candidate)(nil),      // 13: cleave.worker.v1.Candidate
+	(*Failure)(nil),        // 14: cleave.worker.v1.Failure
+	(*Degrees)(nil),        // 15: cleave.worker.v1.Degrees
+	(*Maxima)(nil),         // 16: cleave.worker.v1.Maxima
+	(*SetOperands)(nil),    // 17: cleave.worker.v1.SetOperands
+	(*Diagonal)(nil),       // 18: cleave.worker.v1.Diagonal
+	(*ColumnSums)(nil),     // 19: cleave.worker.v1.ColumnSums
+	(*MatrixAssign)(nil),   // 20: cleave.worker.v1.MatrixAssign
+	(*MatrixFarthest)(nil), // 21: cleave.worker.v1.MatrixFarthest
+	(*Multiply)(nil),       // 22: cleave.worker.v1.Multiply
+	(*Gains)(nil),          // 23: cleave.worker.v1.Gains
+	(*Blocks)(nil),         // 24: cleave.worker.v1.Blocks
+	(*VectorAssign)(nil),   // 25: cleave.worker.v1.VectorAssign
+	(*VectorFarthest)(nil), // 26: cleave.worker.v1.VectorFarthest
+	(*Distances)(nil),      // 27: cleave.worker.v1.Distances
+	(*Nearest)(nil),        // 28: cleave.worker.v1.Nearest
+	(*Scatter)(nil),        // 29: cleave.worker.v1.Scatter
+	(*Neighbors)(nil),      // 30: cleave.worker.v1.Neighbors
+	(*MatrixSpec)(nil),     // 31: cleave.worker.v1.MatrixSpec
+	(*VectorSpec)(nil),     // 32: cleave.worker.v1.VectorSpec
+	(*NeighborSpec)(nil),   // 33: cleave.worker.v1.NeighborSpec
+	(*Payload)(nil),        // 34: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
 	3,  // 1: cleave.worker.v1.Command.prepare:type_name -> cleave.worker.v1.Prepare
-	5,  // 2: cleave.worker.v1.Command.build:type_name -> cleave.worker.v1.Build
-	6,  // 3: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
-	7,  // 4: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
-	8,  // 5: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
-	9,  // 6: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
-	14, // 7: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
-	15, // 8: cleave.worker.v1.Command.maxima:type_name -> cleave.worker.v1.Maxima
-	16, // 9: cleave.worker.v1.Command.set_operands:type_name -> cleave.worker.v1.SetOperands
-	17, // 10: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
-	18, // 11: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
-	19, // 12: cleave.worker.v1.Command.matrix_assign:type_name -> cleave.worker.v1.MatrixAssign
-	20, // 13: cleave.worker.v1.Command.matrix_farthest:type_name -> cleave.worker.v1.MatrixFarthest
-	21, // 14: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
-	22, // 15: cleave.worker.v1.Command.gains:type_name -> cleave.worker.v1.Gains
-	23, // 16: cleave.worker.v1.Command.blocks:type_name -> cleave.worker.v1.Blocks
-	24, // 17: cleave.worker.v1.Command.vector_assign:type_name -> cleave.worker.v1.VectorAssign
-	25, // 18: cleave.worker.v1.Command.vector_farthest:type_name -> cleave.worker.v1.VectorFarthest
-	26, // 19: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
-	27, // 20: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
-	28, // 21: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
-	29, // 22: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
-	30, // 23: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	31, // 24: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
-	32, // 25: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
-	4,  // 26: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
-	33, // 27: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
-	33, // 28: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
-	33, // 29: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	33, // 30: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	11, // 31: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	13, // 32: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	33, // 33: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	12, // 34: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 35: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	6,  // 2: cleave.worker.v1.Command.build:type_name -> cleave.worker.v1.Build
+	7,  // 3: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
+	8,  // 4: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
+	9,  // 5: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
+	10, // 6: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
+	15, // 7: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
+	16, // 8: cleave.worker.v1.Command.maxima:type_name -> cleave.worker.v1.Maxima
+	17, // 9: cleave.worker.v1.Command.set_operands:type_name -> cleave.worker.v1.SetOperands
+	18, // 10: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
+	19, // 11: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
+	20, // 12: cleave.worker.v1.Command.matrix_assign:type_name -> cleave.worker.v1.MatrixAssign
+	21, // 13: cleave.worker.v1.Command.matrix_farthest:type_name -> cleave.worker.v1.MatrixFarthest
+	22, // 14: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
+	23, // 15: cleave.worker.v1.Command.gains:type_name -> cleave.worker.v1.Gains
+	24, // 16: cleave.worker.v1.Command.blocks:type_name -> cleave.worker.v1.Blocks
+	25, // 17: cleave.worker.v1.Command.vector_assign:type_name -> cleave.worker.v1.VectorAssign
+	26, // 18: cleave.worker.v1.Command.vector_farthest:type_name -> cleave.worker.v1.VectorFarthest
+	27, // 19: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
+	28, // 20: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
+	29, // 21: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
+	30, // 22: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
+	4,  // 23: cleave.worker.v1.Command.adopt:type_name -> cleave.worker.v1.Adopt
+	31, // 24: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	32, // 25: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	33, // 26: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
+	5,  // 27: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
+	34, // 28: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
+	34, // 29: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
+	34, // 30: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	34, // 31: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	12, // 32: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	14, // 33: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	34, // 34: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	13, // 35: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 36: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_command_proto_init() }
@@ -1544,13 +1624,14 @@ func file_cleave_worker_v1_command_proto_init() {
 		(*Command_Nearest)(nil),
 		(*Command_Scatter)(nil),
 		(*Command_Neighbors)(nil),
+		(*Command_Adopt)(nil),
 	}
 	file_cleave_worker_v1_command_proto_msgTypes[2].OneofWrappers = []any{
 		(*Prepare_Matrix)(nil),
 		(*Prepare_Vectors)(nil),
 		(*Prepare_Neighbors)(nil),
 	}
-	file_cleave_worker_v1_command_proto_msgTypes[9].OneofWrappers = []any{
+	file_cleave_worker_v1_command_proto_msgTypes[10].OneofWrappers = []any{
 		(*Answer_Done)(nil),
 		(*Answer_Failure)(nil),
 	}
@@ -1560,7 +1641,7 @@ func file_cleave_worker_v1_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_command_proto_rawDesc), len(file_cleave_worker_v1_command_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -147,6 +147,7 @@ type AttachResponse struct {
 	//	*AttachResponse_Welcome
 	//	*AttachResponse_Command
 	//	*AttachResponse_Farewell
+	//	*AttachResponse_Pulse
 	Message       isAttachResponse_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -216,6 +217,15 @@ func (x *AttachResponse) GetFarewell() *Farewell {
 	return nil
 }
 
+func (x *AttachResponse) GetPulse() *Pulse {
+	if x != nil {
+		if x, ok := x.Message.(*AttachResponse_Pulse); ok {
+			return x.Pulse
+		}
+	}
+	return nil
+}
+
 type isAttachResponse_Message interface {
 	isAttachResponse_Message()
 }
@@ -233,11 +243,18 @@ type AttachResponse_Farewell struct {
 	Farewell *Farewell `protobuf:"bytes,3,opt,name=farewell,proto3,oneof"`
 }
 
+type AttachResponse_Pulse struct {
+	// The answer to a heartbeat.
+	Pulse *Pulse `protobuf:"bytes,210,opt,name=pulse,proto3,oneof"`
+}
+
 func (*AttachResponse_Welcome) isAttachResponse_Message() {}
 
 func (*AttachResponse_Command) isAttachResponse_Message() {}
 
 func (*AttachResponse_Farewell) isAttachResponse_Message() {}
+
+func (*AttachResponse_Pulse) isAttachResponse_Message() {}
 
 type Hello struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -250,7 +267,11 @@ type Hello struct {
 	// Memory for jobs and data sets; 0 means unlimited.
 	MemoryBytes uint64 `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	// The session to resume after a broken stream; empty for a new session.
-	SessionId     string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	SessionId string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The largest term that the worker has seen. A coordinator of a smaller one does not lead any more.
+	Term int64 `protobuf:"varint,210,opt,name=term,proto3" json:"term,omitempty"`
+	// What the worker still holds of another session, for the case that it does not go on.
+	Offers        []*Offer `protobuf:"bytes,211,rep,name=offers,proto3" json:"offers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,6 +355,103 @@ func (x *Hello) GetSessionId() string {
 	return ""
 }
 
+func (x *Hello) GetTerm() int64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *Hello) GetOffers() []*Offer {
+	if x != nil {
+		return x.Offers
+	}
+	return nil
+}
+
+// Offer is the tiles of a job that a worker built for an earlier coordinator. A later one may adopt them instead of having
+// them built again.
+type Offer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The worker's name for it.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Prepare.identity.
+	Identity []byte `protobuf:"bytes,2,opt,name=identity,proto3" json:"identity,omitempty"`
+	// Tiles that are built and stored.
+	Stored []uint32 `protobuf:"varint,3,rep,packed,name=stored,proto3" json:"stored,omitempty"`
+	// Tiles that are built without storing their entries.
+	Computed []uint32 `protobuf:"varint,4,rep,packed,name=computed,proto3" json:"computed,omitempty"`
+	// How many tiles the job has on all workers.
+	Tiles         uint32 `protobuf:"varint,5,opt,name=tiles,proto3" json:"tiles,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Offer) Reset() {
+	*x = Offer{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Offer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Offer) ProtoMessage() {}
+
+func (x *Offer) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Offer.ProtoReflect.Descriptor instead.
+func (*Offer) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Offer) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Offer) GetIdentity() []byte {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
+}
+
+func (x *Offer) GetStored() []uint32 {
+	if x != nil {
+		return x.Stored
+	}
+	return nil
+}
+
+func (x *Offer) GetComputed() []uint32 {
+	if x != nil {
+		return x.Computed
+	}
+	return nil
+}
+
+func (x *Offer) GetTiles() uint32 {
+	if x != nil {
+		return x.Tiles
+	}
+	return 0
+}
+
 type Welcome struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
@@ -342,13 +460,18 @@ type Welcome struct {
 	Resumed bool `protobuf:"varint,2,opt,name=resumed,proto3" json:"resumed,omitempty"`
 	// How often the worker sends a heartbeat.
 	HeartbeatMillis uint32 `protobuf:"varint,3,opt,name=heartbeat_millis,json=heartbeatMillis,proto3" json:"heartbeat_millis,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The term of the coordinator as the leader; it grows from one leader to the next. A worker refuses one that is smaller
+	// than one it has seen.
+	Term int64 `protobuf:"varint,210,opt,name=term,proto3" json:"term,omitempty"`
+	// If the worker hears nothing for so long, not even a pulse, it looks for another coordinator.
+	SilenceMillis uint32 `protobuf:"varint,211,opt,name=silence_millis,json=silenceMillis,proto3" json:"silence_millis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Welcome) Reset() {
 	*x = Welcome{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -360,7 +483,7 @@ func (x *Welcome) String() string {
 func (*Welcome) ProtoMessage() {}
 
 func (x *Welcome) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -373,7 +496,7 @@ func (x *Welcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Welcome.ProtoReflect.Descriptor instead.
 func (*Welcome) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{3}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Welcome) GetSessionId() string {
@@ -397,6 +520,20 @@ func (x *Welcome) GetHeartbeatMillis() uint32 {
 	return 0
 }
 
+func (x *Welcome) GetTerm() int64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *Welcome) GetSilenceMillis() uint32 {
+	if x != nil {
+		return x.SilenceMillis
+	}
+	return 0
+}
+
 type Heartbeat struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
@@ -408,7 +545,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -420,7 +557,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -433,7 +570,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{4}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Heartbeat) GetSequence() uint64 {
@@ -462,7 +599,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -474,7 +611,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -487,7 +624,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{5}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Progress) GetCommandId() uint64 {
@@ -512,7 +649,7 @@ type Leaving struct {
 
 func (x *Leaving) Reset() {
 	*x = Leaving{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -524,7 +661,7 @@ func (x *Leaving) String() string {
 func (*Leaving) ProtoMessage() {}
 
 func (x *Leaving) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -537,7 +674,43 @@ func (x *Leaving) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leaving.ProtoReflect.Descriptor instead.
 func (*Leaving) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{6}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{7}
+}
+
+type Pulse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pulse) Reset() {
+	*x = Pulse{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pulse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pulse) ProtoMessage() {}
+
+func (x *Pulse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pulse.ProtoReflect.Descriptor instead.
+func (*Pulse) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{8}
 }
 
 type Farewell struct {
@@ -548,7 +721,7 @@ type Farewell struct {
 
 func (x *Farewell) Reset() {
 	*x = Farewell{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -560,7 +733,7 @@ func (x *Farewell) String() string {
 func (*Farewell) ProtoMessage() {}
 
 func (x *Farewell) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -573,7 +746,7 @@ func (x *Farewell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Farewell.ProtoReflect.Descriptor instead.
 func (*Farewell) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{7}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{9}
 }
 
 type FetchDatasetRequest struct {
@@ -589,7 +762,7 @@ type FetchDatasetRequest struct {
 
 func (x *FetchDatasetRequest) Reset() {
 	*x = FetchDatasetRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +774,7 @@ func (x *FetchDatasetRequest) String() string {
 func (*FetchDatasetRequest) ProtoMessage() {}
 
 func (x *FetchDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +787,7 @@ func (x *FetchDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDatasetRequest.ProtoReflect.Descriptor instead.
 func (*FetchDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{8}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *FetchDatasetRequest) GetSessionId() string {
@@ -654,7 +827,7 @@ type FetchDatasetResponse struct {
 
 func (x *FetchDatasetResponse) Reset() {
 	*x = FetchDatasetResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -666,7 +839,7 @@ func (x *FetchDatasetResponse) String() string {
 func (*FetchDatasetResponse) ProtoMessage() {}
 
 func (x *FetchDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -679,7 +852,7 @@ func (x *FetchDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDatasetResponse.ProtoReflect.Descriptor instead.
 func (*FetchDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{9}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *FetchDatasetResponse) GetData() []byte {
@@ -699,7 +872,7 @@ type FetchPayloadRequest struct {
 
 func (x *FetchPayloadRequest) Reset() {
 	*x = FetchPayloadRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -711,7 +884,7 @@ func (x *FetchPayloadRequest) String() string {
 func (*FetchPayloadRequest) ProtoMessage() {}
 
 func (x *FetchPayloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -724,7 +897,7 @@ func (x *FetchPayloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchPayloadRequest.ProtoReflect.Descriptor instead.
 func (*FetchPayloadRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{10}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *FetchPayloadRequest) GetSessionId() string {
@@ -750,7 +923,7 @@ type FetchPayloadResponse struct {
 
 func (x *FetchPayloadResponse) Reset() {
 	*x = FetchPayloadResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +935,7 @@ func (x *FetchPayloadResponse) String() string {
 func (*FetchPayloadResponse) ProtoMessage() {}
 
 func (x *FetchPayloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +948,7 @@ func (x *FetchPayloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchPayloadResponse.ProtoReflect.Descriptor instead.
 func (*FetchPayloadResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{11}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *FetchPayloadResponse) GetData() []byte {
@@ -796,7 +969,7 @@ type SendResultRequest struct {
 
 func (x *SendResultRequest) Reset() {
 	*x = SendResultRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -808,7 +981,7 @@ func (x *SendResultRequest) String() string {
 func (*SendResultRequest) ProtoMessage() {}
 
 func (x *SendResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -821,7 +994,7 @@ func (x *SendResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResultRequest.ProtoReflect.Descriptor instead.
 func (*SendResultRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{12}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SendResultRequest) GetSessionId() string {
@@ -853,7 +1026,7 @@ type SendResultResponse struct {
 
 func (x *SendResultResponse) Reset() {
 	*x = SendResultResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -865,7 +1038,7 @@ func (x *SendResultResponse) String() string {
 func (*SendResultResponse) ProtoMessage() {}
 
 func (x *SendResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -878,7 +1051,7 @@ func (x *SendResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResultResponse.ProtoReflect.Descriptor instead.
 func (*SendResultResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{13}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{15}
 }
 
 var File_cleave_worker_v1_worker_proto protoreflect.FileDescriptor
@@ -891,12 +1064,13 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\theartbeat\x18\x02 \x01(\v2\x1b.cleave.worker.v1.HeartbeatH\x00R\theartbeat\x122\n" +
 	"\x06answer\x18\x03 \x01(\v2\x18.cleave.worker.v1.AnswerH\x00R\x06answer\x125\n" +
 	"\aleaving\x18\x04 \x01(\v2\x19.cleave.worker.v1.LeavingH\x00R\aleavingB\t\n" +
-	"\amessage\"\xc3\x01\n" +
+	"\amessage\"\xf5\x01\n" +
 	"\x0eAttachResponse\x125\n" +
 	"\awelcome\x18\x01 \x01(\v2\x19.cleave.worker.v1.WelcomeH\x00R\awelcome\x125\n" +
 	"\acommand\x18\x02 \x01(\v2\x19.cleave.worker.v1.CommandH\x00R\acommand\x128\n" +
-	"\bfarewell\x18\x03 \x01(\v2\x1a.cleave.worker.v1.FarewellH\x00R\bfarewellB\t\n" +
-	"\amessage\"\xf8\x01\n" +
+	"\bfarewell\x18\x03 \x01(\v2\x1a.cleave.worker.v1.FarewellH\x00R\bfarewell\x120\n" +
+	"\x05pulse\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.PulseH\x00R\x05pulseB\t\n" +
+	"\amessage\"\xbf\x02\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12)\n" +
@@ -905,12 +1079,22 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\athreads\x18\x05 \x01(\rR\athreads\x12!\n" +
 	"\fmemory_bytes\x18\x06 \x01(\x04R\vmemoryBytes\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\a \x01(\tR\tsessionIdJ\x04\b\b\x10\t\"m\n" +
+	"session_id\x18\a \x01(\tR\tsessionId\x12\x13\n" +
+	"\x04term\x18\xd2\x01 \x01(\x03R\x04term\x120\n" +
+	"\x06offers\x18\xd3\x01 \x03(\v2\x17.cleave.worker.v1.OfferR\x06offersJ\x04\b\b\x10\t\"}\n" +
+	"\x05Offer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\bidentity\x18\x02 \x01(\fR\bidentity\x12\x16\n" +
+	"\x06stored\x18\x03 \x03(\rR\x06stored\x12\x1a\n" +
+	"\bcomputed\x18\x04 \x03(\rR\bcomputed\x12\x14\n" +
+	"\x05tiles\x18\x05 \x01(\rR\x05tiles\"\xaa\x01\n" +
 	"\aWelcome\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x18\n" +
 	"\aresumed\x18\x02 \x01(\bR\aresumed\x12)\n" +
-	"\x10heartbeat_millis\x18\x03 \x01(\rR\x0fheartbeatMillis\"]\n" +
+	"\x10heartbeat_millis\x18\x03 \x01(\rR\x0fheartbeatMillis\x12\x13\n" +
+	"\x04term\x18\xd2\x01 \x01(\x03R\x04term\x12&\n" +
+	"\x0esilence_millis\x18\xd3\x01 \x01(\rR\rsilenceMillis\"]\n" +
 	"\tHeartbeat\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x124\n" +
 	"\arunning\x18\x02 \x03(\v2\x1a.cleave.worker.v1.ProgressR\arunning\"A\n" +
@@ -918,7 +1102,8 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x16\n" +
 	"\x06pieces\x18\x02 \x01(\x04R\x06pieces\"\t\n" +
-	"\aLeaving\"\n" +
+	"\aLeaving\"\a\n" +
+	"\x05Pulse\"\n" +
 	"\n" +
 	"\bFarewell\"\x83\x01\n" +
 	"\x13FetchDatasetRequest\x12\x1d\n" +
@@ -961,47 +1146,51 @@ func file_cleave_worker_v1_worker_proto_rawDescGZIP() []byte {
 	return file_cleave_worker_v1_worker_proto_rawDescData
 }
 
-var file_cleave_worker_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_cleave_worker_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_cleave_worker_v1_worker_proto_goTypes = []any{
 	(*AttachRequest)(nil),        // 0: cleave.worker.v1.AttachRequest
 	(*AttachResponse)(nil),       // 1: cleave.worker.v1.AttachResponse
 	(*Hello)(nil),                // 2: cleave.worker.v1.Hello
-	(*Welcome)(nil),              // 3: cleave.worker.v1.Welcome
-	(*Heartbeat)(nil),            // 4: cleave.worker.v1.Heartbeat
-	(*Progress)(nil),             // 5: cleave.worker.v1.Progress
-	(*Leaving)(nil),              // 6: cleave.worker.v1.Leaving
-	(*Farewell)(nil),             // 7: cleave.worker.v1.Farewell
-	(*FetchDatasetRequest)(nil),  // 8: cleave.worker.v1.FetchDatasetRequest
-	(*FetchDatasetResponse)(nil), // 9: cleave.worker.v1.FetchDatasetResponse
-	(*FetchPayloadRequest)(nil),  // 10: cleave.worker.v1.FetchPayloadRequest
-	(*FetchPayloadResponse)(nil), // 11: cleave.worker.v1.FetchPayloadResponse
-	(*SendResultRequest)(nil),    // 12: cleave.worker.v1.SendResultRequest
-	(*SendResultResponse)(nil),   // 13: cleave.worker.v1.SendResultResponse
-	(*Answer)(nil),               // 14: cleave.worker.v1.Answer
-	(*Command)(nil),              // 15: cleave.worker.v1.Command
+	(*Offer)(nil),                // 3: cleave.worker.v1.Offer
+	(*Welcome)(nil),              // 4: cleave.worker.v1.Welcome
+	(*Heartbeat)(nil),            // 5: cleave.worker.v1.Heartbeat
+	(*Progress)(nil),             // 6: cleave.worker.v1.Progress
+	(*Leaving)(nil),              // 7: cleave.worker.v1.Leaving
+	(*Pulse)(nil),                // 8: cleave.worker.v1.Pulse
+	(*Farewell)(nil),             // 9: cleave.worker.v1.Farewell
+	(*FetchDatasetRequest)(nil),  // 10: cleave.worker.v1.FetchDatasetRequest
+	(*FetchDatasetResponse)(nil), // 11: cleave.worker.v1.FetchDatasetResponse
+	(*FetchPayloadRequest)(nil),  // 12: cleave.worker.v1.FetchPayloadRequest
+	(*FetchPayloadResponse)(nil), // 13: cleave.worker.v1.FetchPayloadResponse
+	(*SendResultRequest)(nil),    // 14: cleave.worker.v1.SendResultRequest
+	(*SendResultResponse)(nil),   // 15: cleave.worker.v1.SendResultResponse
+	(*Answer)(nil),               // 16: cleave.worker.v1.Answer
+	(*Command)(nil),              // 17: cleave.worker.v1.Command
 }
 var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.AttachRequest.hello:type_name -> cleave.worker.v1.Hello
-	4,  // 1: cleave.worker.v1.AttachRequest.heartbeat:type_name -> cleave.worker.v1.Heartbeat
-	14, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
-	6,  // 3: cleave.worker.v1.AttachRequest.leaving:type_name -> cleave.worker.v1.Leaving
-	3,  // 4: cleave.worker.v1.AttachResponse.welcome:type_name -> cleave.worker.v1.Welcome
-	15, // 5: cleave.worker.v1.AttachResponse.command:type_name -> cleave.worker.v1.Command
-	7,  // 6: cleave.worker.v1.AttachResponse.farewell:type_name -> cleave.worker.v1.Farewell
-	5,  // 7: cleave.worker.v1.Heartbeat.running:type_name -> cleave.worker.v1.Progress
-	0,  // 8: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
-	8,  // 9: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
-	10, // 10: cleave.worker.v1.WorkerService.FetchPayload:input_type -> cleave.worker.v1.FetchPayloadRequest
-	12, // 11: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
-	1,  // 12: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
-	9,  // 13: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
-	11, // 14: cleave.worker.v1.WorkerService.FetchPayload:output_type -> cleave.worker.v1.FetchPayloadResponse
-	13, // 15: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
-	12, // [12:16] is the sub-list for method output_type
-	8,  // [8:12] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	5,  // 1: cleave.worker.v1.AttachRequest.heartbeat:type_name -> cleave.worker.v1.Heartbeat
+	16, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
+	7,  // 3: cleave.worker.v1.AttachRequest.leaving:type_name -> cleave.worker.v1.Leaving
+	4,  // 4: cleave.worker.v1.AttachResponse.welcome:type_name -> cleave.worker.v1.Welcome
+	17, // 5: cleave.worker.v1.AttachResponse.command:type_name -> cleave.worker.v1.Command
+	9,  // 6: cleave.worker.v1.AttachResponse.farewell:type_name -> cleave.worker.v1.Farewell
+	8,  // 7: cleave.worker.v1.AttachResponse.pulse:type_name -> cleave.worker.v1.Pulse
+	3,  // 8: cleave.worker.v1.Hello.offers:type_name -> cleave.worker.v1.Offer
+	6,  // 9: cleave.worker.v1.Heartbeat.running:type_name -> cleave.worker.v1.Progress
+	0,  // 10: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
+	10, // 11: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
+	12, // 12: cleave.worker.v1.WorkerService.FetchPayload:input_type -> cleave.worker.v1.FetchPayloadRequest
+	14, // 13: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
+	1,  // 14: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
+	11, // 15: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
+	13, // 16: cleave.worker.v1.WorkerService.FetchPayload:output_type -> cleave.worker.v1.FetchPayloadResponse
+	15, // 17: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
+	14, // [14:18] is the sub-list for method output_type
+	10, // [10:14] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_worker_proto_init() }
@@ -1020,6 +1209,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 		(*AttachResponse_Welcome)(nil),
 		(*AttachResponse_Command)(nil),
 		(*AttachResponse_Farewell)(nil),
+		(*AttachResponse_Pulse)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1027,7 +1217,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_worker_proto_rawDesc), len(file_cleave_worker_v1_worker_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

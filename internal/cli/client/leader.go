@@ -1,0 +1,197 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/backoff"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Calls are repeated when the coordinator is UNAVAILABLE. The answer may only have been lost on the way, so that every
+// method must bear being called twice: jobs are created with a request id, data sets and tables are identified by their
+// content, and it is no error to cancel or delete again.
+var repeats = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
+
+const (
+	// maxRounds is how often all coordinators are asked. While one of them says that it is a standby there will be a
+	// leader soon, and they are asked for electionTimeout.
+	maxRounds       = 5
+	electionTimeout = 30 * time.Second
+)
+
+// leader is a connection to the coordinator that leads, among those that the client knows. It asks one after the other,
+// and next the one that a standby names, until one answers.
+type leader struct {
+	options   func(address string) ([]grpc.DialOption, error)
+	addresses []string
+
+	mu          sync.Mutex
+	connections map[string]*grpc.ClientConn
+	current     string // that answered last, or is to be tried next
+	next        int    // of addresses, after it
+}
+
+var _ grpc.ClientConnInterface = (*leader)(nil)
+
+func newLeader(addresses string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
+	l := &leader{options: options, connections: map[string]*grpc.ClientConn{}}
+	for address := range strings.SplitSeq(addresses, ",") {
+		if address = strings.TrimSpace(address); address != "" && !slices.Contains(l.addresses, address) {
+			l.addresses = append(l.addresses, address)
+		}
+	}
+	for _, address := range l.addresses {
+		if _, err := l.connect(address); err != nil {
+			l.close()
+			return nil, err
+		}
+	}
+	if len(l.addresses) == 0 {
+		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT", addresses)
+	}
+	l.advance()
+	return l, nil
+}
+
+func (l *leader) several() bool { return len(l.addresses) > 1 }
+
+// connect is the connection to a coordinator. After newLeader, the caller holds l.mu.
+func (l *leader) connect(address string) (*grpc.ClientConn, error) {
+	if c := l.connections[address]; c != nil {
+		return c, nil
+	}
+	options, err := l.options(address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := grpc.NewClient(address, options...)
+	if err != nil {
+		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
+	}
+	l.connections[address] = c
+	return c, nil
+}
+
+// advance goes to the next coordinator. The caller holds l.mu.
+func (l *leader) advance() {
+	l.current = l.addresses[l.next]
+	l.next = (l.next + 1) % len(l.addresses)
+}
+
+// choose is the coordinator to ask.
+func (l *leader) choose() (string, *grpc.ClientConn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c, err := l.connect(l.current)
+	if err != nil { // of an address that a standby told
+		l.advance()
+		return "", nil, status.Error(codes.Unavailable, err.Error())
+	}
+	return l.current, c, nil
+}
+
+// failed notes that a coordinator did not answer, and goes to the one that it names or to the next.
+func (l *leader) failed(address string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.current != address || status.Code(err) != codes.Unavailable {
+		return // another call has gone on already, or it did answer
+	}
+	if hint, _ := wire.LeaderOf(err); hint != "" && hint != address {
+		l.current = hint
+	} else if l.advance(); l.several() && l.current == address {
+		l.advance()
+	}
+	if c := l.connections[l.current]; c != nil {
+		c.ResetConnectBackoff() // calls are paced here
+	}
+}
+
+// leave goes to another coordinator, and returns the error that says why.
+func (l *leader) leave(why string) error {
+	err := status.Error(codes.Unavailable, why)
+	address, _, chooseErr := l.choose()
+	if chooseErr == nil {
+		l.failed(address, err)
+	}
+	return err
+}
+
+// repeat makes a call until it gives anything but UNAVAILABLE, or too many attempts have failed.
+func (l *leader) repeat(ctx context.Context, call func() error) error {
+	began, standby := time.Now(), false
+	for pause, tries := backoff.New(repeats), 1; ; tries++ {
+		err := call()
+		if status.Code(err) != codes.Unavailable || ctx.Err() != nil {
+			return err
+		}
+		_, is := wire.LeaderOf(err)
+		standby = standby || is
+		if tries < len(l.addresses) || is && tries <= len(l.addresses) {
+			continue // at once, with another coordinator
+		}
+		tries = 0
+		if standby && time.Since(began) > electionTimeout || !standby && pause.Waits() == maxRounds-1 || pause.Wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (l *leader) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	return l.repeat(ctx, func() error {
+		address, c, err := l.choose()
+		if err != nil {
+			return err
+		}
+		err = c.Invoke(ctx, method, args, reply, options...)
+		l.failed(address, err)
+		return err
+	})
+}
+
+// NewStream implements grpc.ClientConnInterface. Whoever reads the stream repeats the call if it breaks.
+func (l *leader) NewStream(ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	address, c, err := l.choose()
+	if err != nil {
+		return nil, err
+	}
+	stream, err := c.NewStream(ctx, description, method, options...)
+	if err != nil {
+		l.failed(address, err)
+		return nil, err
+	}
+	return &followedStream{ClientStream: stream, leader: l, address: address}, nil
+}
+
+// followedStream tells the leader when it breaks.
+type followedStream struct {
+	grpc.ClientStream
+	leader  *leader
+	address string
+}
+
+func (s *followedStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err != nil {
+		s.leader.failed(s.address, err)
+	}
+	return err
+}
+
+func (l *leader) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.connections {
+		c.Close()
+	}
+}

@@ -1,0 +1,64 @@
+package client
+
+import (
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/credentials"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// fakeCoordinator answers every call with the error of a function, or an empty message; it counts them.
+func fakeCoordinator(t *testing.T, answer func() error) (address string, calls *atomic.Int32) {
+	t.Helper()
+	calls = &atomic.Int32{}
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if err := stream.RecvMsg(&emptypb.Empty{}); err != nil {
+			return err
+		}
+		calls.Add(1)
+		if err := answer(); err != nil {
+			return err
+		}
+		return stream.SendMsg(&emptypb.Empty{})
+	}))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(listener) //nolint:errcheck // it ends with Stop
+	t.Cleanup(server.Stop)
+	return listener.Addr().String(), calls
+}
+
+// Calls go to the coordinator that a standby names, also to one that the client was not given, and stay there.
+func TestCallsFollowTheLeader(t *testing.T) {
+	leader, led := fakeCoordinator(t, func() error { return nil })
+	standby, refused := fakeCoordinator(t, func() error {
+		return wire.Status(fault.New(fault.Unavailable, wire.NotLeader, "a standby").With(wire.LeaderKey, leader))
+	})
+	gone, _ := fakeCoordinator(t, func() error { return nil })
+	for name, given := range map[string]string{"the standby alone": standby, "a dead one first": "127.0.0.1:1," + standby, "several": standby + "," + gone} {
+		led.Store(0)
+		refused.Store(0)
+		c, err := Connect(given, credentials.Dial{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if led.Load() != 3 || refused.Load() != 1 {
+			t.Errorf("%s: %d calls to the leader and %d to the standby", name, led.Load(), refused.Load())
+		}
+		c.Close()
+	}
+}

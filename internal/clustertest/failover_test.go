@@ -1,0 +1,126 @@
+package clustertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// TestTheLeaderIsKilled kills the leader of three coordinators during a run. Another one goes on with the tiles that the
+// workers have; nothing that was acknowledged is lost, and whoever watches sees every event once.
+func TestTheLeaderIsKilled(t *testing.T) {
+	t.Parallel()
+	c := StartCoordinators(t, 3, Options{})
+	workers := c.StartWorkers(2)
+	load, first := longPoints(), c.Leader()
+	spec := proto.CloneOf(load.spec)
+	spec.DatasetId = c.Upload(load.data)
+	short := proto.CloneOf(spec)
+	short.Restarts = 1
+	done := c.Create(short)
+	c.Watch(done).End()
+	before := c.Outcome(done)
+
+	request := &cleavev1.CreateJobRequest{Spec: spec, RequestId: uuid.NewString()}
+	created, err := c.Jobs.CreateJob(t.Context(), request)
+	job := must(t, created, err).GetJob().GetJobId()
+	w := c.Watch(job)
+	w.Resumes = true
+	watching := StartCleave(t, "watch", job, "--json", "--server", c.Addresses())
+	w.UntilIterations(20)
+	w.StillRunning()
+	first.Kill()
+	again, err := c.Jobs.CreateJob(t.Context(), request) // waits for the next leader
+	if must(t, again, err).GetJob().GetJobId() != job {
+		t.Errorf("the request was repeated and made another job, %v", again.GetJob())
+	}
+	next := c.Leader(c.Others(first)...)
+	SameOutcome(t, "the job that had ended before", c.Outcome(done), before)
+	load.finish(t, "with the leader killed", w)
+	if w.Breaks == 0 {
+		t.Error("the watch did not break")
+	}
+	if code := watching.ExitCode(); code != 0 {
+		t.Errorf("cleave watch ended with exit code %d", code)
+	}
+	wantSequence(t, string(watching.stdout.bytes()), len(w.Events))
+	for _, each := range workers {
+		if !each.Running() {
+			t.Errorf("worker %s did not survive", each.Name)
+		}
+	}
+	if adopted := strings.Count(next.Stderr(), "adopted tiles"); adopted != len(workers) {
+		t.Errorf("the tiles of %d of %d workers were adopted", adopted, len(workers))
+	}
+
+	first.Restart()
+	standsBy(t, first, next)
+}
+
+// standsBy waits until a coordinator refuses calls and names the leader.
+func standsBy(t testing.TB, c, leader *Coordinator) {
+	t.Helper()
+	Eventually(t, "a coordinator is a standby", func() (bool, string) {
+		_, err := c.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+		named, _ := wire.LeaderOf(err)
+		return named == leader.Addr && status.Code(err) == codes.Unavailable && !c.Serves(), fmt.Sprint(err)
+	})
+}
+
+// wantSequence checks that the lines of cleave watch --json are all events of a job, each once.
+func wantSequence(t testing.TB, lines string, count int) {
+	t.Helper()
+	var seen int
+	for line := range strings.Lines(lines) {
+		var event struct{ Sequence string }
+		if err := json.Unmarshal([]byte(line), &event); err != nil || event.Sequence != fmt.Sprint(seen+1) {
+			t.Fatalf("line %d is %q", seen+1, line)
+		}
+		seen++
+	}
+	if seen != count {
+		t.Errorf("cleave watch saw %d of %d events", seen, count)
+	}
+}
+
+// TestTheLeaderIsPaused stops the leader for longer than its lease. When it wakes up it must not lead: another one
+// does, and finishes the job.
+func TestTheLeaderIsPaused(t *testing.T) {
+	t.Parallel()
+	c := StartCoordinators(t, 2, Options{})
+	c.StartWorkers(2)
+	load, first := longPoints(), c.Leader()
+	spec := proto.CloneOf(load.spec)
+	spec.DatasetId = c.Upload(load.data)
+	job := c.Create(spec)
+	w := c.Watch(job)
+	w.UntilIterations(5)
+	w.StillRunning()
+	first.Pause()
+	next := c.Leader(c.Others(first)...)
+	next.AwaitWorkers(2)
+	w = next.Watch(job)
+	w.UntilIterations(10) // more than before
+	first.Resume()
+	_, err := first.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec})
+	if code := status.Code(err); code != codes.Unavailable {
+		t.Errorf("the old leader answers %v", err)
+	}
+	standsBy(t, first, next)
+	load.finish(t, "with the leader paused", w)
+	next.AwaitWorkers(2)
+	sameEvents(t, next, job, w.Events)
+	jobs, err := next.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+	if must(t, jobs, err); len(jobs.GetJobs()) != 1 {
+		t.Errorf("the old leader created a job: %v", jobs.GetJobs())
+	}
+}

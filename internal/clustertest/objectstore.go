@@ -1,0 +1,86 @@
+package clustertest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// The keys of the S3 server of tests.
+const (
+	accessKey = "cleave-test"
+	secretKey = "cleave-test-secret"
+	bucket    = "cleave"
+)
+
+// ObjectStore is an S3 server: a process that keeps objects in a directory.
+type ObjectStore struct {
+	*Process
+	address string
+	data    string
+}
+
+// s3Server builds the server once per test process, from the module tools/s3.
+var s3Server = sync.OnceValues(func() (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", buildDir(), "github.com/versity/versitygw/cmd/versitygw")
+	cmd.Dir = filepath.Join(root, "tools", "s3")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build versitygw: %w\n%s", err, out)
+	}
+	return filepath.Join(buildDir(), "versitygw"), nil
+})
+
+// StartObjectStore starts an S3 server with an empty bucket.
+func StartObjectStore(t testing.TB) *ObjectStore {
+	t.Helper()
+	s := &ObjectStore{address: FreeAddress(t), data: t.TempDir()}
+	if err := os.MkdirAll(filepath.Join(s.data, "objects", bucket), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(s.data, "metadata"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.launch(t)
+	return s
+}
+
+// Options are those of coordinators that have their blobs here.
+func (s *ObjectStore) Options() Options {
+	return Options{
+		Args: []string{"--blobs", s.url()},
+		Env:  []string{"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey},
+	}
+}
+
+func (s *ObjectStore) url() string {
+	return fmt.Sprintf("s3://%s?region=us-east-1&use_path_style=true&endpoint=http://%s", bucket, s.address)
+}
+
+// Restart starts the server again that has ended.
+func (s *ObjectStore) Restart() { s.launch(s.t) }
+
+func (s *ObjectStore) launch(t testing.TB) {
+	t.Helper()
+	program, err := s3Server()
+	must(t, program, err)
+	s.Process = start(t, "versitygw", program, "--access", accessKey, "--secret", secretKey, "--port", s.address, "--quiet",
+		"posix", "--sidecar", filepath.Join(s.data, "metadata"), filepath.Join(s.data, "objects"))
+	Eventually(t, "the S3 server listens", func() (bool, string) {
+		if !s.Running() {
+			t.Fatal("the S3 server ended while starting")
+		}
+		c, err := net.Dial("tcp", s.address)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil, fmt.Sprint(err)
+	})
+}

@@ -1,0 +1,249 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Workers that lost their coordinator keep the tiles of its jobs for a while and offer them to the next one, which adopts
+// those of the jobs that it starts over instead of having them built again. What belongs together is known by its identity, a
+// hash of everything that determines the bits of the tiles and the memory that they take.
+
+// returnWait is how long a new leader waits, after the first worker came back, for the others with what they hold, before it
+// places a job that ran before. They try again about twice a second.
+const returnWait = 1500 * time.Millisecond
+
+// offer is what a worker holds of a job.
+type offer struct {
+	id    string
+	tiles map[int]bool // true if stored
+	all   int          // tiles of the job on all workers
+}
+
+func offersOf(hello *workerv1.Hello) map[string]*offer {
+	offers := map[string]*offer{}
+	for _, o := range hello.GetOffers() {
+		tiles := map[int]bool{}
+		for _, t := range o.GetComputed() {
+			tiles[int(t)] = false
+		}
+		for _, t := range o.GetStored() {
+			tiles[int(t)] = true
+		}
+		offers[string(o.GetIdentity())] = &offer{id: o.GetId(), tiles: tiles, all: int(o.GetTiles())}
+	}
+	return offers
+}
+
+// Begin tells the fleet the term of its coordinator as the leader, before workers attach. They refuse coordinators of
+// earlier terms from then on.
+func (f *Fleet) Begin(term int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.term = term
+}
+
+// AwaitReturn waits for workers that come back from an earlier coordinator, until all tiles of the jobs that they
+// hold are offered, or for returnWait after the first of them.
+func (f *Fleet) AwaitReturn(ctx context.Context) error {
+	f.mu.Lock()
+	left, elected := returnWait-time.Since(f.returned), f.term > 0
+	f.mu.Unlock()
+	if left <= 0 || !elected {
+		return nil
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	for {
+		f.mu.Lock()
+		changed, complete := f.changed, f.offersAreComplete()
+		f.mu.Unlock()
+		if complete {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// offersAreComplete tells whether there are offers, and all tiles of every job that is offered. The caller holds f.mu.
+func (f *Fleet) offersAreComplete() bool {
+	offered, all := map[string]map[int]bool{}, map[string]int{}
+	for _, s := range f.sessions {
+		for identity, o := range s.offers {
+			if offered[identity] == nil {
+				offered[identity] = map[int]bool{}
+			}
+			for t := range o.tiles {
+				offered[identity][t] = true
+			}
+			all[identity] = o.all
+		}
+	}
+	for identity, tiles := range offered {
+		if len(tiles) < all[identity] {
+			return false
+		}
+	}
+	return len(offered) > 0
+}
+
+// adoptOffers takes over the tiles of the job that workers offer. Those that it cannot have are built as if there were no offer.
+func (j *job) adoptOffers(ctx context.Context) {
+	identity, err := j.computeIdentity()
+	if err != nil {
+		j.fleet.log.Warn("tiles of a job cannot be kept for another coordinator", "job", j.jobID, "error", err)
+		return
+	}
+	j.identity = identity
+	j.opMu.Lock()
+	defer j.opMu.Unlock()
+	var all sync.WaitGroup
+	for _, a := range j.takeOffers() {
+		all.Go(func() {
+			g := &group{session: a.session, member: a.member, tiles: a.tiles}
+			_, err := j.runCommand(ctx, g, a.tiles, 0, func(c *workerv1.Command) {
+				c.Operation = &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}
+			})
+			j.finishAdoption(a, err)
+		})
+	}
+	all.Wait()
+}
+
+// adoption is tiles that a worker offered, and that are placed on it.
+type adoption struct {
+	session *session
+	member  *membership
+	offer   string
+	tiles   []int
+}
+
+// takeOffers places the tiles that workers offer on them. Which tiles are stored is as it was, unless the job
+// demands otherwise; those tiles are not taken.
+func (j *job) takeOffers() []adoption {
+	f := j.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sessions := make([]*session, 0, len(f.sessions))
+	for _, s := range f.sessions {
+		if s.offers[string(j.identity)] != nil && s.takesTiles() {
+			sessions = append(sessions, s)
+		}
+	}
+	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) })
+	var taken []adoption
+	for _, s := range sessions {
+		o := s.offers[string(j.identity)]
+		delete(s.offers, string(j.identity))
+		a := adoption{session: s, offer: o.id}
+		bytes := j.need.FixedBytes(s.threads)
+		for t, stored := range o.tiles {
+			if t >= 0 && t < len(j.tiles) && j.tiles[t].worker == nil && j.mayBe(stored) {
+				a.tiles = append(a.tiles, t)
+				bytes += j.sizes[t].Bytes(stored)
+			}
+		}
+		if len(a.tiles) == 0 || bytes > s.capacity()-s.used {
+			continue
+		}
+		slices.Sort(a.tiles)
+		a.member = &membership{tiles: len(a.tiles)}
+		j.members[s] = a.member
+		for _, t := range a.tiles {
+			j.tiles[t].worker, j.tiles[t].wantStored = s, o.tiles[t]
+			j.tiles[t].epoch++
+			j.usage.record(o.tiles[t])
+		}
+		s.tiles += len(a.tiles)
+		s.used += bytes
+		taken = append(taken, a)
+	}
+	return taken
+}
+
+// mayBe tells whether the job lets a tile be stored, or not be stored.
+func (j *job) mayBe(stored bool) bool {
+	switch j.need.StorageRule() {
+	case partition.StoreAll:
+		return stored
+	case partition.StoreNone:
+		return !stored
+	}
+	return true
+}
+
+// finishAdoption notes that a worker has adopted tiles, or takes them off it again.
+func (j *job) finishAdoption(a adoption, err error) {
+	j.fleet.mu.Lock()
+	defer j.fleet.mu.Unlock()
+	member := j.members[a.session]
+	if member == nil { // the job was released
+		return
+	}
+	if err != nil {
+		j.fleet.log.Info("a worker does not have the tiles any more that it offered", "job", j.jobID, "worker", a.session.name, "why", err)
+		for _, t := range a.tiles {
+			j.unplace(t)
+		}
+		j.endMembership(a.session)
+		return
+	}
+	member.prepared = true
+	for _, t := range a.tiles {
+		j.tiles[t].state = builtAs(j.tiles[t].wantStored)
+	}
+	j.fleet.log.Info("adopted tiles", "job", j.jobID, "worker", a.session.name, "tiles", len(a.tiles), "of", len(j.tiles))
+}
+
+// computeIdentity hashes what determines the tiles of the job.
+func (j *job) computeIdentity() ([]byte, error) {
+	p := proto.CloneOf(j.prepareMessage())
+	j.fleet.mu.Lock()
+	inlineHashes(p.ProtoReflect(), j.fleet.payloads)
+	j.fleet.mu.Unlock()
+	described, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%d %s %s\n", wire.WorkerProtocol, kernel.NumericClass, j.jobID)
+	hash.Write(described)
+	return hash.Sum(nil), nil
+}
+
+// inlineHashes replaces the references in a message, which are other ones in every coordinator, by hashes of what they refer
+// to.
+func inlineHashes(m protoreflect.Message, payloads map[string][]byte) {
+	if p, is := m.Interface().(*workerv1.Payload); is {
+		if p.GetReference() != "" {
+			hash := sha256.Sum256(payloads[p.GetReference()])
+			p.Where = &workerv1.Payload_Inline{Inline: hash[:]}
+		}
+		return
+	}
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if field.Message() != nil && !field.IsList() && !field.IsMap() {
+			inlineHashes(value.Message(), payloads)
+		}
+		return true
+	})
+}

@@ -1,0 +1,140 @@
+package worker
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// kept is the jobs of earlier sessions, with the coordinators that led before. The worker offers them to the present one,
+// which may adopt them. The others are dropped after a time, or sooner if their memory is needed.
+type kept struct {
+	mu    sync.Mutex
+	jobs  map[string]*job // by the id of their offer
+	timer *time.Timer
+}
+
+func newKept() *kept { return &kept{jobs: map[string]*job{}} }
+
+// add keeps the jobs of a session that is over.
+func (k *kept) add(jobs []*job, keepFor time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, j := range jobs {
+		k.jobs[j.offerID] = j
+	}
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	k.timer = time.AfterFunc(keepFor, k.drop)
+}
+
+// take hands out the job of an offer, nil if it is no longer there.
+func (k *kept) take(offer string) *job {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	j := k.jobs[offer]
+	delete(k.jobs, offer)
+	return j
+}
+
+// drop frees all jobs.
+func (k *kept) drop() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	for _, j := range k.jobs {
+		j.dropKept()
+	}
+	clear(k.jobs)
+}
+
+// offers describes the jobs that are kept.
+func (k *kept) offers() []*workerv1.Offer {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var offers []*workerv1.Offer
+	for _, j := range k.jobs {
+		if o := j.offer(); o != nil {
+			offers = append(offers, o)
+		}
+	}
+	return offers
+}
+
+// offer describes what the job holds, nil if it is nothing.
+func (j *job) offer() *workerv1.Offer {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.held) == 0 || len(j.identity) == 0 {
+		return nil
+	}
+	o := &workerv1.Offer{Id: j.offerID, Identity: j.identity, Tiles: uint32(j.allTiles)}
+	for _, t := range slices.Sorted(maps.Keys(j.held)) {
+		if j.held[t] {
+			o.Stored = append(o.Stored, uint32(t))
+		} else {
+			o.Computed = append(o.Computed, uint32(t))
+		}
+	}
+	return o
+}
+
+// noteHeld notes what the job holds, for offers.
+func (j *job) noteHeld() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.held, j.allTiles = maps.Clone(j.tiles), partition.TileCount(j.rows)
+}
+
+// setAside ends the job's part in its session, but keeps its tiles: its running command is canceled, and the others are
+// dropped.
+func (j *job) setAside() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.queue = nil
+	j.bound.aside.Store(true)
+	j.bound.cancel()
+}
+
+// dropKept frees a job that is set aside.
+func (j *job) dropKept() {
+	j.worker.memory.beginRelease()
+	j.mu.Lock()
+	ended := j.ended
+	j.mu.Unlock()
+	j.worker.running.Go(func() {
+		<-ended
+		j.close()
+	})
+}
+
+// adopt makes the job hold exactly the given tiles, without labels and sums, or nothing if it does not have all of them.
+func (j *job) adopt(placed []*workerv1.Tile) error {
+	wanted := map[int]bool{}
+	for _, t := range placed {
+		if _, there := j.tiles[int(t.GetTile())]; !there {
+			return kernel.ErrNotReady
+		}
+		wanted[int(t.GetTile())] = true
+		j.epochs[t.GetTile()] = t.GetEpoch()
+	}
+	var others []int
+	for t, stored := range j.tiles {
+		if !wanted[t] {
+			others = append(others, t)
+			delete(j.tiles, t)
+			j.free(j.need.TileSize(t).Bytes(stored))
+		}
+	}
+	j.shard.Drop(others)
+	j.shard.Reset()
+	return nil
+}
