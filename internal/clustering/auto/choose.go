@@ -25,7 +25,6 @@ const (
 	leastAdvantage       = 1.28
 	leastAdvantageUnsure = 1.5
 	leastAdvantageFew    = 2.0
-	hardlyWorse          = -0.5
 	clearlyWorse         = -1.0
 )
 
@@ -191,7 +190,7 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	}
 	baseRight := r.right(base.alone)
 	var best, taken *clustering.TriedWay // of all ways, and of those that may replace the answer without constraints
-	var usual *clustering.TriedWay       // the one that is taken where none may, unless it is worse by more than a little: it hardly differs
+	var usual *clustering.TriedWay       // the one that is taken where none may: it hardly differs
 	for _, one := range rights {
 		tried := r.tried(one.way, one.right, baseRight)
 		choice.Trials = append(choice.Trials, tried)
@@ -207,7 +206,7 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	}
 	without := r.trial(choice.Chosen, baseRight, heldout.None).Agreement()
 	switch {
-	case taken == nil && usual != nil && usual.Advantage >= hardlyWorse:
+	case taken == nil && usual != nil && r.mayBeUsual(*usual):
 		choice.Chosen = usual.Way
 		choice.Reason = fmt.Sprintf("no other way agrees clearly better with held-out constraints (this one by %.2f, without constraints %.2f); that is by %s", usual.Agreement(), without, choice.Reason)
 	case taken == nil:
@@ -263,6 +262,15 @@ func (r *run) mayReplace(w clustering.TriedWay) bool {
 		return w.Advantage > leastAdvantageUnsure
 	}
 	return w.Advantage > leastAdvantage
+}
+
+// mayBeUsual tells whether soft constraints on levels are good enough to be taken where no way may replace the answer without
+// constraints.
+func (r *run) mayBeUsual(w clustering.TriedWay) bool {
+	if r.supervision.Contradictions > 0 {
+		return w.Advantage >= 0
+	}
+	return w.Advantage >= clearlyWorse
 }
 
 // trusted tells whether the constraints vouch for each other.
