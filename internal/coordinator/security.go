@@ -26,6 +26,8 @@ import (
 type Security struct {
 	Serve  ourcredentials.Serve
 	Access access.Config
+	// Store is how an etcd cluster is called. If it is empty, Serve.Insecure is for that too.
+	Store ourcredentials.Dial
 	// AuditLog is a file; empty: there is no audit log.
 	AuditLog string
 }
