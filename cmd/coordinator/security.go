@@ -9,6 +9,7 @@ import (
 // addSecurityFlags declares who may connect and call. The certificates of workers and clients are signed by --tls-ca.
 func addSecurityFlags(set *pflag.FlagSet, s *coordinator.Security) {
 	s.Serve.AddFlags(set)
+	s.Store.AddStoreFlags(set)
 	set.StringVar(&s.Access.TokenFile, "token-file", "", "`FILE` with the hashes of clients' tokens, as cleave token create makes it; it is read again when it changes")
 	oidc := &s.Access.OIDC
 	set.StringVar(&oidc.Issuer, "oidc-issuer", "", "`URL` of an identity provider whose web tokens clients may send")

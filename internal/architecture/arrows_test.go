@@ -78,12 +78,12 @@ var packages = []packageRule{
 
 	{"format", io, "clustering/cut constraint dataset fault parallel segment table"},
 	{"picture", io, "constraint dataset fault segment"},
-	{"store", io, "fault text"},
 	{"backoff", io, ""},
 	{"waitlock", pure, ""},
 	{"observe", io, "fault"},
 	{"reload", io, "fault"},
 	{"credentials", io, "fault reload"},
+	{"store", io, "credentials fault text"},
 	{"access", io, "credentials fault identity reload"},
 	{"certs", io, "access credentials fault identity"},
 	{"audit", io, "fault"},

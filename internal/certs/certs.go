@@ -43,8 +43,9 @@ type Folder struct {
 
 // Party is who a certificate is for.
 type Party struct {
-	Hosts  []string         // of a coordinator: names and addresses that it is called by
+	Hosts  []string         // of a coordinator or a member of etcd: names and addresses that it is called by
 	Caller *identity.Caller // of a worker or a client
+	Etcd   bool             // a member of etcd, which others call and which calls others, or without hosts a client of it
 	Life   time.Duration
 	Renew  bool // replace the certificate that is there
 }
@@ -101,17 +102,20 @@ func (f Folder) Issue(folder string, p Party) (string, error) {
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	// Of one side only: a worker must not pass for a coordinator, nor a coordinator for a client.
+	if p.Caller != nil || p.Etcd {
+		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
+	}
 	if p.Caller != nil {
-		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 		template.URIs = []*url.URL{access.URI(*p.Caller)}
-	} else {
-		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-		for _, host := range p.Hosts {
-			if ip := net.ParseIP(host); ip != nil {
-				template.IPAddresses = append(template.IPAddresses, ip)
-			} else {
-				template.DNSNames = append(template.DNSNames, host)
-			}
+	}
+	if p.Caller == nil && (!p.Etcd || len(p.Hosts) > 0) {
+		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+	}
+	for _, host := range p.Hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
 		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, authority.Leaf, key.Public(), authority.PrivateKey)

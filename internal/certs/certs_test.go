@@ -48,6 +48,7 @@ func TestCertificates(t *testing.T) {
 		return load(t, dir)
 	}
 	coordinator, w := issue("coordinator", server), issue("worker", worker)
+	member, etcdClient := issue("member", Party{Etcd: true, Hosts: []string{"host"}, Life: time.Hour}), issue("client", Party{Etcd: true, Life: time.Hour})
 	roots := x509.NewCertPool()
 	ca, err := os.ReadFile(filepath.Join(f.Dir, "worker", credentials.CAFile))
 	if err != nil || !roots.AppendCertsFromPEM(ca) {
@@ -69,6 +70,10 @@ func TestCertificates(t *testing.T) {
 		{"a coordinator as a client", verify(coordinator, "", x509.ExtKeyUsageClientAuth, now), false},
 		{"a worker", verify(w, "", x509.ExtKeyUsageClientAuth, now), true},
 		{"a worker as a coordinator", verify(w, "", x509.ExtKeyUsageServerAuth, now), false},
+		{"a member of etcd", verify(member, "host", x509.ExtKeyUsageServerAuth, now), true},
+		{"a member of etcd that calls another", verify(member, "", x509.ExtKeyUsageClientAuth, now), true},
+		{"a client of etcd", verify(etcdClient, "", x509.ExtKeyUsageClientAuth, now), true},
+		{"a client of etcd as a member", verify(etcdClient, "", x509.ExtKeyUsageServerAuth, now), false},
 		{"a worker with the authority", w.NotAfter.After(now.Add(authorityLife)), false},
 	} {
 		if c.got != c.want {

@@ -35,7 +35,7 @@ func (a *app) certsCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return shell.Usage("what is %q? Use certs init, coordinator, worker or client", args[0])
+				return shell.Usage("what is %q? Use certs init, coordinator, worker, client or etcd", args[0])
 			}
 			return cmd.Help()
 		},
@@ -58,6 +58,7 @@ func (a *app) certsCommand() *cobra.Command {
 			}
 			return party(f.name, role)
 		}),
+		a.certsEtcdCommand(),
 	)
 	return cmd
 }
@@ -86,8 +87,8 @@ func (f *certsFlags) add(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&f.dir, "dir", "certs", "`DIR` of the authority, with a folder for each party")
 	set.IntVar(&f.days, "days", int(certs.DefaultLife.Hours()/24), "how many days the certificates are good for")
-	if name := cmd.Name(); name == "init" || name == "coordinator" {
-		set.StringSliceVar(&f.hosts, "host", nil, "`NAME` or address by which the coordinator is called; may be repeated (default: the name of this machine)")
+	if name := cmd.Name(); name == "init" || name == "coordinator" || name == "etcd" {
+		set.StringSliceVar(&f.hosts, "host", nil, "`NAME` or address by which it is called; may be repeated (default: the name of this machine)")
 	}
 }
 

@@ -27,7 +27,21 @@ const testLease = "3s"
 // name another place.
 func StartCoordinators(t testing.TB, count int, o Options) *Coordinators {
 	t.Helper()
-	c := &Coordinators{Etcd: StartEtcd(t, 3), t: t}
+	return startCoordinators(t, count, StartEtcd(t, 3), o)
+}
+
+// StartSecureCoordinators is StartCoordinators with certificates for everything. The test itself is an admin.
+func StartSecureCoordinators(t testing.TB, count int, f SecureFolder) *Coordinators {
+	t.Helper()
+	f.Cleave("certs", "etcd", "--host", "localhost", "--dir", f.Dir)
+	return startCoordinators(t, count, StartSecureEtcd(t, 3, f), Options{
+		Args: []string{"--tls", f.Path("coordinator"), "--store-tls", f.Path("etcd", "client")}, Dial: f.Dial("admin"),
+	})
+}
+
+func startCoordinators(t testing.TB, count int, etcd *Etcd, o Options) *Coordinators {
+	t.Helper()
+	c := &Coordinators{Etcd: etcd, t: t}
 	o.Args = append([]string{"--store", c.Etcd.Store(), "--lease", testLease, "--blobs", t.TempDir()}, o.Args...)
 	for range count {
 		one := StartCoordinator(t, o)
@@ -53,11 +67,11 @@ func (c *Coordinators) Addresses() string {
 }
 
 // StartWorkers starts workers that follow the leader, and waits until all are attached.
-func (c *Coordinators) StartWorkers(count int) []*Worker {
+func (c *Coordinators) StartWorkers(count int, args ...string) []*Worker {
 	c.t.Helper()
 	workers := make([]*Worker, count)
 	for i := range workers {
-		workers[i] = StartWorkerAt(c.t, c.Addresses(), fmt.Sprintf("w%d", i))
+		workers[i] = startWorker(c.t, c.Addresses(), fmt.Sprintf("w%d", i), "1GiB", args...)
 	}
 	c.AwaitWorkers(count)
 	return workers

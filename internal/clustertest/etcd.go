@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/cleave-project/cleave/internal/credentials"
 )
 
 // etcdVariable tells a process of the test program to be a member of an etcd cluster.
@@ -29,16 +32,31 @@ type EtcdMember struct {
 }
 
 // etcdSettings are passed to the process of a member.
-type etcdSettings struct{ Name, Dir, Client, Peer, Cluster string }
+type etcdSettings struct {
+	Name, Dir, Client, Peer, Cluster string
+	TLS                              string // a folder with certificates; empty: there is no encryption
+}
 
 // StartEtcd starts an etcd cluster.
 func StartEtcd(t testing.TB, members int) *Etcd {
 	t.Helper()
+	return startEtcd(t, members, "")
+}
+
+// StartSecureEtcd starts an etcd cluster that asks for certificates.
+func StartSecureEtcd(t testing.TB, members int, f SecureFolder) *Etcd {
+	t.Helper()
+	return startEtcd(t, members, f.Path("etcd", "member"))
+}
+
+func startEtcd(t testing.TB, members int, tls string) *Etcd {
+	t.Helper()
 	settings, peers := make([]etcdSettings, members), make([]string, members)
 	for i := range settings {
 		name := fmt.Sprintf("etcd%d", i)
-		settings[i] = etcdSettings{Name: name, Dir: filepath.Join(t.TempDir(), name), Client: FreeAddress(t), Peer: FreeAddress(t)}
-		peers[i] = name + "=http://" + settings[i].Peer
+		settings[i] = etcdSettings{Name: name, Dir: filepath.Join(t.TempDir(), name), Client: FreeAddress(t), Peer: FreeAddress(t), TLS: tls}
+		peer := settings[i].url(settings[i].Peer)
+		peers[i] = name + "=" + peer.String()
 	}
 	e := &Etcd{}
 	for _, s := range settings {
@@ -87,6 +105,13 @@ func (m *EtcdMember) awaitReady() {
 	})
 }
 
+func (s etcdSettings) url(address string) url.URL {
+	if s.TLS != "" {
+		return url.URL{Scheme: "https", Host: address}
+	}
+	return url.URL{Scheme: "http", Host: address}
+}
+
 // runEtcd is a member of an etcd cluster until the process is killed.
 func runEtcd(encoded string) int {
 	var s etcdSettings
@@ -96,7 +121,14 @@ func runEtcd(encoded string) int {
 	}
 	cfg := embed.NewConfig()
 	cfg.Name, cfg.Dir, cfg.InitialCluster, cfg.LogLevel = s.Name, s.Dir, s.Cluster, "error"
-	client, peer := url.URL{Scheme: "http", Host: s.Client}, url.URL{Scheme: "http", Host: s.Peer}
+	client, peer := s.url(s.Client), s.url(s.Peer)
+	if s.TLS != "" {
+		files := transport.TLSInfo{
+			CertFile: filepath.Join(s.TLS, credentials.CertFile), KeyFile: filepath.Join(s.TLS, credentials.KeyFile),
+			TrustedCAFile: filepath.Join(s.TLS, credentials.CAFile), ClientCertAuth: true,
+		}
+		cfg.ClientTLSInfo, cfg.PeerTLSInfo = files, files
+	}
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	cfg.TickMs, cfg.ElectionMs = 50, 500 // half of the defaults, so that a lease can be a second

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"errors"
+	"slices"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -26,19 +27,20 @@ func (c *Coordinator) beginAttempt(j *job) error {
 		return nil // nothing can happen before markRunning, which counts
 	}
 	return j.write(c.persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		j.countAttempt(record)
+		j.countAttempt(record, c.term.Revision())
 		return nil
 	})
 }
 
 // countAttempt counts a run, once.
-func (j *job) countAttempt(record *statev1.JobRecord) {
+func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
 	if j.counted {
 		return
 	}
 	j.counted = true
 	sequence, _ := j.log.latest()
 	record.Attempts, record.AttemptEvents = record.GetAttempts()+1, sequence
+	record.AttemptTerms = append(record.AttemptTerms, term)
 }
 
 // goesOn notes that the job goes on from a snapshot. If that is a later one than the attempt before had, no attempt before
@@ -48,7 +50,7 @@ func (c *Coordinator) goesOn(j *job, steps int) error {
 		if uint64(steps) <= record.GetAttemptSteps() {
 			return errUnchanged
 		}
-		record.Attempts, record.AttemptSteps = 1, uint64(steps)
+		record.Attempts, record.AttemptSteps, record.AttemptTerms = 1, uint64(steps), []int64{c.term.Revision()}
 		return nil
 	})
 }
@@ -58,7 +60,7 @@ func (c *Coordinator) goesOn(j *job, steps int) error {
 func (c *Coordinator) untilWorkersCome(j *job, report func(fleet.Status)) func(fleet.Status) {
 	return func(s fleet.Status) {
 		if s.Waiting != "" {
-			c.endAttempt(j, func(record *statev1.JobRecord) { record.Attempts-- })
+			c.endAttempt(j, uncountAttempt)
 		}
 		report(s)
 	}
@@ -88,5 +90,21 @@ func (j *job) attempts() int {
 
 // forgetAttempts clears the attempts of a job.
 func forgetAttempts(record *statev1.JobRecord) {
-	record.Attempts, record.AttemptEvents, record.AttemptSteps = 0, 0, 0
+	record.Attempts, record.AttemptEvents, record.AttemptSteps, record.AttemptTerms = 0, 0, 0, nil
+}
+
+// uncountAttempt takes back the attempt that is going on.
+func uncountAttempt(record *statev1.JobRecord) {
+	record.Attempts--
+	if last := len(record.AttemptTerms) - 1; last >= 0 {
+		record.AttemptTerms = record.AttemptTerms[:last]
+	}
+}
+
+// forgiveAttempts takes back the attempts in terms that ended without a crash, because the lease was lost. A leader that lost
+// its lease cannot write that its runs did not crash. But when it leads again, in the same process, it knows.
+func forgiveAttempts(record *statev1.JobRecord, outlived []int64) {
+	before := len(record.AttemptTerms)
+	record.AttemptTerms = slices.DeleteFunc(record.AttemptTerms, func(term int64) bool { return slices.Contains(outlived, term) })
+	record.Attempts -= min(record.Attempts, uint32(before-len(record.AttemptTerms)))
 }

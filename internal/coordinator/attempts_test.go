@@ -67,6 +67,22 @@ func TestAttemptsThatDoNotCount(t *testing.T) {
 	}
 }
 
+// A coordinator that loses its lease cannot write that it did not crash. When it leads again it knows, and counts the others.
+func TestALostLeaseIsNoAttempt(t *testing.T) {
+	cfg := durableConfig(t)
+	id, term := "", int64(0)
+	lose := func(h *harness) { term = h.c.term.Revision(); h.crash() }
+	id = crashes(t, cfg, 0, fresh, (*harness).crash)
+	for range maxAttempts + 1 {
+		crashes(t, cfg, 0, same(id), lose)
+		cfg.Election.outlived = append(cfg.Election.outlived, term)
+	}
+	for range maxAttempts - 1 {
+		crashes(t, cfg, 0, same(id), (*harness).crash)
+	}
+	wantCrashed(t, newHarness(t, cfg, scripted(steps(1))).end(id))
+}
+
 // While a job waits for workers it cannot end the coordinator.
 func TestWaitingForWorkersIsNoAttempt(t *testing.T) {
 	cfg := durableConfig(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/cleave-project/cleave/internal/access"
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -123,6 +124,8 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the embedded store needs a data directory; give one, or use the memory store")
 	case cfg.Blobs == "" && cfg.Store != storeMemory && cfg.DataDir == "":
 		return cfg, badConfig("the blobs need a place; give a data directory, or a directory or URL for the blobs")
+	case cfg.Security.Store != (credentials.Dial{}) && !store.IsShared(cfg.Store):
+		return cfg, badConfig("the flags that begin with --store- are about connections to an etcd cluster, and the store is %s; give --store etcd://HOST:PORT too", cfg.Store)
 	case cfg.MaxDatasetBytes < 1:
 		return cfg, badConfig("the largest data set is %d bytes; it must be at least 1", cfg.MaxDatasetBytes)
 	case cfg.UploadBytes < 1:

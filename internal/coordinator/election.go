@@ -27,7 +27,8 @@ type Election struct {
 	// on, with the name of the machine in place of all addresses.
 	Advertise string
 
-	again bool // it took part before: it waits for a store that does not answer
+	again    bool    // it took part before: it waits for a store that does not answer
+	outlived []int64 // terms in which this process led, and that it did not end with
 }
 
 func (e Election) check() error {
@@ -199,6 +200,9 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 			return err
 		}
 		log.Warn("becoming a standby", "why", err)
+		if c.term != nil {
+			cfg.Election.outlived = append(cfg.Election.outlived, c.term.Revision())
+		}
 		for pause := backoff.New(storeRetries); ; {
 			if c, err = New(ctx, cfg); err == nil {
 				break

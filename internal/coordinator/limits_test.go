@@ -36,7 +36,7 @@ func (h *harness) createAs(owner string, s *cleavev1.JobSpec) (string, error) {
 
 // A call too many is refused before its request is read, and the next one passes once another has ended.
 func TestCallsInWork(t *testing.T) {
-	cfg := testConfig()
+	cfg, metrics := watchedBy(t, testConfig())
 	cfg.Limits.Calls = 2
 	h := newHarness(t, cfg, scripted(steps(1)))
 	get := func() error {
@@ -51,6 +51,7 @@ func TestCallsInWork(t *testing.T) {
 	if _, err := h.cluster.GetLimits(t.Context(), &cleavev1.GetLimitsRequest{}); err == nil {
 		t.Error("a call of another service passes")
 	}
+	wantLines(t, metrics(), `cleave_grpc_requests_total{code="ResourceExhausted",method="/cleave.v1.JobService/GetJob"} 2`)
 	h.c.gate.calls.inside.Add(-1)
 	wantError(t, get(), codes.NotFound, "JOB_NOT_FOUND")
 	h.settle(1, 0)
@@ -284,7 +285,7 @@ func TestFreeDisk(t *testing.T) {
 
 // Calls that are refused because nobody knows who makes them take no place.
 func TestUnknownCallersTakeNoPlace(t *testing.T) {
-	cfg := testConfig()
+	cfg, metrics := watchedBy(t, testConfig())
 	cfg.Limits.Calls, cfg.Limits.Streams = 1, 1
 	s := newSecured(t, cfg, scripted(steps(1)))
 	nobody := s.withToken("wrong")
@@ -304,4 +305,5 @@ func TestUnknownCallersTakeNoPlace(t *testing.T) {
 	if calls, streams := s.c.gate.inWork(); calls != 0 || streams != 0 {
 		t.Errorf("%d calls are in work and %d streams are open", calls, streams)
 	}
+	wantLines(t, metrics(), `cleave_grpc_requests_total{code="Unauthenticated",method="/cleave.v1.JobService/GetJob"} 3`)
 }

@@ -41,8 +41,9 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	record = proto.CloneOf(record)
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
 	if uint64(len(log.durable)) > record.GetAttemptEvents() {
-		record.Attempts = 0 // the last one got further
+		record.Attempts, record.AttemptTerms = 0, nil // the last one got further
 	}
+	forgiveAttempts(record, c.cfg.Election.outlived)
 	log.doubt = record.GetDistrusted()
 	j := c.newJob(record, log)
 	j.resumed, j.remembered, j.alone = true, true, record.GetAttempts() == maxAttempts-1

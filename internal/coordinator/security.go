@@ -26,6 +26,8 @@ import (
 type Security struct {
 	Serve  ourcredentials.Serve
 	Access access.Config
+	// Store is how an etcd cluster is called. If it is empty, Serve.Insecure is for that too.
+	Store ourcredentials.Dial
 	// AuditLog is a file; empty: there is no audit log.
 	AuditLog string
 }
@@ -85,14 +87,26 @@ func (c *Coordinator) securityOptions() []grpc.ServerOption {
 
 // enter finds out who calls and then takes a place for the call, before anything of its messages is read. In this order, because
 // gRPC does not end the context of a call that is refused here: strangers would keep their places.
-func (c *Coordinator) enter(ctx context.Context, call *tap.Info) (context.Context, error) {
+func (c *Coordinator) enter(ctx context.Context, call *tap.Info) (_ context.Context, err error) {
 	if c.guard.callers != nil {
-		var err error
-		if ctx, err = c.letIn(ctx, call); err != nil {
-			return nil, err
-		}
+		ctx, err = c.letIn(ctx, call)
 	}
-	return c.gate.enter(ctx, call)
+	if err == nil {
+		ctx, err = c.gate.enter(ctx, call)
+	}
+	if err != nil { // no interceptor sees it
+		c.cfg.Observe.Refused(knownMethod(call.FullMethodName), status.Code(err))
+		return nil, err
+	}
+	return ctx, nil
+}
+
+// knownMethod is a method, or a word for all that do not exist: their names may be as long as a header, and anything.
+func knownMethod(method string) string {
+	if _, exists := methods[method]; !exists {
+		return "(unknown)"
+	}
+	return method
 }
 
 // letIn finds out who calls and whether they may. What it refuses costs nothing but the header of the call.
@@ -142,10 +156,7 @@ func (c *Coordinator) auditRefusal(ctx context.Context, caller identity.Caller, 
 	if c.guard.log == nil {
 		return
 	}
-	if _, exists := methods[method]; !exists {
-		method = "(unknown)" // it may be as long as a header, and anything
-	}
-	line := auditLine(identity.NewContext(ctx, caller), audit.End, method)
+	line := auditLine(identity.NewContext(ctx, caller), audit.End, knownMethod(method))
 	line.Code, line.Reason = status.Code(answer).String(), reasonOf(answer)
 	write := c.guard.log.Write
 	if caller.Name == "" {

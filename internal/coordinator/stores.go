@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
@@ -19,7 +20,7 @@ type Stores struct {
 // openStores opens the state and the blobs, unless they are given.
 func (c *Coordinator) openStores(ctx context.Context) (err error) {
 	if c.state, c.blobs = c.cfg.Stores.State, c.cfg.Stores.Blobs; c.state == nil {
-		if c.state, err = store.Open(ctx, c.cfg.Store, c.cfg.DataDir, store.Sharing{Lease: c.cfg.Election.Lease, Unchecked: c.cfg.Election.again}, c.log.Named("store")); err != nil {
+		if c.state, err = store.Open(ctx, c.cfg.Store, c.cfg.DataDir, c.sharing(), c.log.Named("store")); err != nil {
 			return err
 		}
 	}
@@ -27,6 +28,15 @@ func (c *Coordinator) openStores(ctx context.Context) (err error) {
 		c.blobs, err = store.OpenBlobs(ctx, c.cfg.Blobs)
 	}
 	return err
+}
+
+// sharing is how the state is opened where it may be shared.
+func (c *Coordinator) sharing() store.Sharing {
+	dial, security := c.cfg.Security.Store, c.cfg.Security
+	if dial == (credentials.Dial{}) {
+		dial.Insecure = security.Serve.Insecure
+	}
+	return store.Sharing{Lease: c.cfg.Election.Lease, Dial: dial, Unchecked: c.cfg.Election.again}
 }
 
 // stateFailure is why the state ended by itself, nil unless it did.

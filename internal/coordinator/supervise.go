@@ -203,7 +203,7 @@ func (c *Coordinator) markRunning(j *job, r runner) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = c.now()
 		record.Job.ObjectiveName = r.objective()
-		j.countAttempt(record)
+		j.countAttempt(record, c.term.Revision())
 		return nil
 	})
 	if err == nil {

@@ -69,6 +69,7 @@ func TestWhatMayGoWithoutEncryption(t *testing.T) {
 		{"a token in the clear", credentials.Dial{Insecure: true, Token: "t"}, []string{there}, "TOKEN_WITHOUT_ENCRYPTION"},
 		{"encrypted", credentials.Dial{Files: at("admin"), Token: "t"}, []string{there}, ""},
 		{"with the system's authorities", credentials.Dial{Files: credentials.Files{CA: credentials.SystemCA}}, []string{there}, ""},
+		{"an etcd on another", credentials.Dial{Etcd: true}, []string{there}, "NO_ENCRYPTION"},
 		{"both", credentials.Dial{Files: at("admin"), Insecure: true}, []string{there}, "INSECURE_WITH_CERTIFICATES"},
 		{"no such folder", credentials.Dial{Files: at("none")}, []string{here}, "BAD_CERTIFICATES"},
 		{"half a pair", credentials.Dial{Files: credentials.Files{Cert: "x"}}, []string{here}, "BAD_CERTIFICATES"},

@@ -15,23 +15,29 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Dial is how a client or a worker connects to a coordinator.
+// Dial is how a client or a worker connects to a coordinator, or a coordinator to etcd.
 type Dial struct {
 	Files
 	ServerName string // that the coordinator's certificate must have; empty: the host of the address
 	Insecure   bool   // other machines may be reached without encryption
 	Token      string // sent with every call, if it is not empty
+	Etcd       bool   // the other side is etcd
 }
 
 // AddFlags declares the flags of a connection. A token is never a flag: everyone on the machine sees those.
 func (d *Dial) AddFlags(set *pflag.FlagSet) {
-	d.Files.AddFlags(set)
+	d.Files.AddFlags(set, "")
 	set.StringVar(&d.ServerName, "tls-server-name", "", "`NAME` that the coordinator's certificate must have (default: the host that is called)")
 	set.BoolVar(&d.Insecure, "insecure", false, "connect to other machines without encryption: everyone on the way can read and change everything")
 }
 
 // Options are the credentials of connections to these addresses, of which any may be used.
 func (d Dial) Options(log hclog.Logger, addresses ...string) ([]grpc.DialOption, error) {
+	options, err := d.options(log, addresses)
+	return options, d.reword(err)
+}
+
+func (d Dial) options(log hclog.Logger, addresses []string) ([]grpc.DialOption, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -49,7 +55,7 @@ func (d Dial) Options(log hclog.Logger, addresses ...string) ([]grpc.DialOption,
 	if err != nil {
 		return nil, err
 	}
-	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{log: log, config: func() *tls.Config {
+	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{log: log, explain: d.explain, config: func() *tls.Config {
 		config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots(), ServerName: d.ServerName}
 		if m.pair != nil {
 			pair := m.pair.Get()

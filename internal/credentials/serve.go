@@ -20,7 +20,7 @@ type Serve struct {
 
 // AddFlags declares the flags.
 func (s *Serve) AddFlags(set *pflag.FlagSet) {
-	s.Files.AddFlags(set)
+	s.Files.AddFlags(set, "")
 	set.BoolVar(&s.Insecure, "insecure", false, "serve other machines without encryption and without asking who calls: everyone who reaches the port can read, change and delete everything")
 	set.BoolVar(&s.Anonymous, "anonymous", false, "serve other machines without asking who calls: everyone who reaches the port can read, change and delete everything")
 }

@@ -18,13 +18,18 @@ import (
 
 // transport is TLS whose configuration is made anew for every connection, from files as they are then.
 type transport struct {
-	config func() *tls.Config
-	log    hclog.Logger
+	config  func() *tls.Config
+	explain func(error) error // of a client
+	log     hclog.Logger
 }
 
 func (t *transport) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	secured, info, err := credentials.NewTLS(t.config()).ClientHandshake(ctx, authority, conn)
-	return secured, info, explainHandshake(err)
+	config := t.config()
+	if config.ServerName != "" { // gRPC takes that of the address, where etcd's client has set one
+		authority = config.ServerName
+	}
+	secured, info, err := credentials.NewTLS(config).ClientHandshake(ctx, authority, conn)
+	return secured, info, t.explain(err)
 }
 
 func (t *transport) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -66,7 +71,9 @@ func linger(conn net.Conn) {
 
 func (t *transport) Info() credentials.ProtocolInfo { return credentials.NewTLS(t.config()).Info() }
 
-func (t *transport) Clone() credentials.TransportCredentials { return &transport{t.config, t.log} }
+func (t *transport) Clone() credentials.TransportCredentials {
+	return &transport{t.config, t.explain, t.log}
+}
 
 // OverrideServerName does nothing: the name comes from the configuration. gRPC no longer calls it.
 func (t *transport) OverrideServerName(string) error { return nil }

@@ -52,6 +52,17 @@ func (o *Coordinator) BlobBytes(direction string, count int) {
 // request observes a gRPC request that ended.
 func (o *Coordinator) request(method string, began time.Time, code codes.Code) {
 	o.metrics.requestSeconds.WithLabelValues(method).Observe(time.Since(began).Seconds())
+	o.count(method, code)
+}
+
+// Refused observes a gRPC request that was refused before it began. The method must be one that exists, or a word for all others.
+func (o *Coordinator) Refused(method string, code codes.Code) {
+	if o.counts() {
+		o.count(method, code)
+	}
+}
+
+func (o *Coordinator) count(method string, code codes.Code) {
 	o.metrics.requests.WithLabelValues(method, code.String()).Inc()
 	if kind := uploads[method]; kind != "" {
 		o.metrics.uploads.WithLabelValues(kind, code.String()).Inc()

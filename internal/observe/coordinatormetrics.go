@@ -60,7 +60,7 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		blobBytes:    r.counters("cleave_blob_bytes_total", "Bytes that were read from blobs and written to them.", "direction"),
 
 		requestSeconds: r.histograms("cleave_grpc_request_seconds", "How long gRPC requests took; streams until they ended.", shortTimes, "method"),
-		requests:       r.counters("cleave_grpc_requests_total", "gRPC requests that ended.", "method", "code"),
+		requests:       r.counters("cleave_grpc_requests_total", "gRPC requests that ended; those that were refused before they began have no duration.", "method", "code"),
 	}
 	m.addSnapshot(r)
 	return m

@@ -76,7 +76,7 @@ func explainEtcd(err error) error {
 			"etcd reports damaged data; restore it from a backup or start with another data directory")
 	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
 		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
-			"etcd denies access to the keys under cleave/ (%v); allow them without a user, or use another etcd", err)
+			"etcd denies access to the keys under cleave/ (%v); allow them to the owner of the certificate, or to all, or use another etcd", err)
 	case etcdCode(err) == codes.Unavailable:
 		return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").Because(err)
 	}

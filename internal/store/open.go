@@ -8,15 +8,20 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap/zapcore"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
 const (
 	etcdScheme       = "etcd://"
 	reachTimeout     = 5 * time.Second
+	whyTimeout       = time.Second
 	keepaliveTime    = 10 * time.Second // detects a peer whose machine died
 	keepaliveTimeout = 3 * time.Second
 
@@ -32,6 +37,8 @@ func IsShared(spec string) bool { return strings.HasPrefix(spec, etcdScheme) }
 type Sharing struct {
 	// Lease is that of the leader, in whole seconds; an etcd with default settings makes one of a second two.
 	Lease time.Duration
+	// Dial is how the members of etcd are called: on other machines they need certificates, or the consent to do without.
+	Dial credentials.Dial
 	// Unchecked leaves it to the first call to find out that no member answers.
 	Unchecked bool
 }
@@ -71,7 +78,14 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "etcd endpoint %q is not of the form HOST:PORT", endpoint)
 		}
 	}
+	dial := sharing.Dial
+	dial.Etcd = true
+	transport, err := dial.Options(log, endpoints...)
+	if err != nil {
+		return nil, err
+	}
 	client, err := clientv3.New(clientv3.Config{
+		DialOptions:          transport,
 		Endpoints:            endpoints,
 		DialKeepAliveTime:    keepaliveTime,
 		DialKeepAliveTimeout: keepaliveTimeout,
@@ -95,7 +109,24 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 		}
 		return nil, fault.New(fault.FailedPrecondition, Unreachable,
 			"no etcd answers at %s within %v (%v); check the addresses and that etcd is running",
-			strings.Join(endpoints, ","), timeout, err)
+			strings.Join(endpoints, ","), timeout, whyUnreachable(ctx, endpoints[0], transport))
 	}
 	return s, nil
+}
+
+// whyUnreachable asks a member once more, without etcd's client: that one tries again until the time is over, and then says
+// only this.
+func whyUnreachable(ctx context.Context, endpoint string, transport []grpc.DialOption) string {
+	ctx, cancel := context.WithTimeout(ctx, whyTimeout)
+	defer cancel()
+	conn, err := grpc.NewClient("passthrough:///"+endpoint, transport...)
+	if err != nil {
+		return err.Error()
+	}
+	defer conn.Close()
+	_, err = etcdserverpb.NewMaintenanceClient(conn).Status(ctx, &etcdserverpb.StatusRequest{})
+	if err == nil {
+		return endpoint + " answers, but not as a member of a cluster that works"
+	}
+	return credentials.ExplainEtcd(status.Convert(err).Message())
 }

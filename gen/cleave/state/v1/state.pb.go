@@ -196,6 +196,8 @@ type JobRecord struct {
 	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
 	// The steps of the snapshot that the last attempt went on from.
 	AttemptSteps uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
+	// The terms of the leaders that made these attempts, as far as they are known; at most as many as attempts.
+	AttemptTerms []int64 `protobuf:"varint,210,rep,packed,name=attempt_terms,json=attemptTerms,proto3" json:"attempt_terms,omitempty"`
 	// How often the job was started over because workers had been wrong.
 	StartOvers uint32 `protobuf:"varint,201,opt,name=start_overs,json=startOvers,proto3" json:"start_overs,omitempty"`
 	// The span of the call that created the job, as W3C Trace Context writes it; empty if there were no traces.
@@ -341,6 +343,13 @@ func (x *JobRecord) GetAttemptSteps() uint64 {
 		return x.AttemptSteps
 	}
 	return 0
+}
+
+func (x *JobRecord) GetAttemptTerms() []int64 {
+	if x != nil {
+		return x.AttemptTerms
+	}
+	return nil
 }
 
 func (x *JobRecord) GetStartOvers() uint32 {
@@ -538,7 +547,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xed\x05\n" +
+	"createTime\"\x93\x06\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -557,7 +566,8 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
-	"\rattempt_steps\x18\xc8\x01 \x01(\x04R\fattemptSteps\x12 \n" +
+	"\rattempt_steps\x18\xc8\x01 \x01(\x04R\fattemptSteps\x12$\n" +
+	"\rattempt_terms\x18\xd2\x01 \x03(\x03R\fattemptTerms\x12 \n" +
 	"\vstart_overs\x18\xc9\x01 \x01(\rR\n" +
 	"startOvers\x12\"\n" +
 	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\x127\n" +
