@@ -179,7 +179,8 @@ func throttle(r *faultRun) {
 
 func attachForeign(r *faultRun) {
 	r.iterate()
-	stream, err := workerv1.NewWorkerServiceClient(r.c.Conn).Attach(r.Context())
+	as := r.c.As(r.c.workerDial())
+	stream, err := workerv1.NewWorkerServiceClient(as.Conn).Attach(r.Context())
 	must(r, stream, err)
 	err = stream.Send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: &workerv1.Hello{
 		ProtocolVersion: wire.WorkerProtocol + 1, Name: "foreign", NumericClass: kernel.NumericClass, Threads: 1}}})
