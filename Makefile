@@ -46,9 +46,9 @@ BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(RO
 	$(if $(QUICK),,-out docs/benchmarks.md)
 
 .PHONY: load
-load: build ## Measure how many clients one coordinator serves (STAGES=watches,calls,submits,store; LOAD_ARGS=-plain without TLS)
+load: build ## Measure how many clients one coordinator serves, and write it into docs/reliability.md (STAGES=watches,calls,submits,store; LOAD_ARGS=-plain without TLS)
 	go build -o bin/load ./internal/loadtest/cmd/load
-	bin/load $(if $(STAGES),-stages '$(STAGES)') $(LOAD_ARGS)
+	bin/load $(if $(STAGES),-stages '$(STAGES)',-fill docs/reliability.md) $(LOAD_ARGS)
 
 .PHONY: experiments
 experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/credentials"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // TestFaults strikes every fault once.
@@ -43,14 +44,14 @@ type soak struct {
 // table to SOAK_OUT; at the end it puts the table into the document SOAK_FILL. With SOAK_TLS there are certificates.
 func TestSoak(t *testing.T) {
 	s := soak{table: &soakTable{began: time.Now(), tls: os.Getenv("SOAK_TLS") != ""}, faults: regexp.MustCompile(os.Getenv("FAULTS"))}
-	if text := os.Getenv("SOAK"); text != "" {
-		parsed, err := time.ParseDuration(text)
+	if limit := os.Getenv("SOAK"); limit != "" {
+		parsed, err := time.ParseDuration(limit)
 		s.limit = must(t, parsed, err)
 	}
 	for name, into := range map[string]any{"RUNS": &s.runs, "SEED": &s.seed} {
-		if text := os.Getenv(name); text != "" {
-			if _, err := fmt.Sscan(text, into); err != nil {
-				t.Fatalf("%s=%s: %v", name, text, err)
+		if given := os.Getenv(name); given != "" {
+			if _, err := fmt.Sscan(given, into); err != nil {
+				t.Fatalf("%s=%s: %v", name, given, err)
 			}
 		}
 	}
@@ -67,8 +68,8 @@ func TestSoak(t *testing.T) {
 	s.run(t)
 	t.Log("\n" + s.table.String())
 	if document := os.Getenv("SOAK_FILL"); document != "" {
-		text, err := os.ReadFile(document)
-		filled, err2 := fillSoak(string(must(t, text, err)), s.table.String())
+		old, err := os.ReadFile(document)
+		filled, err2 := text.Fill(string(must(t, old, err)), "<!-- soak -->", "<!-- end of soak -->", s.table.String())
 		if err := os.WriteFile(document, []byte(must(t, filled, err2)), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -124,19 +125,6 @@ func (s *soak) strike(t *testing.T, f disturbance, seed uint64) {
 			t.Fatal(err)
 		}
 	}
-}
-
-var soakMarks = regexp.MustCompile(`(?s)(<!-- soak -->\n).*?(<!-- end of soak -->)`)
-
-// fillSoak puts a table into a document, between the lines
-//
-//	<!-- soak -->
-//	<!-- end of soak -->
-func fillSoak(document, table string) (string, error) {
-	if !soakMarks.MatchString(document) {
-		return "", fmt.Errorf("the document has no line <!-- soak -->, or none <!-- end of soak --> after it")
-	}
-	return soakMarks.ReplaceAllString(document, "${1}"+strings.ReplaceAll(table, "$", "$$")+"${2}"), nil
 }
 
 // soakTable is what make soak has found so far.
