@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -81,18 +80,13 @@ func (x index) meanOver(cells []cell, method, column string) string {
 	return fmt.Sprintf("%s (%s)", share(sum, count), text.Plural(count, "set"))
 }
 
-var filled = regexp.MustCompile(`(?s)(<!-- answers: algorithms -->\n).*?(<!-- end of answers -->)`)
-
 // Fill puts the table of algorithms into another document, between the lines
 //
 //	<!-- answers: algorithms -->
 //	<!-- end of answers -->
 func (p Page) Fill(document string) (string, error) {
-	if !filled.MatchString(document) {
-		return "", fmt.Errorf("the document has no line <!-- answers: algorithms -->, or none <!-- end of answers --> after it")
-	}
 	x := newIndex(p.Answers)
 	var b strings.Builder
 	p.algorithmTable(&b, x.cells(p.Subject, 0), x)
-	return filled.ReplaceAllString(document, "${1}"+strings.ReplaceAll(b.String(), "$", "$$")+"\n${2}"), nil
+	return text.Fill(document, "<!-- answers: algorithms -->", "<!-- end of answers -->", b.String()+"\n")
 }

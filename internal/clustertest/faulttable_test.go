@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/credentials"
 )
 
 // disturbance is something that happens to a cluster while a job runs. To add one, add it to a list that faults() joins:
@@ -20,6 +22,8 @@ type disturbance struct {
 	name  string
 	load  func() *workload
 	flags []string // of the coordinator, beside short heartbeats
+	// begin starts coordinators, and what they need; nil: one.
+	begin func(r *faultRun, o Options)
 	// start starts workers before the job, so that there are three that can do it; nil: three plain ones.
 	start func(r *faultRun)
 	// strike does it, once the job runs, and returns when it is done. The job must end as if nothing had been.
@@ -28,6 +32,10 @@ type disturbance struct {
 	needs func() string
 	// ends is the reason of the failure that the job must end with; empty: it must succeed.
 	ends string
+	// check looks at what else must be so once the job has ended; may be nil.
+	check func(r *faultRun)
+	// soakOnly leaves it to make soak, because other tests have it or it takes long.
+	soakOnly bool
 }
 
 // faultRun is one strike of a fault.
@@ -40,9 +48,13 @@ type faultRun struct {
 	w       *Watch
 	hit     chan struct{} // closed when a fault that waits for its moment has struck
 	struck  time.Time     // when the fault struck
+	breaks  int           // how often the watch broke by then; events that come before that were sent before the fault
+	made    []string      // further jobs that were acknowledged, all of warmUp
 
-	link      *proxy     // to one of the workers, if the fault has it
-	namespace *namespace // of one of the workers, if the fault has it
+	group     *Coordinators // if there are several
+	blobs     objects       // if they can be taken away
+	link      *proxy        // to one of the workers, if the fault has it
+	namespace *namespace    // of one of the workers, if the fault has it
 }
 
 // faults are all faults that TestFaults and make soak know.
@@ -50,13 +62,16 @@ func faults() []disturbance {
 	var all []disturbance
 	all = append(all, workerFaults()...)
 	all = append(all, linkFaults()...)
+	all = append(all, coordinatorFaults()...)
+	all = append(all, storeFaults()...)
+	all = append(all, clientFaults()...)
 	return all
 }
 
 // strikeOnce runs a job through a fault and checks that nothing shows: I1 the same bits, I2 events without gap or
 // repetition, I3 one end and nothing lost, I4 in bounded time, I5 what processes hold afterwards. It returns the longest
-// time without an event since the fault struck.
-func strikeOnce(t testing.TB, f disturbance, seed uint64) time.Duration {
+// time without an event since the fault struck. The clients of the test connect by dial.
+func strikeOnce(t testing.TB, f disturbance, seed uint64, dial credentials.Dial) time.Duration {
 	t.Helper()
 	if f.needs != nil {
 		if why := f.needs(); why != "" {
@@ -64,14 +79,19 @@ func strikeOnce(t testing.TB, f disturbance, seed uint64) time.Duration {
 		}
 	}
 	r := &faultRun{TB: t, rng: random(seed), hit: make(chan struct{})}
-	r.c = StartCoordinator(t, Options{Args: append([]string{"--heartbeat", "100ms", "--lost-after", "1s", "--slow-after", "300ms", "--admin", "127.0.0.1:0"}, f.flags...)})
+	options := Options{Dial: dial, Args: append([]string{"--heartbeat", "100ms", "--lost-after", "1s", "--slow-after", "300ms", "--admin", "127.0.0.1:0"}, f.flags...)}
+	if f.begin != nil {
+		f.begin(r, options)
+	} else {
+		r.c = StartCoordinator(t, options)
+	}
 	if f.start != nil {
 		f.start(r)
 	} else {
 		r.startWorkers(3)
 	}
 	r.c.AwaitWorkers(len(r.workers))
-	_, warm := warmUp().run(r.c)
+	before, warm := warmUp().run(r.c)
 	warmUp().finish(t, "before the fault", warm)
 	held := r.hold()
 
@@ -89,8 +109,33 @@ func strikeOnce(t testing.TB, f disturbance, seed uint64) time.Duration {
 		return pause
 	}
 	f.load().finish(t, fmt.Sprintf("%s, seed %d", f.name, seed), r.w)
+	sameEvents(t, r.c, r.job, r.w.Events)
+	r.nothingLost(before)
+	if f.check != nil {
+		f.check(r)
+	}
 	r.sameHold(held)
 	return pause
+}
+
+// nothingLost checks that the jobs that were acknowledged are there, no other is, and all have ended as they should. One
+// had ended before the fault.
+func (r *faultRun) nothingLost(before string) {
+	r.Helper()
+	want := append([]string{before, r.job}, r.made...)
+	for _, job := range append([]string{before}, r.made...) {
+		warmUp().finish(r, "job "+job, r.c.Watch(job))
+	}
+	listed, err := r.c.Jobs.ListJobs(r.Context(), &cleavev1.ListJobsRequest{})
+	var have []string
+	for _, job := range must(r, listed, err).GetJobs() {
+		have = append(have, job.GetJobId())
+	}
+	slices.Sort(want)
+	slices.Sort(have)
+	if !slices.Equal(have, want) {
+		r.Errorf("the jobs are %v, and %v were made", have, want)
+	}
 }
 
 func (r *faultRun) startWorkers(count int) {
@@ -134,7 +179,8 @@ func (r *faultRun) awaitHit() {
 	}
 }
 
-// follow watches the job to its end and returns the longest time between two events.
+// follow watches the job to its end and returns the longest time between two events, without those that were on their way
+// when the watch broke.
 func (r *faultRun) follow(last time.Time) (longest time.Duration) {
 	r.Helper()
 	for {
@@ -142,7 +188,7 @@ func (r *faultRun) follow(last time.Time) (longest time.Duration) {
 		if item == nil {
 			return longest
 		}
-		if item.GetEvent() != nil {
+		if item.GetEvent() != nil && r.w.Breaks >= r.breaks {
 			now := time.Now()
 			longest, last = max(longest, now.Sub(last)), now
 		}

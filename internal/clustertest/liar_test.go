@@ -22,7 +22,7 @@ func startLiar(t testing.TB, c *Coordinator, change func(*workerv1.Done)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- worker.Run(ctx, worker.Config{Coordinator: c.Addr, Name: "liar", Threads: 1, MemoryBytes: 1 << 30,
+		ended <- worker.Run(ctx, worker.Config{Coordinator: c.Addr, Name: "liar", Threads: 1, MemoryBytes: 1 << 30, Dial: c.workerDial(),
 			DialOptions: []grpc.DialOption{grpc.WithStreamInterceptor(intercept)}})
 	}()
 	t.Cleanup(func() {

@@ -80,8 +80,11 @@ func startInNamespace(r *faultRun) {
 	ns.run("ip", "-n", ns.name, "addr", "add", subnet+".2/24", "dev", ns.far)
 	ns.run("ip", "-n", ns.name, "link", "set", ns.far, "up")
 	link := startProxyAt(r, subnet+".1:0", r.c.Addr)
-	p := start(r, "worker far", "ip", "netns", "exec", ns.name, Build(r).Worker,
-		"--coordinator", link.addr(), "--name", "far", "--threads", "1", "--memory", "1GiB", "--insecure")
+	args := []string{"netns", "exec", ns.name, Build(r).Worker, "--coordinator", link.addr(), "--name", "far", "--threads", "1", "--memory", "1GiB"}
+	if r.c.options.Dial.Dir == "" {
+		args = append(args, "--insecure")
+	}
+	p := start(r, "worker far", "ip", args...)
 	r.workers = append(r.workers, &Worker{Name: "far", Process: p})
 	r.namespace = ns
 }

@@ -54,6 +54,14 @@ func (f SecureFolder) WithToken(token string) credentials.Dial {
 	return credentials.Dial{Files: credentials.Files{CA: f.Path("ca", "ca.pem")}, Token: token}
 }
 
+// workerDial is how a worker connects to the coordinator, whose test is an admin with a certificate, or nobody.
+func (c *Coordinator) workerDial() credentials.Dial {
+	if c.options.Dial.Dir == "" {
+		return credentials.Dial{}
+	}
+	return credentials.Dial{Files: credentials.Files{Dir: filepath.Join(filepath.Dir(c.options.Dial.Dir), "worker")}}
+}
+
 // As is the coordinator as another caller sees it.
 func (c *Coordinator) As(d credentials.Dial) Client { return dial(c.Process.t, c.Addr, d) }
 

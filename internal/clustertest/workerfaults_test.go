@@ -22,7 +22,7 @@ func workerFaults() []disturbance {
 		{name: "a worker runs out of memory", load: largeMatrix, start: startCrammed, strike: awaitCrammed},
 		{name: "no worker is left, then there is one", load: faultPoints, strike: killAll},
 		{name: "one worker after the other is killed and replaced", load: faultPoints, strike: replaceAll},
-		{name: "a worker pauses and is not lost", load: faultPoints, strike: pauseShortly},
+		{name: "a worker pauses and is not lost", load: longPoints, strike: pauseShortly},
 		{name: "a worker pauses, is lost and wakes up", load: faultPoints, strike: pauseLong},
 		{name: "a worker stops for good and is never lost", load: faultPoints, flags: []string{"--lost-after", "1h"}, strike: stopForGood},
 		{name: "a worker gets a tenth of a processor", load: faultPoints, flags: []string{"--lost-after", "1h"}, strike: throttle},
@@ -179,7 +179,8 @@ func throttle(r *faultRun) {
 
 func attachForeign(r *faultRun) {
 	r.iterate()
-	stream, err := workerv1.NewWorkerServiceClient(r.c.Conn).Attach(r.Context())
+	as := r.c.As(r.c.workerDial())
+	stream, err := workerv1.NewWorkerServiceClient(as.Conn).Attach(r.Context())
 	must(r, stream, err)
 	err = stream.Send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: &workerv1.Hello{
 		ProtocolVersion: wire.WorkerProtocol + 1, Name: "foreign", NumericClass: kernel.NumericClass, Threads: 1}}})

@@ -19,6 +19,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	Flags       []string  // further ones of the coordinator
 	Dir         string    // for data; a folder of its own is made in it
 	Out         io.Writer // what is found, as a table
+	Fill        string    // a document that gets the table too, between its marks; empty: none
 	Stages      []string  // empty: all
 
 	Streams, Connections int // of the watches
@@ -71,7 +73,10 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := cfg.secure(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(cfg.Out, "load of the machine before: %s\n", machineLoad())
+	var table strings.Builder
+	before := "load of the machine before: " + machineLoad()
+	fmt.Fprintln(cfg.Out, before)
+	fmt.Fprintf(&table, "%s, %s.\n\n| | found | wanted |\n|---|---|---|\n", cfg.with(), before)
 	for _, s := range stages {
 		if len(cfg.Stages) > 0 && !slices.Contains(cfg.Stages, s.name) {
 			continue
@@ -79,18 +84,43 @@ func Run(ctx context.Context, cfg Config) error {
 		rows, err := s.run(ctx, &cfg)
 		for _, r := range rows {
 			fmt.Fprintf(cfg.Out, "%-9s %-52s %-34s %s\n", s.name, r.what, r.found, r.wanted)
+			fmt.Fprintf(&table, "| %s | %s | %s |\n", r.what, r.found, r.wanted)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return nil
+	return fill(cfg.Fill, table.String())
+}
+
+// with says how the connections were.
+func (cfg *Config) with() string {
+	if cfg.Cleave == "" {
+		return "Without TLS"
+	}
+	return "With TLS"
+}
+
+// fill puts the table into a document.
+func fill(document, table string) error {
+	if document == "" {
+		return nil
+	}
+	old, err := os.ReadFile(document)
+	if err != nil {
+		return err
+	}
+	filled, err := text.Fill(string(old), "<!-- load -->", "<!-- end of load -->", table)
+	if err != nil {
+		return fmt.Errorf("%s: %w", document, err)
+	}
+	return os.WriteFile(document, []byte(filled), 0o666)
 }
 
 // machineLoad is the load of the machine, over 1, 5 and 15 minutes.
 func machineLoad() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if fields := strings.Fields(string(text)); err == nil && len(fields) >= 3 {
+	averages, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(averages)); err == nil && len(fields) >= 3 {
 		return strings.Join(fields[:3], " ")
 	}
 	return "unknown"

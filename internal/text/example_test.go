@@ -31,3 +31,17 @@ func ExampleNearest() {
 	fmt.Println(text.Nearest("log-levl", []string{"data-dir", "log-format", "log-level"}))
 	// Output: log-level
 }
+
+func ExampleFill() {
+	filled, err := text.Fill("Before.\n<!-- sizes -->\nold\n<!-- end -->\nAfter.", "<!-- sizes -->", "<!-- end -->", "new\n")
+	fmt.Println(filled, err)
+	_, err = text.Fill("no marks", "<!-- sizes -->", "<!-- end -->", "new\n")
+	fmt.Println(err)
+	// Output:
+	// Before.
+	// <!-- sizes -->
+	// new
+	// <!-- end -->
+	// After. <nil>
+	// the document has no line <!-- sizes -->, or none <!-- end --> after it
+}

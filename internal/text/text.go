@@ -1,4 +1,5 @@
-// Package text writes numbers for messages: counted nouns, sizes in bytes, and the beginnings of lists.
+// Package text writes numbers for messages: counted nouns, sizes in bytes, and the beginnings of lists. It also fills
+// documents.
 package text
 
 import (

@@ -22,6 +22,7 @@ func main() {
 	flag.BoolVar(&plain, "plain", false, "without TLS")
 	flag.StringVar(&flags, "flags", "", "further `flags` of the coordinator, separated by spaces")
 	flag.StringVar(&cfg.Dir, "dir", os.TempDir(), "`folder` for the coordinator's data")
+	flag.StringVar(&cfg.Fill, "fill", "", "also put what is found into this `document`, between its marks")
 	flag.StringVar(&list, "stages", "", "comma-separated `stages` (default all): "+strings.Join(loadtest.StageNames(), ", "))
 	flag.IntVar(&cfg.Streams, "streams", 10_000, "watches")
 	flag.IntVar(&cfg.Connections, "connections", 100, "connections of the watches")
