@@ -149,8 +149,7 @@ func TestEigensolversSurviveChangesOfWorkers(t *testing.T) {
 		_, w := load.run(c)
 		w.UntilSolverSteps(3)
 		w.StillRunning()
-		trial.happens()
-		w.StillRunning()
+		trial.happens() // a paused worker does not hold up the job, which may end before that worker is lost
 		load.finish(t, trial.job+" while something happens", w)
 		checkSteps(t, trial.job, w, load.spec)
 	}
