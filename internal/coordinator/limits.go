@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -39,10 +40,14 @@ type Limits struct {
 	FreeDisk int64
 }
 
+// callsPerProcessor is how many calls are in work at once by default. More would not end sooner, and refusals would wait
+// for a processor longer than 50 ms.
+const callsPerProcessor = 16
+
 func defaultLimits() Limits {
 	return Limits{
 		Queued: 10_000, QueuedPerOwner: 5_000,
-		Calls: 128, Streams: 20_000, SlowReader: 30 * time.Second,
+		Calls: callsPerProcessor * runtime.GOMAXPROCS(0), Streams: 20_000, SlowReader: 30 * time.Second,
 	}
 }
 

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -241,7 +242,7 @@ func TestLimitsAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, u := got.GetLimits(), got.GetUsage()
-	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil || l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != 128 {
+	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil || l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != uint64(callsPerProcessor*runtime.GOMAXPROCS(0)) {
 		t.Errorf("the limits are %v", l)
 	}
 	if u.GetJobsRunning() != 1 || u.GetJobsQueued() != 1 || u.GetJobsQueuedOwn() != 1 || u.GetCalls() != 1 {
