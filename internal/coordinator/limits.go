@@ -41,7 +41,7 @@ type Limits struct {
 }
 
 // callsPerProcessor is how many calls are in work at once by default. More would not end sooner, and refusals would wait
-// for a processor longer than 50 ms.
+// longer for a processor.
 const callsPerProcessor = 16
 
 func defaultLimits() Limits {
