@@ -13,15 +13,17 @@ import (
 // Line is one line of the log. A call that changes something has two: one before it begins, so that nothing happens that
 // the log does not tell, and one with its result.
 type Line struct {
-	Time   time.Time         `json:"time"`
-	Event  string            `json:"event"` // begin or end
-	Caller string            `json:"caller"`
-	Role   string            `json:"role"`
-	Method string            `json:"method"`
-	Peer   string            `json:"peer"`
-	IDs    map[string]string `json:"ids,omitempty"`    // of what the call is about, by their fields
-	Code   string            `json:"code,omitempty"`   // of the result
-	Reason string            `json:"reason,omitempty"` // of a refusal
+	Time   time.Time `json:"time"`
+	Event  string    `json:"event"` // begin or end
+	Caller string    `json:"caller"`
+	Role   string    `json:"role"`
+	Method string    `json:"method"`
+	Peer   string    `json:"peer"`
+	// Request is the id of the call, which lines of the other logs have too.
+	Request string            `json:"request,omitempty"`
+	IDs     map[string]string `json:"ids,omitempty"`    // of what the call is about, by their fields
+	Code    string            `json:"code,omitempty"`   // of the result
+	Reason  string            `json:"reason,omitempty"` // of a refusal
 	// Unlogged is how many refused calls of unknown callers have no line, because there were too many.
 	Unlogged int `json:"unlogged,omitempty"`
 }

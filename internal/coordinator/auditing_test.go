@@ -65,6 +65,9 @@ func TestAuditLog(t *testing.T) {
 	if len(lines) != len(want) {
 		t.Fatalf("the log has %d lines: %v", len(lines), lines)
 	}
+	if lines[2].Request == "" || lines[2].Request != lines[3].Request || lines[2].Request == lines[4].Request {
+		t.Errorf("lines of one call have one id of the request, and those of another another: %v", lines[2:5])
+	}
 	for at, line := range lines {
 		var ids []string
 		for _, field := range []string{"dataset_id", "job_id"} {
