@@ -40,9 +40,15 @@ func New(p Policy) *Backoff { return &Backoff{policy: p} }
 
 // Wait pauses before the next attempt. It returns early, with the context's error, when ctx ends.
 func (b *Backoff) Wait(ctx context.Context) error {
-	timer := time.NewTimer(b.policy.Delay(b.before, rand.Float64()))
-	defer timer.Stop()
+	delay := b.policy.Delay(b.before, rand.Float64())
 	b.before++
+	return Sleep(ctx, delay)
+}
+
+// Sleep pauses for a while. It returns early, with the context's error, when ctx ends.
+func Sleep(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil

@@ -249,7 +249,7 @@ func (c *Client) refusal(spec *cleavev1.JobSpec) (code codes.Code, reason, messa
 	c.t.Helper()
 	response, err := c.Jobs.CreateJob(c.t.Context(), &cleavev1.CreateJobRequest{Spec: spec})
 	if err != nil {
-		return status.Code(err), Reason(err), status.Convert(err).Message()
+		return status.Code(err), wire.Reason(err), status.Convert(err).Message()
 	}
 	id := response.GetJob().GetJobId()
 	end := c.Watch(id).End()

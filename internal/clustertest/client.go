@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -171,14 +169,4 @@ func (c *Client) Labels(id string) []uint32 {
 		}
 		labels = append(labels, part.GetLabels()...)
 	}
-}
-
-// Reason is the google.rpc.ErrorInfo reason of an error of the API, empty if it has none.
-func Reason(err error) string {
-	for _, detail := range status.Convert(err).Details() {
-		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == wire.Domain {
-			return info.GetReason()
-		}
-	}
-	return ""
 }

@@ -6,14 +6,16 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // wantError checks the code and the reason of an error, and that it has a message.
 func wantError(t testing.TB, what string, err error, code codes.Code, reason string) {
 	t.Helper()
 	s := status.Convert(err)
-	if err == nil || s.Code() != code || Reason(err) != reason || len(s.Message()) < 10 {
-		t.Errorf("%s: got %v %q: %q; want %v %q and a sentence", what, s.Code(), Reason(err), s.Message(), code, reason)
+	if err == nil || s.Code() != code || wire.Reason(err) != reason || len(s.Message()) < 10 {
+		t.Errorf("%s: got %v %q: %q; want %v %q and a sentence", what, s.Code(), wire.Reason(err), s.Message(), code, reason)
 	}
 }
 

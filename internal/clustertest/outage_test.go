@@ -33,7 +33,7 @@ func TestMembersOfEtcdAreKilled(t *testing.T) {
 	for _, one := range c.All { // the leader loses its lease
 		Eventually(t, "all refuse to take a job", func() (bool, string) {
 			_, err := one.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec})
-			return status.Code(err) == codes.Unavailable && Reason(err) == wire.NotLeader, fmt.Sprint(err)
+			return status.Code(err) == codes.Unavailable && wire.Reason(err) == wire.NotLeader, fmt.Sprint(err)
 		})
 	}
 	for _, m := range c.Etcd.Members[:2] {

@@ -185,7 +185,7 @@ func attachForeign(r *faultRun) {
 	err = stream.Send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: &workerv1.Hello{
 		ProtocolVersion: wire.WorkerProtocol + 1, Name: "foreign", NumericClass: kernel.NumericClass, Threads: 1}}})
 	must(r, stream, err)
-	if _, err := stream.Recv(); Reason(err) != "PROTOCOL_VERSION_MISMATCH" {
+	if _, err := stream.Recv(); wire.Reason(err) != "PROTOCOL_VERSION_MISMATCH" {
 		r.Errorf("a worker of another version: %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"sync"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -68,7 +67,7 @@ func (c *Coordinator) auditBegin(ctx context.Context, method string, ids *audite
 
 func (c *Coordinator) auditEnd(ctx context.Context, method string, ids *auditedIDs, err error) {
 	line := auditLine(ctx, audit.End, method)
-	line.IDs, line.Code, line.Reason = ids.all(), status.Code(err).String(), reasonOf(err)
+	line.IDs, line.Code, line.Reason = ids.all(), status.Code(err).String(), wire.Reason(err)
 	if err := c.guard.log.Write(line); err != nil {
 		c.log.Error("the audit log cannot be written", "method", method, "error", err)
 	}
@@ -84,16 +83,6 @@ func auditLine(ctx context.Context, event, method string) audit.Line {
 		line.Peer = p.Addr.String()
 	}
 	return line
-}
-
-// reasonOf is the reason of an error that a client is given.
-func reasonOf(err error) string {
-	for _, detail := range status.Convert(err).Details() {
-		if info, is := detail.(*errdetails.ErrorInfo); is {
-			return info.GetReason()
-		}
-	}
-	return ""
 }
 
 // auditedIDs are the ids of what a call is about.

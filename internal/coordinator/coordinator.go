@@ -5,10 +5,14 @@
 // takes back nothing that a client has seen. Runs are deterministic: after a crash an unfinished job
 // goes on from its last snapshot, and its events must be the same as those that were already sent.
 //
+// Of several coordinators election.go makes one the leader. Calls pass security.go and methods.go, which know who may
+// call what, and gate.go, which bounds how many there are.
+//
 // The way of a job through the files: jobservice.go takes the call and admission.go creates the job,
 // runqueue.go decides when it runs, supervise.go runs it, and end.go stores how it ended. recover.go
-// goes on with what an earlier coordinator left unfinished, from what snapshots.go stored, as often as attempts.go lets it, and garbage.go
-// deletes what is no longer needed, retention.go also what is kept no longer.
+// goes on with what an earlier coordinator left unfinished, from what snapshots.go stored, as often as
+// attempts.go lets it; revoke.go starts a run over that used answers of a worker that was wrong.
+// garbage.go deletes what is no longer needed, and retention.go what is kept no longer.
 package coordinator
 
 import (

@@ -157,7 +157,7 @@ func (c *Coordinator) auditRefusal(ctx context.Context, caller identity.Caller, 
 		return
 	}
 	line := auditLine(identity.NewContext(ctx, caller), audit.End, knownMethod(method))
-	line.Code, line.Reason = status.Code(answer).String(), reasonOf(answer)
+	line.Code, line.Reason = status.Code(answer).String(), wire.Reason(answer)
 	write := c.guard.log.Write
 	if caller.Name == "" {
 		write = c.guard.log.WriteStranger

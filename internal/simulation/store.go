@@ -14,6 +14,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -69,7 +70,7 @@ func (d *disk) step(ctx context.Context, p *process, where string, writes bool, 
 	f := d.plan.onStep(where)
 	switch {
 	case f.what == slow:
-		if err := sleep(ctx, f.delay); err != nil {
+		if err := backoff.Sleep(ctx, f.delay); err != nil {
 			return err
 		}
 	case f.what == diskFull:
@@ -186,14 +187,3 @@ func (h *blobsHandle) Delete(ctx context.Context, name string) error {
 
 // Close leaves the blobs for the next coordinator.
 func (h *blobsHandle) Close() error { return nil }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/clustertest"
 	"github.com/cleave-project/cleave/internal/credentials"
@@ -72,7 +73,7 @@ func (u *user) insist(what string, do func(ctx context.Context) error) bool {
 			return false
 		}
 		u.world.log.Info("trying again", "user", u.name, "what", what, "error", err)
-		if sleep(ctx, time.Second) != nil {
+		if backoff.Sleep(ctx, time.Second) != nil {
 			u.world.t.Errorf("%s: %s still fails after %v: %v", u.name, what, patience, err)
 			return false
 		}

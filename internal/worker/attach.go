@@ -197,7 +197,7 @@ func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcom
 		w.log.Warn("the old session is over: dropping its tiles", "session", w.session.id)
 		w.endSession()
 	}
-	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.address, "term", m.GetTerm())
+	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm())
 	w.session = newSession(w, client, m.GetSessionId(), m.GetTerm())
 }
 

@@ -15,13 +15,13 @@ import (
 
 // A worker tries all coordinators before it pauses, and first the one that a standby names, unless that has just failed.
 func TestTheLeaderIsLookedFor(t *testing.T) {
-	l, err := newLeader([]string{"a:1", " b:1", "c:1", "a:1"}, func(string) ([]grpc.DialOption, error) {
+	l, err := newLeader("a:1, b:1,c:1,a:1", func(string) ([]grpc.DialOption, error) {
 		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer l.Close()
 	standby := func(leader string) error {
 		return wire.Status(fault.New(fault.Unavailable, wire.NotLeader, "a standby").With(wire.LeaderKey, leader))
 	}
@@ -29,7 +29,7 @@ func TestTheLeaderIsLookedFor(t *testing.T) {
 	var tried []string
 	pauses := 0
 	for _, answer := range []error{broken, standby("a:1"), standby("d:1"), broken, standby("b:1"), broken} {
-		tried = append(tried, l.address)
+		tried = append(tried, l.Current)
 		if l.failed(answer) {
 			pauses++
 		}

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,14 +87,14 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Coordinator == "" {
 		return fault.Invalid("NO_COORDINATOR", "a worker needs the coordinator's address")
 	}
-	leader, err := newLeader(strings.Split(cfg.Coordinator, ","), func(address string) ([]grpc.DialOption, error) {
+	leader, err := newLeader(cfg.Coordinator, func(address string) ([]grpc.DialOption, error) {
 		secured, err := cfg.Dial.Options(cfg.Logger, address)
 		return append(secured, dialOptions(cfg)...), err
 	})
 	if err != nil {
 		return err
 	}
-	defer leader.close()
+	defer leader.Close()
 	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept()}
 	w.datasets = newDatasets(w.memory)
 	w.memory.reclaim = func(bytes int64) {
@@ -128,7 +127,7 @@ func (w *worker) serve(ctx context.Context) error {
 		if _, standby := wire.LeaderOf(err); standby || lately {
 			level = hclog.Debug
 		}
-		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.address, "error", credentials.Explain(err.Error()))
+		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.Current, "error", credentials.Explain(err.Error()))
 		lately = !attached
 		triedAll := w.leader.failed(err)
 		if attached {

@@ -73,7 +73,7 @@ func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watch
 		if pause.Waits() == 0 {
 			w.Warn("%s", whyAgain(err, refused))
 		}
-		if err := sleep(ctx, delay); err != nil {
+		if err := backoff.Sleep(ctx, delay); err != nil {
 			return nil, err
 		}
 		if err := pause.Wait(ctx); err != nil {

@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -12,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/backoff"
-	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/candidates"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -31,87 +29,44 @@ const (
 // leader is a connection to the coordinator that leads, among those that the client knows. It asks one after the other,
 // and next the one that a standby names, until one answers.
 type leader struct {
-	options   func(address string) ([]grpc.DialOption, error)
-	addresses []string
-
-	mu          sync.Mutex
-	connections map[string]*grpc.ClientConn
-	current     string // that answered last, or is to be tried next
-	next        int    // of addresses, after it
+	mu         sync.Mutex
+	candidates *candidates.Candidates
 }
 
 var _ grpc.ClientConnInterface = (*leader)(nil)
 
 func newLeader(addresses string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
-	l := &leader{options: options, connections: map[string]*grpc.ClientConn{}}
-	for address := range strings.SplitSeq(addresses, ",") {
-		if address = strings.TrimSpace(address); address != "" && !slices.Contains(l.addresses, address) {
-			l.addresses = append(l.addresses, address)
-		}
-	}
-	for _, address := range l.addresses {
-		if _, err := l.connect(address); err != nil {
-			l.close()
-			return nil, err
-		}
-	}
-	if len(l.addresses) == 0 {
-		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT", addresses)
-	}
-	l.advance()
-	return l, nil
+	all, err := candidates.New(addresses, options)
+	return &leader{candidates: all}, err
 }
 
-func (l *leader) several() bool { return len(l.addresses) > 1 }
-
-// connect is the connection to a coordinator. After newLeader, the caller holds l.mu.
-func (l *leader) connect(address string) (*grpc.ClientConn, error) {
-	if c := l.connections[address]; c != nil {
-		return c, nil
-	}
-	options, err := l.options(address)
-	if err != nil {
-		return nil, err
-	}
-	c, err := grpc.NewClient(address, options...)
-	if err != nil {
-		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
-	}
-	l.connections[address] = c
-	return c, nil
-}
-
-// advance goes to the next coordinator. The caller holds l.mu.
-func (l *leader) advance() {
-	l.current = l.addresses[l.next]
-	l.next = (l.next + 1) % len(l.addresses)
-}
+func (l *leader) several() bool { return l.candidates.Count() > 1 }
 
 // choose is the coordinator to ask.
 func (l *leader) choose() (string, *grpc.ClientConn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c, err := l.connect(l.current)
+	c, err := l.candidates.Connection()
 	if err != nil { // of an address that a standby told
-		l.advance()
+		l.candidates.Advance()
 		return "", nil, status.Error(codes.Unavailable, err.Error())
 	}
-	return l.current, c, nil
+	return l.candidates.Current, c, nil
 }
 
 // failed notes that a coordinator did not answer, and goes to the one that it names or to the next.
 func (l *leader) failed(address string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.current != address || status.Code(err) != codes.Unavailable {
+	if l.candidates.Current != address || status.Code(err) != codes.Unavailable {
 		return // another call has gone on already, or it did answer
 	}
 	if hint, _ := wire.LeaderOf(err); hint != "" && hint != address {
-		l.current = hint
-	} else if l.advance(); l.several() && l.current == address {
-		l.advance()
+		l.candidates.Current = hint
+	} else if l.candidates.Advance(); l.several() && l.candidates.Current == address {
+		l.candidates.Advance()
 	}
-	if c := l.connections[l.current]; c != nil {
+	if c, err := l.candidates.Connection(); err == nil {
 		c.ResetConnectBackoff() // calls are paced here
 	}
 }
@@ -136,7 +91,7 @@ func (l *leader) repeat(ctx context.Context, call func() error) error {
 		}
 		_, is := wire.LeaderOf(err)
 		standby = standby || is
-		if tries < len(l.addresses) || is && tries <= len(l.addresses) {
+		if tries < l.candidates.Count() || is && tries <= l.candidates.Count() {
 			continue // at once, with another coordinator
 		}
 		tries = 0
@@ -191,7 +146,5 @@ func (s *followedStream) RecvMsg(m any) error {
 func (l *leader) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range l.connections {
-		c.Close()
-	}
+	l.candidates.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -29,7 +30,7 @@ func (c *Client) repeatRefused(ctx context.Context, do func() error) error {
 		pause = min(pause<<(refusals-1), maxRefusalPause)
 		pause += rand.N(pause/2 + 1) // so that not all who were refused come back together
 		c.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond), refusals, maxRefusals)
-		if sleep(ctx, pause) != nil {
+		if backoff.Sleep(ctx, pause) != nil {
 			return err
 		}
 	}
@@ -49,16 +50,5 @@ func (c *Client) repeatUnary(ctx context.Context, method string, request, reply 
 func (c *Client) warn(format string, args ...any) {
 	if c.Warn != nil {
 		c.Warn(format, args...)
-	}
-}
-
-func sleep(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
