@@ -80,6 +80,7 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*
 	for _, rescue := range r.rescues {
 		groups = r.settle(rescue, groups)
 	}
+	r.dismissOvertaken()
 	return groups
 }
 
@@ -222,17 +223,29 @@ func (r *round) settle(rescue *rescue, groups []*group) []*group {
 		g.parts, g.err = nil, errOvertaken
 	}
 	for _, c := range rescue.copies {
-		r.adopt(c)
+		if _, has := r.copies[c]; has { // otherwise its worker was put aside meanwhile, and the tile is placed anew
+			r.adopt(c)
+		}
 	}
 	for _, g := range rescue.groups {
 		g.copies = nil
 	}
-	if member := r.members[late]; member != nil && member.tiles == 0 && !late.ended {
-		r.endMembership(late)
-	}
 	r.pace.forgive(late)
 	f.markSlow(late)
 	return append(groups, rescue.groups...)
+}
+
+// dismissOvertaken ends the part of overtaken workers that have no tiles left. It runs when all rescues are settled:
+// a worker that was overtaken may then have helped to overtake another one.
+func (r *round) dismissOvertaken() {
+	r.fleet.mu.Lock()
+	defer r.fleet.mu.Unlock()
+	for _, rescue := range r.rescues {
+		late := rescue.late.session
+		if member := r.members[late]; rescue.won && member != nil && member.tiles == 0 && !late.ended {
+			r.endMembership(late)
+		}
+	}
 }
 
 // markSlow gives an overtaken worker no tiles for some time, while there are others. The caller holds f.mu.
