@@ -45,6 +45,7 @@ func stages() []stage {
 		{"build", "Building the gaussian kernel matrix", measureBuilds},
 		{"converge", "Kernel k-means to convergence, from the same first labels", measureConvergence},
 		{"reading", "Reading an edge list", measureReading},
+		{"points", "From rows in a file to a job", measurePoints},
 		{"endtoend", "From a file to labels", measureEndToEnd},
 		{"restarts", "Restarts", measureRestarts},
 		{"matrixfree", "Matrix-free", measureMatrixFree},
@@ -163,6 +164,7 @@ type sizes struct {
 	matrixFreeIterations int
 	steps                int // operations over gRPC
 	readingVertices      int
+	pointsRows           int
 	vertices             int
 	edgesPerVertex       float64
 	lloydRows            int
@@ -177,7 +179,7 @@ func fullSizes() sizes {
 		buildRows: 20_000,
 		pendigits: 10_992, letter: 20_000, mnist: 10_000,
 		restarts: 10, equalRows: 6_000, matrixFreeRows: 200_000, matrixFreeIterations: 3,
-		steps: 2_000, readingVertices: 200_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
+		steps: 2_000, readingVertices: 200_000, pointsRows: 500_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
 	}
 }
 
@@ -188,6 +190,6 @@ func quickSizes() sizes {
 		buildRows: 600,
 		pendigits: 600, letter: 700, mnist: 200,
 		restarts: 10, equalRows: 400, matrixFreeRows: 1_000, matrixFreeIterations: 3,
-		steps: 20, readingVertices: 2_000, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000, spectralRows: 400, spectralVertices: 600,
+		steps: 20, readingVertices: 2_000, pointsRows: 3_000, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000, spectralRows: 400, spectralVertices: 600,
 	}
 }

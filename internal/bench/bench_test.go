@@ -57,6 +57,7 @@ func TestQuickRun(t *testing.T) {
 		"a scan of its bytes by one core",
 		"edge list, 2000 vertices",
 		"labels of 2000 points: file to memory",
+		"NPY, 3000 x 16 float32, 0 MB: file to the start of a job",
 		"normalized cut, 2000 vertices",
 		"synthetic 400 x 16 (as pendigits), k = 10: spectral, affinity in memory",
 		"synthetic 400 x 16 (as pendigits), k = 10: constrained-spectral, 300 constraints",
