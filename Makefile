@@ -15,6 +15,8 @@ SIMD_PACKAGES := kernel neighbor spectral vector
 CATALOG_DOCS := README.md docs/ALGORITHMS.md docs/OPTIONS.md
 
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT = $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+SHELL_PACKAGE = github.com/cleave-project/cleave/internal/cli/shell
 
 PACKAGES ?= ./internal/...
 BENCH    ?= .
@@ -27,7 +29,7 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build cleave, coordinator and worker into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X github.com/cleave-project/cleave/internal/cli/shell.version=$(VERSION)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X $(SHELL_PACKAGE).version=$(VERSION) -X $(SHELL_PACKAGE).commit=$(COMMIT)' -o bin/ ./cmd/...
 
 .PHONY: test
 test: ## Run all tests

@@ -34,7 +34,7 @@ func (a *app) resultCommand() *cobra.Command {
 	f.server = addServerFlag(set)
 	f.addOutputFlags(set, "print nothing when --out is given")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.onJob(*f.server, args, func(c *client.Client, jobID string) error { return a.result(cmd.Context(), c, jobID, f) })
+		return a.onJob(cmd.Context(), *f.server, args, func(c *client.Client, jobID string) error { return a.result(cmd.Context(), c, jobID, f) })
 	}
 	return cmd
 }

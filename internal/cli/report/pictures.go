@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/picture"
 	"github.com/cleave-project/cleave/internal/text"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // Scene is what a picture of the clusters shows besides the outcome.
@@ -75,11 +75,11 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 // in, so that their principal components show what counted. One or two columns are drawn as they are.
 func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
 	centers = r.centroids()
-	if r.Result.GetScale() != cleavev1.Scale_SCALE_ZSCORE || points.D <= 2 {
+	scale := wire.ScaleOf(r.Result)
+	if scale == clustering.ScaleNone || points.D <= 2 {
 		return points, centers, nil
 	}
-	units := dataset.StandardUnits(points)
-	scaled, err := units.Apply(points)
+	scaled, units, _, err := clustering.InUnits(points, scale)
 	if err != nil {
 		return nil, nil, err
 	}
