@@ -18,12 +18,13 @@ import (
 type Outcome struct {
 	Result      *cleavev1.Result
 	Labels      []int32                // of the rows that were clustered
+	Rows        *clustering.RowScores  // distances, margins and confidences of these rows; nil: there are none or they were not wanted
 	Model       *clustering.Model      // nil: there is none or it was not wanted
 	Embedding   *clustering.Embedding  // nil: likewise
 	SolverSteps []*cleavev1.SolverStep // of the eigensolver, with the embedding
 }
 
-// Fetch fetches the outcome of a job. The model and the embedding can be large: they come only withModel.
+// Fetch fetches the outcome of a job. The scores of rows, the model and the embedding can be large: they come only withModel.
 func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outcome, error) {
 	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
@@ -32,6 +33,11 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 	o := &Outcome{Result: response.GetResult()}
 	if o.Labels, err = c.fetchLabels(ctx, jobID); err != nil {
 		return nil, err
+	}
+	if withModel && o.Result.GetRowScores() != nil {
+		if o.Rows, err = receive(ctx, c, c.Jobs.GetRowScores, &cleavev1.GetRowScoresRequest{JobId: jobID}, wire.ReceiveRowScores); err != nil {
+			return nil, err
+		}
 	}
 	if withModel && o.Result.GetEmbedding() != nil {
 		if o.Embedding, err = c.fetchEmbedding(ctx, jobID); err != nil {

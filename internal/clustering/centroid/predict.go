@@ -2,7 +2,6 @@ package centroid
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -34,17 +33,7 @@ func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, thr
 	if err != nil {
 		return nil, err
 	}
-	nearest := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: centroids}
-	if spec.Mean != nil {
-		nearest.Centroids = slices.Clone(centroids)
-		for at := range nearest.Centroids {
-			nearest.Centroids[at] -= spec.Mean[at%m.D]
-		}
-	}
-	if m.Metric.Form() != metric.Identity {
-		nearest.Metric = m.Metric.Values()
-	}
-	return assignAll(ctx, vector.NewShard(source, threads), spec.Rows, nearest)
+	return assignAll(ctx, vector.NewShard(source, threads), spec.Rows, preparedModel(m, centroids, spec.Mean))
 }
 
 // inUnits gives the centroids and the rows of the data in the units of a model.
