@@ -104,5 +104,6 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	default:
 		add(clustersFile, func(w io.Writer) error { return r.drawClusters(w, s) })
 	}
+	add(PageFile, func(w io.Writer) error { return r.WritePage(w, s) })
 	return append(files, File{ResultFile, func(w io.Writer) error { return WriteResult(w, r.Result) }})
 }
