@@ -22,7 +22,9 @@ func said(f Facts) string {
 	return out.String()
 }
 
-func way(space cleavev1.Space, use cleavev1.Use) *cleavev1.Way { return &cleavev1.Way{Space: space, Use: use} }
+func way(space cleavev1.Space, use cleavev1.Use) *cleavev1.Way {
+	return &cleavev1.Way{Space: space, Use: use}
+}
 
 // ordinary is a run without anything wrong.
 func ordinary() *cleavev1.Result {
@@ -35,7 +37,9 @@ func ordinary() *cleavev1.Result {
 }
 
 func TestWhatIsSaid(t *testing.T) {
-	must := func(i, j int32) constraint.Constraint { return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink} }
+	must := func(i, j int32) constraint.Constraint {
+		return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink}
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*Facts)
