@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"io"
+
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 )
+
+// folded writes tables of names and values to the screen, and as they are to where there is none.
+func (a *app) folded() io.Writer { return shell.Folded(a.stdout, shell.Width(a.stdout, a.env)) }
 
 // help is how the help of cleave is ordered.
 func (a *app) help() *shell.Help {

@@ -57,7 +57,7 @@ func (a *app) cancelCommand() *cobra.Command {
 }
 
 func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, spec *cleavev1.JobSpec) error {
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(a.folded(), 0, 0, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(table, "%s\t%s\n", name, value)

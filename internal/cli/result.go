@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -72,6 +73,11 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels))
 	if err != nil {
 		return err
+	}
+	if f.json || f.quiet && f.out != "" { // without a summary nothing else tells of them
+		for _, warning := range o.Result.GetWarnings() {
+			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
+		}
 	}
 	r := report.New(o, nil)
 	if err := r.Score(truth); err != nil {

@@ -163,7 +163,7 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 	if f.quiet && out != nil {
 		return nil
 	}
-	return report.Summarize(a.stdout, r.Result, written)
+	return report.Summarize(a.folded(), r.Result, written)
 }
 
 // printDropped says which rows were dropped.
