@@ -216,6 +216,10 @@ func (s *vectorSequence) randomOp() {
 		s.check("nearest", err)
 		got, err := s.remote.Nearest(s.ctx, queries)
 		s.wantLists("nearest", got, want, err)
+		want, err = l.shard.NearestTwo(s.ctx, l.tiles, queries)
+		s.check("nearest two", err)
+		got, err = s.remote.NearestTwo(s.ctx, queries)
+		s.wantLists("nearest two", got, want, err)
 	}
 }
 
