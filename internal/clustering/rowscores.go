@@ -103,8 +103,12 @@ func confidence(answer []int32, k int, runs []Labeling) []float64 {
 func tally[L uint8 | int32](answer []int32, k int, run []L, none L, agree, voted []int32) {
 	common := newOverlap(k)
 	for i, c := range run {
-		if c != none && answer[i] >= 0 {
-			common.add(int32(c), answer[i])
+		switch to := answer[i]; {
+		case c == none || to < 0:
+		case common.dense != nil:
+			common.dense[int(c)*k+int(to)]++
+		default:
+			common.some[[2]int32{int32(c), to}]++
 		}
 	}
 	same := common.match()

@@ -37,7 +37,7 @@ func TestMatchingHasMostRowsInCommon(t *testing.T) {
 		n, k := 1+rng.IntN(40), 1+rng.IntN(6)
 		common := newOverlap(k)
 		for range n {
-			common.add(int32(rng.IntN(k)), int32(rng.IntN(1+rng.IntN(k))))
+			common.dense[rng.IntN(k)*k+rng.IntN(1+rng.IntN(k))]++
 		}
 		kept := func(partner []int32) (rows int32) {
 			for a, b := range partner {
