@@ -24,14 +24,6 @@ func newOverlap(k int) *overlap {
 	return &overlap{k: k, dense: make([]int32, k*k)}
 }
 
-func (o *overlap) add(a, b int32) {
-	if o.dense != nil {
-		o.dense[int(a)*o.k+int(b)]++
-	} else {
-		o.some[[2]int32{a, b}]++
-	}
-}
-
 // match gives each cluster of the first labeling one of the second, each another, so that they have as many rows in
 // common as possible. Clusters that have none in common may have no partner, -1.
 func (o *overlap) match() []int32 {

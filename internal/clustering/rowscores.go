@@ -26,10 +26,19 @@ type RowScores struct {
 	Confidence []float64
 }
 
+// Prediction is the labels of points that a run has not seen, and their distances to clusters where these have centroids.
+type Prediction struct {
+	Labels []int32
+	Rows   *RowScores // nil: there are no centroids
+}
+
 // SetDistances sets what is known of the distances of rows to their own clusters and to the nearest other ones. Infinite
 // ones are to clusters that there are not.
 func (r *Result) SetDistances(measure RowMeasure, own, next []float64) {
-	s := r.scores()
+	r.scores().setDistances(measure, own, next)
+}
+
+func (s *RowScores) setDistances(measure RowMeasure, own, next []float64) {
 	s.Measure, s.Distance, s.Margin = measure, own, next
 	for i, distance := range own {
 		if math.IsInf(distance, 0) {
@@ -39,6 +48,13 @@ func (r *Result) SetDistances(measure RowMeasure, own, next []float64) {
 			next[i] = math.NaN()
 		}
 	}
+}
+
+// Predicted is a prediction with the distances to the clusters that points got and to the nearest others.
+func Predicted(labels []int32, measure RowMeasure, own, next []float64) *Prediction {
+	p := &Prediction{Labels: labels, Rows: &RowScores{}}
+	p.Rows.setDistances(measure, own, next)
+	return p
 }
 
 func (r *Result) scores() *RowScores {
@@ -87,8 +103,12 @@ func confidence(answer []int32, k int, runs []Labeling) []float64 {
 func tally[L uint8 | int32](answer []int32, k int, run []L, none L, agree, voted []int32) {
 	common := newOverlap(k)
 	for i, c := range run {
-		if c != none && answer[i] >= 0 {
-			common.add(int32(c), answer[i])
+		switch to := answer[i]; {
+		case c == none || to < 0:
+		case common.dense != nil:
+			common.dense[int(c)*k+int(to)]++
+		default:
+			common.some[[2]int32{int32(c), to}]++
 		}
 	}
 	same := common.match()

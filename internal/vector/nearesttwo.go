@@ -52,7 +52,10 @@ func (s *Shard) nearestTwo(t *tile, terms *terms, w *workspace, dst []float64) {
 			}
 			s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
 			for l := range min(groupRows, t.rows.Len()-from) {
-				meet(dst[(from+l)*PerNearestTwo:][:PerNearestTwo], c, w.lowest[l])
+				row := dst[(from+l)*PerNearestTwo:][:PerNearestTwo]
+				if distance := w.lowest[l]; distance < row[2] { // most are not
+					meet(row, c, distance)
+				}
 			}
 		}
 	}

@@ -72,12 +72,18 @@ func preparedModel(m *clustering.Model, centroids, mean []float64) *vector.Model
 	return prepared
 }
 
+// measurer measures distances of rows. Executors do.
+type measurer interface {
+	NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error)
+	Distances(ctx context.Context, queries []vector.Query) ([][]float64, error)
+}
+
 // pointsAtOnce is how many points are asked for their distances to all centroids at a time.
 const pointsAtOnce = 1 << 16
 
 // distancesOf are the distances of all rows to the centroids of their labels and to the nearest others. Most rows are
 // nearest to their own; the few that are not, because of constraints or since means have moved, are asked for all.
-func distancesOf(ctx context.Context, x Executor, m *vector.Model, labels []int32) (own, next []float64, err error) {
+func distancesOf(ctx context.Context, x measurer, m *vector.Model, labels []int32) (own, next []float64, err error) {
 	found, err := x.NearestTwo(ctx, []vector.Query{{Model: m}})
 	if err != nil {
 		return nil, nil, err
