@@ -44,7 +44,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	root.SetOut(stdout)
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
-		a.resultCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.datasetsCommand(), a.tablesCommand(),
+		a.resultCommand(), a.reportCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.datasetsCommand(), a.tablesCommand(),
 		a.generateCommand(), a.overlayCommand(), a.serveCommand(), a.versionCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 	)

@@ -86,7 +86,7 @@ func (b *pageBuilder) name(point int32) string {
 // inSentence is a point within a sentence.
 func (b *pageBuilder) inSentence(point int32) string {
 	if len(b.scene.IDs) > 0 {
-		return b.name(point)
+		return page.Isolated(b.name(point))
 	}
 	return b.noun() + " " + b.name(point)
 }
