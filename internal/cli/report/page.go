@@ -52,8 +52,8 @@ func (r *Report) newPageBuilder(s Scene) (*pageBuilder, error) {
 	}
 	b.pairs = set.Pairs()
 	b.columns = b.findColumns()
-	b.space, err = b.compare()
-	return b, err
+	b.space = b.compare()
+	return b, nil
 }
 
 func (b *pageBuilder) title() string {
