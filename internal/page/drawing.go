@@ -8,6 +8,7 @@ import (
 // drawing is a picture in layers, from the bottom to the top, in units of which it is Width wide.
 type drawing struct {
 	ID, Label     string
+	Class         string // "": as it is
 	Width, Height number
 	Left, Top     number // the frame that data is drawn into
 	Right, Bottom number
@@ -62,6 +63,7 @@ var shapes = [...]Shape{
 	{"s5", "M-1.7-5H1.7V-1.7H5V1.7H1.7V5H-1.7V1.7H-5V-1.7H-1.7Z"},
 }
 
+// colorClass gives what it is on the color of a cluster.
 func colorClass(cluster int) string { return "c" + strconv.Itoa(cluster%colors) }
 
 func shapeOf(cluster int) Shape { return shapes[cluster/(colors/2)%len(shapes)] }

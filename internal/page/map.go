@@ -71,6 +71,12 @@ func (m *Map) draw() *drawing {
 	d.addTicks(onX, onY, false)
 	d.addAxes(m.Axes[0], m.Axes[1])
 	d.Domain = domain(x, y)
+	switch n := len(m.Points); {
+	case n > 1500:
+		d.Class = "crowd"
+	case n > 500:
+		d.Class = "many"
+	}
 	for _, link := range m.Links {
 		a, b := m.Points[link.From], m.Points[link.To]
 		width := "link " + link.Kind
@@ -80,7 +86,7 @@ func (m *Map) draw() *drawing {
 		d.Lines = append(d.Lines, line{width, x.at(a.X), y.at(a.Y), x.at(b.X), y.at(b.Y)})
 	}
 	for _, p := range m.Points {
-		class := colorClass(p.Cluster)
+		class := "mark " + colorClass(p.Cluster)
 		if p.Ring {
 			class += " ring"
 		}

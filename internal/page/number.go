@@ -108,11 +108,17 @@ func Signed(v float64, decimals int) string {
 	return "+" + text
 }
 
-// Rounded writes a number with so many decimals at most.
-func Rounded(v float64, decimals int) string {
-	scale := math.Pow(10, float64(decimals))
-	return Number(math.Round(v*scale) / scale)
+// Fixed writes a number with so many decimals.
+func Fixed(v float64, decimals int) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	if v < 0 && strings.Trim(text, "0.") != "" {
+		return minus + text
+	}
+	return text
 }
+
+// Isolated sets a name off in a sentence, so that one of another direction of writing does not turn its neighbors around.
+func Isolated(name string) string { return "\u2068" + name + "\u2069" }
 
 // Percent writes a share.
 func Percent(share float64) string {

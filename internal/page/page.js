@@ -47,13 +47,12 @@
     grid.replaceChildren(); labels.replaceChildren();
     const [x0, x1, y0, y1] = domain, perX = (x1 - x0) / (right - left), perY = (y1 - y0) / (bottom - top);
     const fromX = (px) => x0 + ((px - dx) / zoom - left) * perX, fromY = (py) => y1 - ((py - dy) / zoom - top) * perY;
-    const narrow = svg.clientWidth < 500;
-    if (numbered.includes("x")) for (const [v, text] of ticks(fromX(left), fromX(right), narrow ? 4 : 8)) {
+    if (numbered.includes("x")) for (const [v, text] of ticks(fromX(left), fromX(right), 8)) {
       const px = (left + (v - x0) / perX) * zoom + dx;
       grid.append(make("path", { class: "grid", d: `M${px} ${top}V${bottom}` }));
       labels.append(make("text", { class: "tick middle", x: px, y: bottom + 18 }, text));
     }
-    if (numbered.includes("y")) for (const [v, text] of ticks(fromY(bottom), fromY(top), narrow ? 4 : 6)) {
+    if (numbered.includes("y")) for (const [v, text] of ticks(fromY(bottom), fromY(top), 6)) {
       const py = (top + (y1 - v) / perY) * zoom + dy;
       grid.append(make("path", { class: "grid", d: `M${left} ${py}H${right}` }));
       labels.append(make("text", { class: "tick end", x: left - 8, y: py + 4 }, text));

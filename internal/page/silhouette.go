@@ -57,14 +57,14 @@ func (s *Silhouette) draw() *drawing {
 			b.WriteString("L" + x.at(v).String() + " " + number(from).String() + "V" + number(to).String())
 		}
 		b.WriteString("L" + zero + " " + number(top+bands[at]).String() + "Z")
-		title := "cluster " + Count(c.Cluster) + ": mean silhouette " + Number(c.Mean)
+		title := "cluster " + Count(c.Cluster) + ": mean silhouette " + Fixed(c.Mean, 2)
 		d.Paths = append(d.Paths, path{Class: "area " + colorClass(c.Cluster), D: b.String(), Title: title})
 		middle := number(top + bands[at]/2)
-		d.Dots = append(d.Dots, mark{Class: colorClass(c.Cluster), Shape: shapeOf(c.Cluster).Name, Cluster: c.Cluster, X: 14, Y: middle})
+		d.Dots = append(d.Dots, mark{Class: "mark " + colorClass(c.Cluster), Shape: shapeOf(c.Cluster).Name, Cluster: c.Cluster, X: 14, Y: middle})
 		d.Ticks = append(d.Ticks, label{Class: "tick", Text: Count(c.Cluster), X: 26, Y: middle + 4})
 		top += bands[at] + bandGap
 	}
 	d.Lines = append(d.Lines, line{"zero", x.at(0), d.Top, x.at(0), d.Bottom}, line{"mean", x.at(s.Mean), d.Top, x.at(s.Mean), d.Bottom})
-	d.Ticks = append(d.Ticks, label{Class: "tick middle", Text: "mean " + Rounded(s.Mean, 2), X: x.at(s.Mean), Y: d.Top - 8})
+	d.Ticks = append(d.Ticks, label{Class: "of-mean middle", Text: "mean " + Fixed(s.Mean, 2), X: x.at(s.Mean), Y: d.Top - 8})
 	return d
 }

@@ -198,7 +198,8 @@ func textsTraits(c Column, labels []int32, k int) []Trait {
 				Inside:  Summary{Count: inside, Mean: float64(here) / float64(inside)},
 				Outside: Summary{Count: outside, Mean: float64(totals[category]-here) / float64(outside)}}
 			t.Difference = 2*math.Asin(math.Sqrt(t.Inside.Mean)) - 2*math.Asin(math.Sqrt(t.Outside.Mean))
-			if best.Category == "" || math.Abs(t.Difference) > math.Abs(best.Difference) {
+			// Of equal differences the category that is more frequent here says more.
+			if by := cmp.Compare(math.Abs(t.Difference), math.Abs(best.Difference)); best.Category == "" || by > 0 || by == 0 && t.Difference > best.Difference {
 				*best = t
 			}
 		}

@@ -162,7 +162,10 @@ func (p *tab) shoot(name string) {
 	if folder == "" {
 		return
 	}
-	p.save(name+".png", get(p, chromedp.FullScreenshot(100)))
+	wide := eval[int64](p, `innerWidth`)
+	p.do(chromedp.EmulateViewport(wide, eval[int64](p, `document.documentElement.scrollHeight`)))
+	p.save(name+".png", get(p, chromedp.CaptureScreenshot()))
+	p.width(wide)
 }
 
 func (p *tab) save(name string, content []byte) {

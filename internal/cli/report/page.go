@@ -52,8 +52,8 @@ func (r *Report) newPageBuilder(s Scene) (*pageBuilder, error) {
 	}
 	b.pairs = set.Pairs()
 	b.columns = b.findColumns()
-	b.space, err = b.compare()
-	return b, err
+	b.space = b.compare()
+	return b, nil
 }
 
 func (b *pageBuilder) title() string {
@@ -86,7 +86,7 @@ func (b *pageBuilder) name(point int32) string {
 // inSentence is a point within a sentence.
 func (b *pageBuilder) inSentence(point int32) string {
 	if len(b.scene.IDs) > 0 {
-		return b.name(point)
+		return page.Isolated(b.name(point))
 	}
 	return b.noun() + " " + b.name(point)
 }

@@ -22,7 +22,7 @@ func (b *pageBuilder) answer() string {
 		sentences = append(sentences, fmt.Sprintf("%s of %s constraints hold.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
 	}
 	if e := r.GetEvaluation(); e != nil {
-		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.2f (1 is the same grouping, 0 is chance).", e.GetAri()))
+		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is chance).", e.GetAri()))
 	}
 	if mean, ok := b.meanSilhouette(); ok {
 		sentences = append(sentences, fmt.Sprintf("The clusters %s (mean silhouette %.2f).", separationWords(mean), mean))
@@ -123,7 +123,7 @@ func (b *pageBuilder) figures() []page.Fact {
 		facts = append(facts, page.Fact{Name: "adjusted Rand index", Value: fmt.Sprintf("%.3f", e.GetAri())})
 	}
 	if mean, ok := b.meanSilhouette(); ok {
-		facts = append(facts, page.Fact{Name: "mean silhouette", Value: page.Rounded(mean, 2)})
+		facts = append(facts, page.Fact{Name: "mean silhouette", Value: page.Fixed(mean, 2)})
 	}
 	if t := b.Result.GetTimings().GetTotal(); t != nil {
 		facts = append(facts, page.Fact{Name: "time", Value: page.Seconds(t.AsDuration().Seconds())})

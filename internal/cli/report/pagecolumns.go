@@ -64,12 +64,15 @@ func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
 
 // isID tells whether a column only names rows, or has so many different texts that none says much about a cluster.
 func (b *pageBuilder) isID(c *table.Column) bool {
-	seen := map[string]bool{}
-	for row, value := range c.Texts {
-		if seen[value] = true; len(seen) > maxCategories {
-			return true
+	if c.Type == table.Text {
+		seen := map[string]bool{}
+		for _, value := range c.Texts {
+			seen[value] = true
+			if len(seen) > maxCategories {
+				return true
+			}
 		}
-		_ = row
+		return len(seen) == c.Len() && c.Len() > 1
 	}
 	if len(b.scene.IDs) == 0 || c.Type != table.Integer || c.Len() == 0 || c.Len() != len(b.scene.IDs) {
 		return false

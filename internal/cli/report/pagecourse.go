@@ -30,7 +30,7 @@ func (b *pageBuilder) sizes() *page.Table {
 		}
 		row := []page.Cell{page.OfCluster(cluster), page.Text(page.Count(size)), page.ShareBar(page.Percent(float64(size)/float64(len(b.Labels))), float64(size)/float64(largest))}
 		if known {
-			row = append(row, page.Text(page.Rounded(means[cluster].Mean, 2)))
+			row = append(row, page.Text(page.Fixed(means[cluster].Mean, 2)))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -78,13 +78,13 @@ func (b *pageBuilder) silhouette() *page.Silhouette {
 	}
 	s := &page.Silhouette{Mean: mean, Clusters: slices.DeleteFunc(slices.Clone(clusters), func(c page.ClusterSilhouette) bool { return len(c.Values) == 0 })}
 	s.Text = fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s of %s rows are nearer to another cluster than to their own, %s.",
-		page.Rounded(mean, 2), separationWords(mean), page.Count(below), page.Count(len(b.space.rows)), b.space.words)
+		page.Fixed(mean, 2), separationWords(mean), page.Count(below), page.Count(len(b.space.rows)), b.space.words)
 	if len(b.space.rows) < len(b.Labels) {
 		s.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(b.space.rows)), b.counted(len(b.Labels)))
 	}
 	s.Table = &page.Table{Caption: "Silhouettes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: "mean", Numbers: true}, {Name: "smallest", Numbers: true}, {Name: "largest", Numbers: true}}}
 	for _, c := range s.Clusters {
-		s.Table.Rows = append(s.Table.Rows, []page.Cell{page.OfCluster(c.Cluster), page.Text(page.Rounded(c.Mean, 2)), page.Text(page.Rounded(c.Values[len(c.Values)-1], 2)), page.Text(page.Rounded(c.Values[0], 2))})
+		s.Table.Rows = append(s.Table.Rows, []page.Cell{page.OfCluster(c.Cluster), page.Text(page.Fixed(c.Mean, 2)), page.Text(page.Fixed(c.Values[len(c.Values)-1], 2)), page.Text(page.Fixed(c.Values[0], 2))})
 	}
 	return s
 }

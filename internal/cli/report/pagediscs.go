@@ -60,7 +60,7 @@ func (b *pageBuilder) discMap(graph *dataset.Graph) *page.Map {
 	for _, l := range list[:min(len(list), maxLines)] {
 		m.Links = append(m.Links, page.Link{From: place[l.pair[0]], To: place[l.pair[1]], Kind: "edge", Width: l.weight / list[0].weight})
 	}
-	b.addLegend(m, nil)
+	b.addLegend(m)
 	if all > 0 {
 		m.Text += fmt.Sprintf(" %s of the weight of all edges lies within clusters.", page.Percent(inside/all))
 	}

@@ -77,7 +77,7 @@ func (b *pageBuilder) pointMap(xy [][2]float64, axes [2]string, words string) *p
 	for _, p := range pairs {
 		m.Links = append(m.Links, page.Link{From: place[p.I], To: place[p.J], Kind: pairClass(p, b.Labels)})
 	}
-	b.addLegend(m, xy)
+	b.addLegend(m)
 	for _, kind := range []struct{ class, name string }{
 		{"must", "must-link"}, {"cannot", "cannot-link"}, {"must violated", "must-link, violated"}, {"cannot violated", "cannot-link, violated"},
 	} {
@@ -106,10 +106,11 @@ func (b *pageBuilder) pointMap(xy [][2]float64, axes [2]string, words string) *p
 // choosePoints adds the points to be drawn in an order in which no cluster covers the others, and says where each is in the
 // list.
 func (b *pageBuilder) choosePoints(m *page.Map, xy [][2]float64, pairs []constraint.Pair) map[int32]int {
-	chosen := profile.Sample(b.Labels, b.k, maxDrawnPoints)
+	var chosen []int32
 	for _, p := range pairs {
 		chosen = append(chosen, p.I, p.J)
 	}
+	chosen = append(chosen, profile.Sample(b.Labels, b.k, maxDrawnPoints-len(chosen))...)
 	slices.Sort(chosen)
 	chosen = slices.Compact(chosen)
 	slices.SortFunc(chosen, func(i, j int32) int { return cmp.Or(cmp.Compare(scattered(i), scattered(j)), cmp.Compare(i, j)) })
@@ -122,7 +123,7 @@ func (b *pageBuilder) choosePoints(m *page.Map, xy [][2]float64, pairs []constra
 		if common != nil {
 			class := b.class(i)
 			p.Ring = class != common[label]
-			p.Title += ", true class " + page.Short(class, maxName)
+			p.Title += ", true class " + page.Isolated(page.Short(class, maxName))
 		}
 		m.Points = append(m.Points, p)
 	}
@@ -163,7 +164,7 @@ func (b *pageBuilder) addEdges(m *page.Map, graph *dataset.Graph, place map[int3
 
 // addLegend lists the clusters. The number of each is written at the member that is nearest to the middle of its drawn
 // points, which may not be where their mean is.
-func (b *pageBuilder) addLegend(m *page.Map, xy [][2]float64) {
+func (b *pageBuilder) addLegend(m *page.Map) {
 	type sum struct{ x, y, count float64 }
 	sums := make([]sum, b.k)
 	for _, p := range m.Points {

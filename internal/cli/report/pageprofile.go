@@ -80,7 +80,7 @@ func tellingColumns(traits [][]profile.Trait, columns int) []int {
 
 func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Profiles {
 	p := &page.Profiles{
-		Text:     "Each cluster is compared with all other rows. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps. Shares of categories are compared on a scale that is alike.",
+		Text:     "The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
 		Overview: b.overview(traits, telling),
 	}
 	sizes := b.sizesOf()
@@ -109,26 +109,28 @@ func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Pr
 func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Profile {
 	t := &page.Table{
 		Caption: fmt.Sprintf("What sets cluster %d apart", cluster),
-		Columns: []page.Column{{Name: "column"}, {Name: "here, mean", Numbers: true}, {Name: "elsewhere", Numbers: true}, {Name: "difference"}},
+		Columns: []page.Column{{Name: "column"}, {Name: "here", Numbers: true}, {Name: "elsewhere", Numbers: true}, {Name: "difference"}},
 	}
 	var words []string
 	for _, trait := range traits[:min(len(traits), profileTraits)] {
 		name := b.columns[trait.Column].name
 		here, elsewhere := meanCell(trait.Inside), meanCell(trait.Outside)
-		more, less := "higher "+name, "lower "+name
+		word := page.Isolated(page.Short(name, 50))
+		more, less := "higher "+word, "lower "+word
 		if trait.Category != "" {
 			name += " = " + trait.Category
 			here, elsewhere = page.Text(page.Percent(trait.Inside.Mean)), page.Text(page.Percent(trait.Outside.Mean))
-			more, less = "more often "+name, "less often "+name
+			word = page.Isolated(page.Short(name, 50))
+			more, less = "more often "+word, "less often "+word
 		}
 		heading := page.Named(page.Short(name, maxName))
 		t.Rows = append(t.Rows, []page.Cell{heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference), trait.Difference/fullDifference)})
 		switch {
 		case len(words) == 3:
 		case trait.Difference >= clearDifference:
-			words = append(words, page.Short(more, 60))
+			words = append(words, more)
 		case trait.Difference <= -clearDifference:
-			words = append(words, page.Short(less, 60))
+			words = append(words, less)
 		}
 	}
 	summary := "No column sets it clearly apart."

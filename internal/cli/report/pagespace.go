@@ -31,36 +31,41 @@ const (
 )
 
 // compare finds where rows lie, in the space that was clustered: by the coordinates that the algorithm made, by its kernel,
-// or by columns in its units and with its metric.
-func (b *pageBuilder) compare() (*space, error) {
+// or by columns in its units and with its metric. It is nil where that cannot be done again, as for values that are too large:
+// the page does without.
+func (b *pageBuilder) compare() *space {
 	n := len(b.Labels)
 	if n == 0 {
-		return nil, nil
+		return nil
 	}
 	if e := b.Embedding; e != nil && e.Rows == n && e.Columns > 0 {
-		return b.amongPoints(&dataset.Points{N: n, D: e.Columns, Values: e.Values}, "by distances between the coordinates that were clustered, which the algorithm made of the data"), nil
+		return b.amongPoints(&dataset.Points{N: n, D: e.Columns, Values: e.Values}, "by distances between the coordinates that were clustered, which the algorithm made of the data")
 	}
 	switch data := b.scene.Data.(type) {
 	case *dataset.Points:
 		points, words, err := b.inUnits(data)
 		if err != nil {
-			return nil, err
+			return nil
 		}
 		if k := b.Result.GetKernel(); k != nil && k.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR {
-			return b.underKernel(points)
+			s, err := b.underKernel(points)
+			if err != nil {
+				return nil
+			}
+			return s
 		}
-		return b.amongPoints(points, words), nil
+		return b.amongPoints(points, words)
 	case *dataset.Kernel:
 		rows := profile.Sample(b.Labels, b.k, maxSilhouetteRows)
 		return &space{
 			words: "by distances in the space of the kernel", places: profile.KernelPlaces(data, b.Labels, b.k, rows),
 			rows: rows, silhouettes: profile.Silhouettes(profile.InKernel(data), b.Labels, b.k, rows),
-		}, nil
+		}
 	case *dataset.Graph:
 		rows := profile.Sample(b.Labels, b.k, 1<<20)
-		return &space{words: "by where the edges of a vertex lead", graph: true, places: profile.GraphPlaces(data, b.Labels, b.k, rows)}, nil
+		return &space{words: "by where the edges of a vertex lead", graph: true, places: profile.GraphPlaces(data, b.Labels, b.k, rows)}
 	}
-	return nil, nil
+	return nil
 }
 
 // amongPoints compares points by Euclidean distance.
