@@ -141,7 +141,8 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	}
 	p.End()
 	scene := report.Scene{Title: origin.GetSpec().GetDisplayName()}
-	return again, report.WriteFolder(ctx, f.out, again.Files(scene, p.Warn))
+	warn := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
+	return again, report.WriteFolder(ctx, f.out, again.Files(scene, warn))
 }
 
 // checkInputs refuses files that are not those of the run.
