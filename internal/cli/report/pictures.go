@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -23,8 +24,16 @@ type Scene struct {
 	Title       string
 }
 
+// titled says what is shown, and of what.
+func titled(name, shows string) string {
+	if name == "" {
+		return strings.ToUpper(shows[:1]) + shows[1:]
+	}
+	return name + ": " + shows
+}
+
 func (r *Report) drawObjective(w io.Writer, title string) error {
-	plot := picture.ObjectivePlot{Name: r.Result.GetObjectiveName(), Title: title}
+	plot := picture.ObjectivePlot{Name: "objective (" + r.Result.GetObjectiveName() + ")", Title: titled(title, "the objective as the run went on")}
 	for _, entry := range r.Result.GetHistory() {
 		plot.Iterations = append(plot.Iterations, int(entry.GetIteration()))
 		plot.Values = append(plot.Values, entry.GetObjective())
@@ -44,7 +53,8 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 		return err
 	}
 	plot := picture.ClustersPlot{
-		Labels: r.Labels, K: int(r.Result.GetK()), Pairs: set.Pairs(), Title: s.Title, Subtitle: r.subtitle(),
+		Labels: r.Labels, K: int(r.Result.GetK()), Pairs: set.Pairs(), Subtitle: r.subtitle(),
+		Title: titled(s.Title, text.Plural(int(r.Result.GetK()), "cluster")+" of "+text.Plural(len(r.Labels), "point")),
 	}
 	if s.Truth != nil {
 		plot.Truth = Ranks(s.Truth.Labels)
