@@ -105,7 +105,7 @@ func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Poin
 
 func (r *Report) subtitle() string {
 	line := fmt.Sprintf("%s %s", r.Result.GetObjectiveName(), Brief(r.Result.GetObjective()))
-	if r.Result.GetSpectral() == nil {
+	if r.Result.GetSpectral() == nil && r.Result.GetIterations() > 0 {
 		line += " after " + text.Plural(int(r.Result.GetIterations()), "iteration")
 	}
 	if c := r.Result.GetConstraints(); c.GetTotal() > 0 {
