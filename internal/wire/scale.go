@@ -13,6 +13,10 @@ func scaleProto(s clustering.Scale) cleavev1.Scale {
 // ScaleOf is what was done to the columns of the points of a result.
 func ScaleOf(r *cleavev1.Result) clustering.Scale {
 	if r.Scale == nil {
+		switch SpaceOf(r.GetChoice().GetChosen()) { // results of the first versions have no scale
+		case clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors:
+			return clustering.ScaleZscore
+		}
 		return clustering.ScaleNone
 	}
 	return catalog.Named(EnumWord(r.GetScale()), clustering.ScaleRobust)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -33,8 +34,16 @@ type Scene struct {
 	Command string            // the line that started the run; "": it is not known
 }
 
+// titled says what is shown, and of what.
+func titled(name, shows string) string {
+	if name == "" {
+		return strings.ToUpper(shows[:1]) + shows[1:]
+	}
+	return name + ": " + shows
+}
+
 func (r *Report) drawObjective(w io.Writer, title string) error {
-	plot := picture.ObjectivePlot{Name: r.Result.GetObjectiveName(), Title: title}
+	plot := picture.ObjectivePlot{Name: "objective (" + r.Result.GetObjectiveName() + ")", Title: titled(title, "the objective as the run went on")}
 	for _, entry := range r.Result.GetHistory() {
 		plot.Iterations = append(plot.Iterations, int(entry.GetIteration()))
 		plot.Values = append(plot.Values, entry.GetObjective())
@@ -54,7 +63,8 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 		return err
 	}
 	plot := picture.ClustersPlot{
-		Labels: r.Labels, K: int(r.Result.GetK()), Pairs: set.Pairs(), Title: s.Title, Subtitle: r.subtitle(),
+		Labels: r.Labels, K: int(r.Result.GetK()), Pairs: set.Pairs(), Subtitle: r.subtitle(),
+		Title: titled(s.Title, text.Plural(int(r.Result.GetK()), "cluster")+" of "+text.Plural(len(r.Labels), "point")),
 	}
 	if s.Truth != nil {
 		plot.Truth = Ranks(s.Truth.Labels)
@@ -105,7 +115,7 @@ func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Poin
 
 func (r *Report) subtitle() string {
 	line := fmt.Sprintf("%s %s", r.Result.GetObjectiveName(), Brief(r.Result.GetObjective()))
-	if r.Result.GetSpectral() == nil {
+	if r.Result.GetSpectral() == nil && r.Result.GetIterations() > 0 {
 		line += " after " + text.Plural(int(r.Result.GetIterations()), "iteration")
 	}
 	if c := r.Result.GetConstraints(); c.GetTotal() > 0 {
