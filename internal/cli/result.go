@@ -33,6 +33,7 @@ func (a *app) resultCommand() *cobra.Command {
 	f.data = jobflags.AddDataFlags(set)
 	f.server = addServerFlag(set)
 	f.addOutputFlags(set, "print nothing when --out is given")
+	f.flags = set
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.onJob(*f.server, args, func(c *client.Client, jobID string) error { return a.result(cmd.Context(), c, jobID, f) })
 	}
@@ -47,6 +48,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err != nil {
 		return err
 	}
+	r.Result.Origin = a.beginOrigin(f.flags)(s.Spec)
 	if err := a.saveNeighborGraph(ctx, c, jobID, f.saveGraph); err != nil {
 		return err
 	}
