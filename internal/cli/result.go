@@ -54,6 +54,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
+	r.Result.Origin = a.beginOrigin(f.flags)(s.Spec)
 	if err := a.saveNeighborGraph(ctx, c, jobID, f.saveGraph); err != nil {
 		return err
 	}
@@ -99,7 +100,6 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 		return nil, none, err
 	}
 	r := report.New(o, nil)
-	r.Result.Origin = a.beginOrigin(f.flags)(j.Spec)
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 
