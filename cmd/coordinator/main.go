@@ -44,6 +44,7 @@ func command() *cobra.Command {
 	addSecurityFlags(set, &cfg.Security)
 	logs.AddFlags(set, "info")
 	watched.AddFlags(set, os.Getenv)
+	help().Install(cmd)
 	shell.Configurable(cmd, "CLEAVE_COORDINATOR", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Logger, err = logs.Logger("coordinator", os.Stderr); err != nil {

@@ -143,6 +143,9 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	ctx, stopRemembering := c.remember(j)
 	defer stopRemembering()
 	out.result, held, out.err = c.engine.execute(ctx, ready.runner, c.fleet, task, o)
+	if out.result != nil {
+		out.result.Vote()
+	}
 	stopRemembering()
 	if held != nil {
 		if out.result != nil && out.result.NeighborGraph != nil { // until then its size was a bound

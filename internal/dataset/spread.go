@@ -61,7 +61,7 @@ func (s *Spread) StandardUnits() *Units {
 			scale[f] = 1
 		}
 	}
-	return &Units{Center: s.Mean, Scale: scale}
+	return &Units{Center: s.Mean, Scale: scale, Rule: Standard}
 }
 
 // Carrying is how many columns carry the variance, (sum v)^2 / sum v^2 over the variances v of the columns: all of them
