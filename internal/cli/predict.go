@@ -123,7 +123,11 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	if err != nil {
 		return nil, nil, err
 	}
-	if p, err = a.jobPredictor(ctx, c, f.job); err != nil {
+	id, err := jobID(ctx, c, f.job)
+	if err == nil {
+		p, err = a.jobPredictor(ctx, c, id)
+	}
+	if err != nil {
 		c.Close()
 	}
 	return p, c.Close, err

@@ -137,7 +137,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 
 // sceneOf is what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	return report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints}
+	return report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints, Spec: j.Spec}
 }
 
 // deliver writes the report to the output folder and standard output, as the flags say.
@@ -163,7 +163,7 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 	if f.quiet && out != nil {
 		return nil
 	}
-	return report.Summarize(a.stdout, r.Result, written)
+	return report.Summarize(a.folded(), r.Result, written)
 }
 
 // printDropped says which rows were dropped.

@@ -67,8 +67,8 @@ func (a *attempt) run(lane *Lane) error {
 
 // begin makes the first labels.
 func (a *attempt) begin(lane *Lane) (*Result, error) {
-	if a.family.Restarts() > 1 {
-		a.heard.Restart(a.restart)
+	if restarts := a.family.Restarts(); restarts > 1 {
+		a.heard.Restart(a.restart, restarts)
 	}
 	a.method = a.family.Method(a.restart, lane, a.heard)
 	report, err := a.method.Init(a.ctx)

@@ -63,7 +63,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 	}
 	heard := &recorder{observer: a.heard.observer}
 	heard.log.Append(r.Raw())
-	said := readHeard(snapshot.NewReader(heard.log.Bytes()))
+	said := readHeard(snapshot.NewReader(heard.log.Bytes()), a.family.Restarts())
 	notices := readNotices(r)
 	if r.Check(said != nil); r.Err() != nil {
 		return nil, false, nil

@@ -87,15 +87,11 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 	if err != nil {
 		return nil, err
 	}
+	scale := wire.ScaleOf(outcome.GetResult())
 	if g := outcome.GetResult().GetNeighborGraph(); g != nil {
-		scale := clustering.ScaleNone
-		if outcome.GetResult().Scale != nil {
-			scale = clustering.ScaleZscore
-		}
 		return knn.Predict(ctx, scale, int(g.GetNeighbors()), trained, labels, fresh, runtime.GOMAXPROCS(0))
 	}
-	space := wire.SpaceOf(outcome.GetResult().GetChoice().GetChosen())
-	return auto.Predict(ctx, space, trained, labels, fresh, runtime.GOMAXPROCS(0))
+	return auto.Predict(ctx, scale, trained, labels, fresh, runtime.GOMAXPROCS(0))
 }
 
 // readModel reads the model of a job that has one.

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
@@ -189,7 +188,7 @@ func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 		if err == nil {
 			ready, err = c.prepare(j.ctx, p)
 		}
-		if f, is := errors.AsType[*fault.Error](err); !is || f.Kind != fault.Unavailable {
+		if !unavailable(err) {
 			return ready, err
 		}
 		c.log.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)

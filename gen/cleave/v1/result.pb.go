@@ -176,7 +176,7 @@ type Result struct {
 	Kernel *KernelReport `protobuf:"bytes,12,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	// The diagonal shift in force at the end.
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
-	// ZSCORE if the columns of the points were standardized; else absent.
+	// ZSCORE, MINMAX or ROBUST if the columns of the points were scaled; else absent.
 	Scale *Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale,oneof" json:"scale,omitempty"`
 	// What GetNeighborGraph streams; absent unless the rows were made a graph of neighbors.
 	NeighborGraph *NeighborGraphReport `protobuf:"bytes,27,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`

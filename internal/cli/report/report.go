@@ -88,7 +88,7 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 		}})
 	}
 	switch {
-	case r.Result.GetSpectral() == nil || len(r.Result.GetHistory()) > 0:
+	case len(r.Result.GetHistory()) > 0:
 		add(objectiveFile, func(w io.Writer) error { return r.drawObjective(w, s.Title) })
 	case len(r.SolverSteps) > 0:
 		add(objectiveFile, func(w io.Writer) error { return r.drawResiduals(w, s.Title) })
@@ -104,5 +104,6 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	default:
 		add(clustersFile, func(w io.Writer) error { return r.drawClusters(w, s) })
 	}
+	add(PageFile, func(w io.Writer) error { return r.WritePage(w, s) })
 	return append(files, File{ResultFile, func(w io.Writer) error { return WriteResult(w, r.Result) }})
 }

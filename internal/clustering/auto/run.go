@@ -125,8 +125,8 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 		result.Embedding = of.Among(r.n, found.at.kept)
 		result.Runs = clustering.LabelingsAmong(r.n, found.at.kept, result.Runs)
 	}
-	if points, dense := r.data.(*dataset.Points); dense && choice.Chosen.Space == clustering.SpaceStandardizedNeighbors {
-		result.Units = dataset.StandardUnits(points)
+	if ofNeighbors(choice.Chosen.Space) {
+		result.Units = r.opened[choice.Chosen.Space].units
 	}
 	if len(r.supervision.Seeds) > 0 {
 		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.Seeds))
