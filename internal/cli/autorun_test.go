@@ -52,15 +52,15 @@ func TestPredictAfterAuto(t *testing.T) {
 	} {
 		job := fmt.Sprintf("--quiet --data %s --k %d", c.data, c.k)
 		succeed(t, "run "+job+" --out o")
-		d, labels := readResult(t, clitest.Read(t, "o/result.json")), clitest.Read(t, "o/labels.csv")
+		d, labels := readResult(t, clitest.Read(t, "o/result.json")), labelColumns(clitest.Read(t, "o/labels.csv"))
 		if d.GetChoice().GetChosen().GetSpace().String() != c.space || (d.GetModel() != nil) != (c.trained == "") {
 			t.Errorf("%s: %v, model %v", c.data, d.GetChoice(), d.GetModel())
 		}
-		if got := succeed(t, "predict --model o --data "+c.data+c.trained); got != labels {
+		if got := labelColumns(succeed(t, "predict --model o --data "+c.data+c.trained)); got != labels {
 			t.Errorf("%s by the folder: %d rows differ", c.data, differing(got, labels))
 		}
 		id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
-		if got := succeed(t, "predict --data "+c.data+" --job "+id+" --server "+address); got != labels {
+		if got := labelColumns(succeed(t, "predict --data "+c.data+" --job "+id+" --server "+address)); got != labels {
 			t.Errorf("%s by the job: %d rows differ", c.data, differing(got, labels))
 		}
 		if err := os.RemoveAll("o"); err != nil {

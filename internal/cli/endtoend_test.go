@@ -29,11 +29,11 @@ func readResult(t *testing.T, text string) *cleavev1.Result {
 	return r
 }
 
-// answer is the part of a result that does not depend on how the job was run: all but the plan and the times.
+// answer is the part of a result that does not depend on how the job was run: all but the plan, the times and what was typed.
 func answer(t *testing.T, text string) *cleavev1.Result {
 	t.Helper()
 	r := readResult(t, text)
-	r.Plan, r.Timings = nil, nil
+	r.Plan, r.Timings, r.Origin = nil, nil, nil
 	return r
 }
 
@@ -99,7 +99,7 @@ func TestRunWritesItsFiles(t *testing.T) {
 	if got := strings.Join(names, " "); got != "clusters.svg labels.csv objective.svg report.html result.json" {
 		t.Errorf("wrote %s", got)
 	}
-	if labels := clitest.Read(t, "deep/o/labels.csv"); !strings.HasPrefix(labels, "index,label\n0,") || strings.Count(labels, "\n") != 61 {
+	if labels := labelColumns(clitest.Read(t, "deep/o/labels.csv")); !strings.HasPrefix(labels, "index,label\n0,") || strings.Count(labels, "\n") != 61 {
 		t.Errorf("labels.csv is %q", labels)
 	}
 	for _, name := range []string{"objective.svg", "clusters.svg"} {
@@ -146,7 +146,7 @@ func TestStartsAndForms(t *testing.T) {
 				t.Errorf("result %+v", d)
 			}
 			var labels strings.Builder
-			for _, line := range strings.Split(strings.TrimSpace(clitest.Read(t, out+"/labels.csv")), "\n")[1:] {
+			for _, line := range strings.Split(strings.TrimSpace(labelColumns(clitest.Read(t, out+"/labels.csv"))), "\n")[1:] {
 				_, label, _ := strings.Cut(line, ",")
 				labels.WriteString(label)
 			}

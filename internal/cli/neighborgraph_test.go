@@ -19,22 +19,22 @@ func TestPointsAsAGraph(t *testing.T) {
 			t.Errorf("%q is missing:\n%s", line, said)
 		}
 	}
-	labels := clitest.Read(t, "o/labels.csv")
+	labels := labelColumns(clitest.Read(t, "o/labels.csv"))
 	if d := readResult(t, clitest.Read(t, "o/result.json")); d.GetNeighborGraph().GetNeighbors() != 10 || d.GetNeighborGraph().GetWeights() != cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_GAUSSIAN {
 		t.Errorf("the graph is %v", d.GetNeighborGraph())
 	}
-	if got := succeed(t, "predict --model o --data m/data.csv --trained-on m/data.csv"); got != labels {
+	if got := labelColumns(succeed(t, "predict --model o --data m/data.csv --trained-on m/data.csv")); got != labels {
 		t.Errorf("predicted by the folder: %d rows differ", differing(got, labels))
 	}
 	address := startServe(t, "--workers 2 --data-dir state")
 	job := strings.TrimSpace(succeed(t, "submit --quiet --wait --server "+address+" --data m/data.csv --k 2 --knn 10 --knn-weights gaussian"))
-	if got := succeed(t, "predict --job "+job+" --server "+address+" --data m/data.csv"); got != labels {
+	if got := labelColumns(succeed(t, "predict --job "+job+" --server "+address+" --data m/data.csv")); got != labels {
 		t.Errorf("predicted by the job: %d rows differ", differing(got, labels))
 	}
 	succeed(t, "result "+job+" --quiet --server "+address+" --save-graph g.mtx --out r")
 	for _, graph := range []string{"g.csv", "g.mtx"} {
 		succeed(t, "run --quiet --k 2 --out again --graph "+graph)
-		if got := clitest.Read(t, "again/labels.csv"); got != labels {
+		if got := labelColumns(clitest.Read(t, "again/labels.csv")); got != labels {
 			t.Errorf("%s gives another answer: %d rows differ", graph, differing(got, labels))
 		}
 	}
@@ -67,7 +67,7 @@ func TestAGraphWithoutItsLastVertex(t *testing.T) {
 		t.Errorf("said %s", said)
 	}
 	succeed(t, "run --quiet --graph g.csv --vertices 7 --k 2 --algorithm spectral --out again")
-	if got, want := clitest.Read(t, "again/labels.csv"), clitest.Read(t, "o/labels.csv"); got != want {
+	if got, want := labelColumns(clitest.Read(t, "again/labels.csv")), labelColumns(clitest.Read(t, "o/labels.csv")); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -36,11 +36,11 @@ func TestPredictByAKernel(t *testing.T) {
 		if d.StopReason != cleavev1.StopReason_STOP_REASON_CONVERGED || !proto.Equal(d.Kernel, c.kernel) {
 			t.Fatalf("%s: %s by the kernel %+v", c.args, d.StopReason, d.Kernel)
 		}
-		if got := succeed(t, "predict --model o --trained-on g/data.csv --data g/data.csv"+c.weights); got != clitest.Read(t, "o/labels.csv") {
+		if got := labelColumns(succeed(t, "predict --model o --trained-on g/data.csv --data g/data.csv"+c.weights)); got != labelColumns(clitest.Read(t, "o/labels.csv")) {
 			t.Errorf("%s: by the folder %s", c.args, got)
 		}
 		id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
-		if got := succeed(t, "predict --data g/data.csv --job "+id+" --server "+address); got != clitest.Read(t, "o/labels.csv") {
+		if got := labelColumns(succeed(t, "predict --data g/data.csv --job "+id+" --server "+address)); got != labelColumns(clitest.Read(t, "o/labels.csv")) {
 			t.Errorf("%s: by the job %s", c.args, got)
 		}
 		succeed(t, "result "+id+" --quiet --data g/data.csv --out remote --server "+address)
@@ -62,14 +62,14 @@ func TestPredictSparsePointsByAKernel(t *testing.T) {
 		id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
 		for _, by := range []string{"--model o --trained-on old.svm", "--job " + id + " --server " + address} {
 			labels := succeed(t, "predict --data old.svm "+by)
-			if labels != clitest.Read(t, "o/labels.csv") {
+			if labels != labelColumns(clitest.Read(t, "o/labels.csv")) {
 				t.Errorf("%s, %s: the points of the run are %s", kernel, by, labels)
 			}
 			lines := strings.Split(labels, "\n")
-			if got := succeed(t, "predict --data few.svm "+by); got != lines[0]+"\n"+lines[1]+"\n" {
+			if got := labelColumns(succeed(t, "predict --data few.svm "+by)); got != lines[0]+"\n"+lines[1]+"\n" {
 				t.Errorf("%s, %s: a point like the first is %s", kernel, by, got)
 			}
-			if got := succeed(t, "predict --data new.svm "+by); got != lines[0]+"\n"+lines[1]+"\n1"+lines[3][1:]+"\n" {
+			if got := labelColumns(succeed(t, "predict --data new.svm "+by)); got != lines[0]+"\n"+lines[1]+"\n1"+lines[3][1:]+"\n" {
 				t.Errorf("%s, %s: points like the first and the third are %s", kernel, by, got)
 			}
 		}

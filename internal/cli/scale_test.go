@@ -62,11 +62,11 @@ func TestPredictInUnits(t *testing.T) {
 		if notices := d.GetWarnings(); (len(notices) > 0) != (c.notice != "") || len(notices) > 0 && notices[0].GetCode() != c.notice {
 			t.Errorf("%s: %v", c.args, notices)
 		}
-		if got := succeed(t, "predict --model o --data u.csv"+c.trained); got != clitest.Read(t, "o/labels.csv") {
+		if got := labelColumns(succeed(t, "predict --model o --data u.csv"+c.trained)); got != labelColumns(clitest.Read(t, "o/labels.csv")) {
 			t.Errorf("%s: by the folder %s", c.args, got)
 		}
 		id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
-		if got := succeed(t, "predict --data u.csv --job "+id+" --server "+address); got != clitest.Read(t, "o/labels.csv") {
+		if got := labelColumns(succeed(t, "predict --data u.csv --job "+id+" --server "+address)); got != labelColumns(clitest.Read(t, "o/labels.csv")) {
 			t.Errorf("%s: by the job %s", c.args, got)
 		}
 		if err := os.RemoveAll("o"); err != nil {
