@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +18,8 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // reportFlags are the flags of report. What they name is shown; nothing is needed.
@@ -46,28 +49,28 @@ func (a *app) reportCommand() *cobra.Command {
 			return err
 		}
 		if info, err := os.Stat(what); err == nil && info.IsDir() {
-			return a.reportFolder(what, f)
+			return a.reportFolder(cmd.Context(), what, f)
 		}
 		return a.onJob(cmd.Context(), *f.server, args, func(c *client.Client, jobID string) error { return a.reportJob(cmd.Context(), c, jobID, f) })
 	}
 	return cmd
 }
 
-// reportFolder makes the page of a run again from the folder that it wrote.
-func (a *app) reportFolder(folder string, f *reportFlags) error {
+// reportFolder makes the page of a run again from the folder that it wrote, with the files that flags name, or those that
+// the run has recorded.
+func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) error {
 	result, err := report.ReadResult(folder)
 	if err != nil {
 		return err
 	}
-	s := report.Scene{Title: filepath.Base(folder)}
-	var filter *jobflags.RowFilter
-	if s.Data, s.Header, filter, err = f.data.LoadKept(result.GetDroppedRows() > 0); err != nil {
+	s, filter, err := f.scene(folder, result)
+	if err != nil {
 		return err
 	}
-	if s.Data != nil {
-		s.Title = f.data.Name()
-		if rows := s.Data.Rows(); rows != int(result.GetRows()) {
-			return fault.Invalid("OTHER_DATASET", "the data have %s; %s was made of %d", text.Plural(rows, "row"), folder, result.GetRows())
+	if s.Data == nil && len(result.GetOrigin().GetCommand()) > 0 {
+		if s, filter, err = a.recordedScene(ctx, folder); err != nil {
+			fmt.Fprintf(a.stderr, "cleave: %v\n", err)
+			s, filter = report.Scene{Title: s.Title}, nil
 		}
 	}
 	r, err := report.ReadFolder(folder, result, filter)
@@ -80,11 +83,13 @@ func (a *app) reportFolder(folder string, f *reportFlags) error {
 		}
 		s.Constraints = filter.Constraints(s.Constraints)
 	}
-	if s.Truth, err = jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(r.Labels))); err != nil {
-		return err
-	}
-	if s.Truth, err = filter.Truth(s.Truth); err != nil {
-		return err
+	if f.truth != "" {
+		if s.Truth, err = jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(r.Labels))); err != nil {
+			return err
+		}
+		if s.Truth, err = filter.Truth(s.Truth); err != nil {
+			return err
+		}
 	}
 	if err := r.Score(s.Truth); err != nil {
 		return err
@@ -93,6 +98,48 @@ func (a *app) reportFolder(folder string, f *reportFlags) error {
 		f.out = filepath.Join(folder, report.PageFile)
 	}
 	return a.writePage(r, s, f.out)
+}
+
+// scene is what the flags name.
+func (f *reportFlags) scene(folder string, result *cleavev1.Result) (s report.Scene, filter *jobflags.RowFilter, err error) {
+	s.Title = cmp.Or(result.GetOrigin().GetSpec().GetDisplayName(), filepath.Base(folder))
+	s.Data, s.Header, filter, err = f.data.LoadKept(result.GetDroppedRows() > 0)
+	if err != nil || s.Data == nil {
+		return s, nil, err
+	}
+	s.Title = f.data.Name()
+	if rows := s.Data.Rows(); rows != int(result.GetRows()) {
+		return s, nil, fault.Invalid("OTHER_DATASET", "the data have %s; %s was made of %d", text.Plural(rows, "row"), folder, result.GetRows())
+	}
+	return s, filter, nil
+}
+
+// recordedScene is what the run in a folder was made of, if its files are still what they were.
+func (a *app) recordedScene(ctx context.Context, folder string) (s report.Scene, filter *jobflags.RowFilter, err error) {
+	before, err := loadRecorded(folder)
+	if err != nil {
+		return s, nil, err
+	}
+	origin := before.result.GetOrigin()
+	cmd, run := (&app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env}).newRunCommand()
+	if origin.GetCommand()[0] != "run" || cmd.ParseFlags(origin.GetCommand()[1:]) != nil {
+		return s, nil, nil
+	}
+	if err := before.checkInputs(jobflags.NamedFiles(cmd.Flags(), origin.GetDirectory())); err != nil {
+		return s, nil, err
+	}
+	jobflags.ResolveFiles(cmd.Flags(), origin.GetDirectory())
+	j, err := a.prepare(ctx, run.job, nil)
+	if err != nil {
+		return s, nil, err
+	}
+	truth, err := jobflags.LoadTruth(run.truth, run.scoreOn, j.Filter.FileRows(j.Rows))
+	if err == nil {
+		truth, err = j.Filter.Truth(truth)
+	}
+	s = sceneOf(j, truth)
+	s.Spec = nil // the one of the origin has names for its tables
+	return s, j.Filter, err
 }
 
 // reportJob makes the page of a job that a coordinator has.

@@ -77,17 +77,15 @@ func (c Cell) Tinted(difference float64) Cell {
 const barWidth = 100
 
 // BarX is where the bar begins.
-func (c Cell) BarX() number {
+func (c Cell) BarX() string {
 	if c.Whole {
-		return 0
+		return "0"
 	}
-	return number(barWidth/2 + min(0, c.length()))
+	return number(barWidth/2 + min(0, c.length())).String()
 }
 
 // BarWidth is how long it is.
-func (c Cell) BarWidth() number {
-	return number(math.Abs(c.length()))
-}
+func (c Cell) BarWidth() string { return number(math.Abs(c.length())).String() }
 
 // BarClass tells the two sides apart.
 func (c Cell) BarClass() string {

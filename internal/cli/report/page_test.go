@@ -67,7 +67,11 @@ func TestPageOfPoints(t *testing.T) {
 	s := Scene{
 		Data: points, Header: []string{"height", "weight", "<age>"}, Truth: truth, Title: "people",
 		Constraints: []constraint.Constraint{{I: 0, J: 3, Kind: constraint.CannotLink}, {I: 1, J: 4, Kind: constraint.MustLink}},
-		Spec:        &cleavev1.JobSpec{K: 3, Seed: 42, DatasetId: "abc123"}, Command: "cleave run --data people.csv",
+		Spec:        &cleavev1.JobSpec{K: 3, Seed: 42, DatasetId: "abc123"},
+	}
+	r.Result.Origin = &cleavev1.Origin{
+		Version: "v9", Command: []string{"run", "--data", "it's people.csv"}, Directory: "/home/me",
+		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "people.csv", Sha256: "feed"}},
 	}
 	page := pageOf(t, r, s)
 	if got, want := strings.Join(sections(page), " "), "notices asked clusters sizes profiles rows separation constraints truth ways objective plan repeat"; got != want {
@@ -75,7 +79,7 @@ func TestPageOfPoints(t *testing.T) {
 	}
 	for _, want := range []string{
 		"60 rows, compared by their nearest neighbors, fall into 3 clusters of 20 rows each.", "1 of 2 constraints hold.", "The clusters are far apart",
-		"height", "&lt;age&gt;", "<title>row 7, cluster 1, true class \u20685\u2069</title>", "cleave run --data people.csv", "abc123", ">42<",
+		"height", "&lt;age&gt;", "<title>row 7, cluster 1, true class \u20685\u2069</title>", "cleave run --data &#39;it&#39;\\&#39;&#39;s people.csv&#39;", "# in /home/me", "SHA-256 of people.csv", "feed", "v9", "abc123", ">42<",
 		"1 of 2 constraints do not hold", "neighbors, hard (taken)",
 	} {
 		if !strings.Contains(page, want) {

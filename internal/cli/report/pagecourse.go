@@ -107,7 +107,7 @@ func (b *pageBuilder) course() *page.Course {
 	if first := history[0]; first != last {
 		c.Text += fmt.Sprintf(" It began at %s.", page.Number(first.GetObjective()))
 	}
-	if n := b.scene.Spec.GetRestarts(); n > 1 {
+	if n := b.spec().GetRestarts(); n > 1 {
 		c.Text += fmt.Sprintf(" Shown is the best of %d starts.", n)
 	}
 	for _, entry := range evenly(history, maxCourse) {

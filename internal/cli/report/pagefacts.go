@@ -2,8 +2,10 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +18,8 @@ import (
 	"github.com/cleave-project/cleave/internal/page"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // asked is what the job was asked for.
@@ -26,8 +30,9 @@ func (b *pageBuilder) asked() []page.Fact {
 			facts = append(facts, page.Fact{Name: name, Value: value})
 		}
 	}
-	if b.scene.Spec != nil {
-		if a := wire.Algorithm(b.scene.Spec); a.Name != "" {
+	spec := b.spec()
+	if spec != nil {
+		if a := wire.Algorithm(spec); a.Name != "" {
 			add("algorithm", a.Name+": "+a.About)
 		}
 	}
@@ -43,8 +48,8 @@ func (b *pageBuilder) asked() []page.Fact {
 	if n := int(b.Result.GetDroppedRows()); n > 0 {
 		add("left out", page.Count(n)+" rows with missing values")
 	}
-	if b.scene.Spec != nil {
-		options := wire.Request(b.scene.Spec, 0).Values
+	if spec != nil {
+		options := wire.Request(spec, 0).Values
 		var names []string
 		for name := range options {
 			if !slices.Contains([]string{"k", "constraints", "name"}, name) {
@@ -160,20 +165,33 @@ func (b *pageBuilder) times() *page.Table {
 	return table
 }
 
+// spec is the job's, nil where it is not known.
+func (b *pageBuilder) spec() *cleavev1.JobSpec {
+	if b.scene.Spec != nil {
+		return b.scene.Spec
+	}
+	return b.Result.GetOrigin().GetSpec()
+}
+
 // repeat is what it takes to get the same answer again.
 func (b *pageBuilder) repeat() *page.Repeat {
-	r := &page.Repeat{Facts: []page.Fact{{Name: "version", Value: shell.Version()}}, Command: b.scene.Command}
-	spec := b.scene.Spec
+	origin, spec := b.Result.GetOrigin(), b.spec()
+	r := &page.Repeat{Facts: []page.Fact{{Name: "version", Value: cmp.Or(origin.GetVersion(), shell.Version())}}, Command: commandText(origin)}
 	if spec == nil {
 		return r
 	}
-	r.Facts = append(r.Facts, page.Fact{Name: "seed", Value: fmt.Sprint(spec.GetSeed())})
+	r.Facts = append(r.Facts, page.Fact{Name: "seed", Value: strconv.FormatUint(spec.GetSeed(), 10)})
+	for _, input := range origin.GetInputs() {
+		if input.GetSha256() != "" {
+			r.Facts = append(r.Facts, page.Fact{Name: "SHA-256 of " + input.GetPath(), Value: input.GetSha256()})
+		}
+	}
 	if id := spec.GetDatasetId(); id != "" {
-		r.Facts = append(r.Facts, page.Fact{Name: "data, SHA-256", Value: id})
+		r.Facts = append(r.Facts, page.Fact{Name: "data set", Value: id})
 	}
 	for _, used := range wire.UsedTables(spec) {
 		if id := used.Input.GetTableId(); id != "" {
-			r.Facts = append(r.Facts, page.Fact{Name: used.Name() + ", SHA-256", Value: id})
+			r.Facts = append(r.Facts, page.Fact{Name: "table of " + used.Name(), Value: id})
 		}
 	}
 	var written bytes.Buffer
@@ -182,6 +200,28 @@ func (b *pageBuilder) repeat() *page.Repeat {
 	}
 	return r
 }
+
+// commandText is the line that started a run, as a shell takes it.
+func commandText(origin *cleavev1.Origin) string {
+	if len(origin.GetCommand()) == 0 {
+		return ""
+	}
+	words := []string{"cleave"}
+	for _, word := range origin.GetCommand() {
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plainLetters, r) }) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
+	}
+	line := strings.Join(words, " ")
+	if directory := origin.GetDirectory(); directory != "" {
+		line = "# in " + directory + "\n" + line
+	}
+	return line
+}
+
+// plainLetters need no quotes in a shell.
+const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%"
 
 // maxSpecBytes is how long a spec is shown: one with tables within it may be long.
 const maxSpecBytes = 200_000

@@ -28,10 +28,9 @@ type Scene struct {
 
 	// What only report.html shows.
 
-	Spec    *cleavev1.JobSpec // nil: it is not known
-	IDs     []string          // of the rows of the data file; nil: they go by their numbers
-	Table   *table.Table      // the data file as it was given; nil: the data have columns of numbers, or none
-	Command string            // the line that started the run; "": it is not known
+	Spec  *cleavev1.JobSpec // nil: the one of the origin, if there is one
+	IDs   []string          // of the rows of the data file; nil: they go by their numbers
+	Table *table.Table      // the data file as it was given; nil: the data have columns of numbers, or none
 }
 
 // titled says what is shown, and of what.
