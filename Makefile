@@ -39,6 +39,11 @@ test: ## Run all tests
 test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/... for some)
 	CGO_ENABLED=1 go test -race -timeout 30m $(PACKAGES)
 
+.PHONY: test-browser
+test-browser: build ## Open reports in Chromium, and read them (SCREENSHOTS=folder for pictures of them)
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { echo 'make test-browser needs Chromium: apt-get install chromium'; exit 1; }
+	CLEAVE='$(CURDIR)/bin/cleave' SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' go test -C tools/browser -count=1 ./...
+
 .PHONY: bench
 bench: build ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; STAGES=a,b only their sections; QUICK=1 writes nothing)
 	go run ./internal/bench/cmd/bench -cleave bin/cleave -version '$(VERSION)' -data '$(DATA)' $(BENCH_ARGS)

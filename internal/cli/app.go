@@ -23,12 +23,13 @@ type app struct {
 	stdout, stderr io.Writer
 	env            func(string) string
 	access         accessFlags
+	command        command // what result.json says is repeated
 }
 
 // Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage,
 // 130 canceled. When ctx ends, the job of `cleave run` is canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
 	ctx, end := a.traced(ctx, args)
 	code := shell.Run(ctx, a.program(), args, stderr)
 	end(code != shell.ExitDone)
@@ -52,7 +53,7 @@ func (a *app) program() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.explainCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
-		a.resultCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.datasetsCommand(), a.tablesCommand(),
+		a.resultCommand(), a.reportCommand(), a.rerunCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.datasetsCommand(), a.tablesCommand(),
 		a.generateCommand(), a.overlayCommand(), a.serveCommand(), a.versionCommand(), a.completionCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 	)

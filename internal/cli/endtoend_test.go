@@ -96,7 +96,7 @@ func TestRunWritesItsFiles(t *testing.T) {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	if got := strings.Join(names, " "); got != "clusters.svg labels.csv objective.svg result.json" {
+	if got := strings.Join(names, " "); got != "clusters.svg labels.csv objective.svg report.html result.json" {
 		t.Errorf("wrote %s", got)
 	}
 	if labels := clitest.Read(t, "deep/o/labels.csv"); !strings.HasPrefix(labels, "index,label\n0,") || strings.Count(labels, "\n") != 61 {

@@ -225,7 +225,8 @@ func readFiles(t testing.TB, dir string) (f files) {
 	if _, err := decoder.Token(); err != io.EOF {
 		t.Errorf("result.json has more after its end: %v", err)
 	}
-	// The placement of the work and its duration are not part of the answer.
+	// The placement of the work and its duration are not part of the answer, nor is what was typed.
+	delete(f.document, "origin")
 	delete(f.document, "plan")
 	delete(f.document, "timings")
 	return f

@@ -11,17 +11,27 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Scene is what a picture of the clusters shows besides the outcome.
+// Scene is what pictures and the page show besides the outcome.
 type Scene struct {
 	Data        dataset.Dataset // nil: the data are not at hand, and the clusters are not drawn
 	Header      []string        // the names of its columns
 	Constraints []constraint.Constraint
 	Truth       *jobflags.Truth
 	Title       string
+
+	// What only report.html shows.
+
+	Spec    *cleavev1.JobSpec // nil: it is not known
+	IDs     []string          // of the rows of the data file; nil: they go by their numbers
+	Table   *table.Table      // the data file as it was given; nil: the data have columns of numbers, or none
+	Command string            // the line that started the run; "": it is not known
 }
 
 // titled says what is shown, and of what.

@@ -73,7 +73,7 @@ func (r *Report) Score(t *jobflags.Truth) error {
 // Files are what --out writes, result.json last. What cannot be drawn or is too large to be written is left
 // out, and warn says so: it must not cost the result.
 func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
-	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabels(w, r.filter.Restore(r.Labels)) }}}
+	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabelRows(w, r.labelRows()) }}}
 	files = append(files, r.modelFiles(s.Header, warn)...)
 	files = append(files, r.embeddingFiles(warn)...)
 	add := func(name string, draw func(w io.Writer) error) {
@@ -104,5 +104,6 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	default:
 		add(clustersFile, func(w io.Writer) error { return r.drawClusters(w, s) })
 	}
+	add(PageFile, func(w io.Writer) error { return r.WritePage(w, s) })
 	return append(files, File{ResultFile, func(w io.Writer) error { return WriteResult(w, r.Result) }})
 }

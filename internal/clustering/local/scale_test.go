@@ -171,8 +171,8 @@ func TestPredictionInUnits(t *testing.T) {
 			t.Errorf("%s: %v", name, result.StopReason)
 		}
 		got, err := centroid.Predict(t.Context(), result.Model, points, 2)
-		if err != nil || !slices.Equal(got, result.Labels) {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, result.Labels)
+		if err != nil || !slices.Equal(got.Labels, result.Labels) || !slices.Equal(got.Rows.Distance, result.Rows.Distance) || !slices.Equal(got.Rows.Margin, result.Rows.Margin) {
+			t.Errorf("%s: %v, %v; want %v and %v", name, got, err, result.Labels, result.Rows)
 		}
 	}
 }
