@@ -51,6 +51,16 @@ cleave explain found
 # a job of a coordinator, by the beginning of its id
 cleave explain 0199a1 --server localhost:7400`,
 
+	"report": `
+# a page to show around, of a folder that run wrote
+cleave report found
+# of a job of a coordinator
+cleave report 0199a1 --server localhost:7400`,
+
+	"rerun": `
+# the same job again, with the same answer
+cleave rerun found --out again`,
+
 	"overlay": `
 cleave overlay --picture photo.png \
     --labels found/labels.csv --out segments.png`,
