@@ -98,6 +98,7 @@ var packages = []packageRule{
 	{"cli/shell", io, "catalog fault redact text"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
 	{"cli/client", api, "backoff candidates cli/shell clustering coordinator credentials dataset fault table text wire worker"},
+	{"cli/explain", api, "constraint text wire"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format kernel metric page picture profile table text wire"},
 	{"cli/explain", api, "constraint text wire"},
 	{"cli", api, "access catalog certs cli/client cli/explain cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture redact segment synth table text wire worker"},
