@@ -38,7 +38,9 @@ var columns = []struct {
 	{other.FixedWidthTypes.Timestamp_us, func(b array.Builder, i int) { b.(*array.TimestampBuilder).Append(other.Timestamp(i) * 1500) }, func(i int) any { return float64(i*1500) / 1e6 }},
 	{other.FixedWidthTypes.Time32ms, func(b array.Builder, i int) { b.(*array.Time32Builder).Append(other.Time32(i)) }, func(i int) any { return float64(i) / 1e3 }},
 	{&other.Decimal128Type{Precision: 20, Scale: 2}, func(b array.Builder, i int) { b.(*array.Decimal128Builder).Append(decimal128.FromI64(int64(50 - i))) }, func(i int) any { return float64(50-i) / 100 }},
-	{&other.DictionaryType{IndexType: other.PrimitiveTypes.Int8, ValueType: other.BinaryTypes.String}, func(b array.Builder, i int) { _ = b.(*array.BinaryDictionaryBuilder).AppendString(fmt.Sprint("class ", i%5)) }, func(i int) any { return fmt.Sprint("class ", i%5) }},
+	{&other.DictionaryType{IndexType: other.PrimitiveTypes.Int8, ValueType: other.BinaryTypes.String}, func(b array.Builder, i int) {
+		_ = b.(*array.BinaryDictionaryBuilder).AppendString(fmt.Sprint("class ", i%5))
+	}, func(i int) any { return fmt.Sprint("class ", i%5) }},
 	{&other.DictionaryType{IndexType: other.PrimitiveTypes.Uint32, ValueType: other.PrimitiveTypes.Float64}, func(b array.Builder, i int) { _ = b.(*array.Float64DictionaryBuilder).Append(float64(i%5) / 2) }, func(i int) any { return float64(i%5) / 2 }},
 }
 
