@@ -69,7 +69,7 @@ func (s *source) decompress(r io.Reader) (plain *bufio.Reader, packed bool, err 
 	if err != nil {
 		return nil, true, &damaged{err}
 	}
-	return bufio.NewReaderSize(&growth{source: s, r: unpacked, packed: counted}, bufferSize), true, nil
+	return bufio.NewReaderSize(&growth{of: s, r: unpacked, packed: counted}, bufferSize), true, nil
 }
 
 // counter counts the bytes that are read.
@@ -88,7 +88,7 @@ func (c *counter) Read(into []byte) (int, error) {
 
 // growth refuses what unfolds into too much, and tells damage from an input that cannot be read.
 type growth struct {
-	*source
+	of     *source
 	r      io.Reader
 	packed *counter
 	read   int64
@@ -98,7 +98,7 @@ func (g *growth) Read(into []byte) (int, error) {
 	n, err := g.r.Read(into)
 	g.read += int64(n)
 	if g.read > raw.FreeBytes && g.read > raw.MaxGrowth*g.packed.read {
-		return n, g.invalid("FILE_GROWS_TOO_MUCH",
+		return n, g.of.invalid("FILE_GROWS_TOO_MUCH",
 			"the file unfolds into more than %d times its size, which looks like a mistake or a trap; if it is meant, decompress it before", raw.MaxGrowth)
 	}
 	if err != nil && !errors.Is(err, io.EOF) && !g.packed.failed {

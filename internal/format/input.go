@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cleave-project/cleave/internal/dataset"
 )
 
 // Input is a file, or standard input, and what the user says about it.
@@ -185,4 +187,40 @@ func expand(paths []string) ([]string, error) {
 		}
 	}
 	return files, nil
+}
+
+// LoadPoints is ReadPoints of the input.
+func (in Input) LoadPoints() (points *dataset.Points, header []string, err error) {
+	err = in.Read(func(r io.Reader, name string) (err error) {
+		points, header, err = ReadPoints(r, name)
+		return err
+	})
+	return points, header, err
+}
+
+// LoadCompletePoints is ReadCompletePoints of the input.
+func (in Input) LoadCompletePoints() (points *dataset.Points, header []string, incomplete []int32, err error) {
+	err = in.Read(func(r io.Reader, name string) (err error) {
+		points, header, incomplete, err = ReadCompletePoints(r, name)
+		return err
+	})
+	return points, header, incomplete, err
+}
+
+// LoadSparsePoints is ReadSparsePoints of the input.
+func (in Input) LoadSparsePoints(features int) (points *dataset.SparsePoints, err error) {
+	err = in.Read(func(r io.Reader, name string) (err error) {
+		points, err = ReadSparsePoints(r, name, features)
+		return err
+	})
+	return points, err
+}
+
+// LoadCompleteSparsePoints is ReadCompleteSparsePoints of the input.
+func (in Input) LoadCompleteSparsePoints() (points *dataset.SparsePoints, incomplete []int32, err error) {
+	err = in.Read(func(r io.Reader, name string) (err error) {
+		points, incomplete, err = ReadCompleteSparsePoints(r, name)
+		return err
+	})
+	return points, incomplete, err
 }
