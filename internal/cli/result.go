@@ -43,6 +43,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
+	f.data.Stdin = a.stdin
 	data, header, err := f.data.Load()
 	if err != nil {
 		return err

@@ -76,6 +76,7 @@ func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) 
 	if c != nil {
 		describe = c.DescribeDataset
 	}
+	f.Stdin = a.stdin
 	j, err := f.Prepare(ctx, describe)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Input is a file, or standard input, and what the user says about it.
@@ -68,6 +69,16 @@ func (in Input) Kind() (InputKind, error) {
 	return 0, (&source{name: in.name()}).invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; say which by --format: %s", suffix, strings.Join(Formats(), ", "))
 }
 
+// KindOf is what several files hold, or those of a folder: the first one tells.
+func KindOf(paths []string, like Input) (InputKind, error) {
+	files, err := expand(paths)
+	if err != nil {
+		return 0, err
+	}
+	like.Path = files[0]
+	return like.Kind()
+}
+
 // Formats are the names of formats that Input.Format may have.
 func Formats() []string {
 	var names []string
@@ -80,6 +91,17 @@ func Formats() []string {
 	}
 	return names
 }
+
+// CheckFormat refuses a name that is none of Formats.
+func CheckFormat(name string) error {
+	if suffix := suffixOf("." + name); textTables[suffix] || slices.Contains(Formats(), suffix[1:]) {
+		return nil
+	}
+	return fault.Invalid("UNKNOWN_FORMAT", "there is no format %q; use %s", name, strings.Join(Formats(), ", "))
+}
+
+// TableSuffixes are those of files that OpenTable takes, also compressed.
+func TableSuffixes() []string { return tableSuffixes }
 
 var tableSuffixes = []string{".csv", ".tsv", ".parquet", ".arrow"}
 

@@ -14,8 +14,11 @@ type DataFlags struct {
 
 	data, graph, kernelMatrix string
 	vertices                  *OptionFlag
+	inputFlags
 	tableFlags
 
+	// KeepTable says that the table itself is needed when the job has ended.
+	KeepTable bool
 	// Rows are what the table says besides points, once it is loaded; nil: the data are no table.
 	Rows *Rows
 }
@@ -28,7 +31,7 @@ func newDataFlags(set *pflag.FlagSet) DataFlags {
 // AddDataFlags declares the flags that name the data of a job that has ended, to be drawn.
 func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f := newDataFlags(set)
-	set.StringVar(&f.data, "data", "", "the job's points in this `FILE`, to draw clusters.svg")
+	f.inputFlags.add(set, &f.data, "the job's points in this `FILE`, to draw clusters.svg")
 	set.StringVar(&f.graph, "graph", "", "the job's graph in this `FILE`, to draw clusters.svg")
 	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the job's kernel matrix in this `FILE`, to draw clusters.svg")
@@ -63,7 +66,7 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 		return dataset.KindGraph
 	case flag == "kernel-matrix":
 		return dataset.KindKernel
-	case format.IsSparse(f.data):
+	case f.holds(format.InputSparse):
 		return dataset.KindSparsePoints
 	}
 	return dataset.KindPoints
@@ -92,7 +95,7 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	var header []string
 	switch flag {
 	case "data":
-		data, header, err = LoadPoints(f.data, 0)
+		data, header, err = f.loadPoints(0)
 	case "graph":
 		data, err = asDataset(format.LoadGraph(f.graph, f.vertices.Whole()))
 	case "kernel-matrix":

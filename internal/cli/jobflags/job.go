@@ -74,7 +74,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if f.IsTable() {
 		j.Data, j.Header, j.Filter, j.Table, err = f.loadTable(comparesDirections(spec))
 	} else if f.DropsRows() {
-		j.Data, j.Header, j.Filter, err = LoadUsablePoints(f.data, comparesDirections(spec))
+		j.Data, j.Header, j.Filter, err = f.loadUsable(f.data, comparesDirections(spec))
 	} else if j.Data, j.Header, err = f.Load(); source == "data" {
 		err = hintMissingDrop(err)
 	}

@@ -14,9 +14,10 @@ import (
 // Rows are what an ordinary table says besides the points that are made of it.
 type Rows struct {
 	Recipe  *recipe.Recipe
-	IDs     *table.IDs // of all rows of the table; nil: they go by their numbers
-	Labels  []string   // of all rows of the table, "" where unknown; nil: there are none
-	Notices []string   // what there is to say about how it was read
+	IDs     *table.IDs   // of all rows of the table; nil: they go by their numbers
+	Labels  []string     // of all rows of the table, "" where unknown; nil: there are none
+	Notices []string     // what there is to say about how it was read
+	Table   *table.Table // if it is to be kept
 }
 
 // loadTable reads the table of a job and makes points of its rows, without those that are dropped.
@@ -34,6 +35,9 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 		return nil, nil, nil, nil, within(f.data, err)
 	}
 	rows = &Rows{Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: append(append(notices, said...), p.Notices...)}
+	if f.KeepTable {
+		rows.Table = t
+	}
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}
@@ -53,7 +57,8 @@ func (f *DataFlags) readTable() (*table.Table, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := format.OpenTable([]string{f.data}, o)
+	o.Format, o.Ignore, o.Stdin = f.format, f.ignore, f.Stdin
+	r, err := format.OpenTable(f.files, o)
 	if err != nil {
 		return nil, nil, err
 	}
