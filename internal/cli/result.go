@@ -43,7 +43,10 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	f.data.Stdin = a.stdin
+	f.data.Stdin, f.data.KeepTable = a.stdin, f.join
+	if err := f.labelFlags.check(f.out, f.json, f.data.Given("labels-format"), f.data.IsTable()); err != nil {
+		return err
+	}
 	data, header, err := f.data.Load()
 	if err != nil {
 		return err
@@ -59,7 +62,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.checkSaveGraph(j.Spec); err != nil {
 		return err
 	}
-	o, err := c.Fetch(ctx, jobID, f.out != "")
+	o, err := c.Fetch(ctx, jobID, f.out != "" && f.out != onStdout)
 	if err != nil {
 		return err
 	}
@@ -82,12 +85,12 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 		return err
 	}
 	var out *report.OutputDir
-	if f.out != "" {
+	if f.out != "" && f.out != onStdout {
 		if out, err = report.OpenOutput(f.out); err != nil {
 			return err
 		}
 	}
-	return a.deliver(ctx, r, sceneOf(j, truth), out, &f.runFlags)
+	return a.deliver(ctx, r, sceneOf(j, truth), out, &f.runFlags, f.labels(j.Table))
 }
 
 // checkSameData refuses to draw one data set with the clusters of another.

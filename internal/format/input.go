@@ -79,10 +79,10 @@ func KindOf(paths []string, like Input) (InputKind, error) {
 	return like.Kind()
 }
 
-// Formats are the names of formats that Input.Format may have.
+// Formats are the names of formats of points that Input.Format may have.
 func Formats() []string {
 	var names []string
-	for _, suffixes := range [][]string{tableSuffixes, denseFormats.suffixes(), sparseFormats.suffixes(), graphFormats.suffixes()} {
+	for _, suffixes := range [][]string{tableSuffixes, denseFormats.suffixes(), {".svmlight"}} {
 		for _, suffix := range suffixes {
 			if name := suffix[1:]; !slices.Contains(names, name) {
 				names = append(names, name)
