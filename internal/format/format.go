@@ -32,8 +32,9 @@ type source struct {
 	allowMissing bool   // missing values are read as NaN, not refused
 	blockSize    int    // of text that is parsed at a time
 
-	array string   // which one of several
-	file  *os.File // where the bytes come from as they are; nil: from elsewhere, or they were compressed
+	array    string   // which one of several
+	vertices []string // that the file lists by name
+	file     *os.File // where the bytes come from as they are; nil: from elsewhere, or they were compressed
 }
 
 func newSource(r io.Reader, name string) (*source, error) {

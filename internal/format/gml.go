@@ -15,14 +15,14 @@ import (
 // Vertices go by their ids. The weight of an edge is called weight or value. All else is about drawing, and skipped.
 type gml struct {
 	*lines
-	graph *namedGraph
+	graph *listedGraph
 	rest  []byte // of the current line
 }
 
 const maxGMLDepth = 64
 
 func readGML(s *source, vertices int) ([]dataset.Edges, int, error) {
-	r := &gml{lines: newLines(s, anyWhiteSpace), graph: newNamedGraph(s)}
+	r := &gml{lines: newLines(s, anyWhiteSpace), graph: newListedGraph(s)}
 	if err := r.list(0, "", nil); err != nil {
 		return nil, 0, err
 	}
@@ -83,7 +83,7 @@ func (r *gml) element(depth int, within, key string) error {
 		weight = values["value"]
 	}
 	number, err := r.graph.weightOf(weight, line)
-	r.graph.edges = append(r.graph.edges, namedEdge{values["source"], values["target"], number, line})
+	r.graph.edges = append(r.graph.edges, listedEdge{values["source"], values["target"], number, line})
 	return err
 }
 

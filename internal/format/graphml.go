@@ -12,7 +12,7 @@ import (
 // readGraphML reads vertices, edges, and those data of edges that are called "weight". Directions are not looked at. No
 // library is needed for that: the format is XML, and all else in it is about drawing.
 func readGraphML(s *source, vertices int) ([]dataset.Edges, int, error) {
-	r := &graphML{namedGraph: newNamedGraph(s), decoder: xml.NewDecoder(s)}
+	r := &graphML{listedGraph: newListedGraph(s), decoder: xml.NewDecoder(s)}
 	for {
 		token, err := r.decoder.Token()
 		if errors.Is(err, io.EOF) {
@@ -32,7 +32,7 @@ func readGraphML(s *source, vertices int) ([]dataset.Edges, int, error) {
 }
 
 type graphML struct {
-	*namedGraph
+	*listedGraph
 	decoder   *xml.Decoder
 	isGraph   bool
 	weightKey string // of data that are weights of edges
@@ -92,7 +92,7 @@ func (r *graphML) start(t xml.StartElement) error {
 			return err
 		}
 		r.inEdge = true
-		r.edges = append(r.edges, namedEdge{attribute("source"), attribute("target"), weight, r.line()})
+		r.edges = append(r.edges, listedEdge{attribute("source"), attribute("target"), weight, r.line()})
 	case "data":
 		if key := attribute("key"); r.inEdge && (key == r.weightKey && key != "" || key == "weight") {
 			r.inWeight = true

@@ -6,24 +6,26 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// namedGraph collects a graph whose vertices have names. They are numbered in the order in which they are listed.
-type namedGraph struct {
+// listedGraph collects a graph whose vertices have names. They are numbered in the order in which they are listed.
+type listedGraph struct {
 	*source
 	numbers map[string]int32
 	names   []string
-	edges   []namedEdge
+	edges   []listedEdge
 }
 
-// namedEdge may come before its vertices.
-type namedEdge struct {
+// listedEdge may come before its vertices.
+type listedEdge struct {
 	source, target string
 	weight         float64
 	line           int
 }
 
-func newNamedGraph(s *source) *namedGraph { return &namedGraph{source: s, numbers: map[string]int32{}} }
+func newListedGraph(s *source) *listedGraph {
+	return &listedGraph{source: s, numbers: map[string]int32{}}
+}
 
-func (g *namedGraph) addVertex(name string, line int) error {
+func (g *listedGraph) addVertex(name string, line int) error {
 	if name == "" {
 		return g.at(line, "MISSING_ID", "a vertex has no id")
 	}
@@ -39,13 +41,14 @@ func (g *namedGraph) addVertex(name string, line int) error {
 }
 
 // finish numbers the vertices of the edges.
-func (g *namedGraph) finish(vertices int) ([]dataset.Edges, int, error) {
+func (g *listedGraph) finish(vertices int) ([]dataset.Edges, int, error) {
 	if len(g.names) == 0 {
 		return nil, 0, g.invalid("EMPTY_DATA", "the file has no vertices")
 	}
 	if vertices > 0 && vertices != len(g.names) {
 		return nil, 0, g.invalid("SIZE_MISMATCH", "the file has %d vertices, but %d were asked for", len(g.names), vertices)
 	}
+	g.source.vertices = g.names
 	var list dataset.Edges
 	for _, e := range g.edges {
 		source, known := g.numbers[e.source]
@@ -62,13 +65,13 @@ func (g *namedGraph) finish(vertices int) ([]dataset.Edges, int, error) {
 }
 
 // at is a fault on a line.
-func (g *namedGraph) at(line int, reason, format string, args ...any) error {
+func (g *listedGraph) at(line int, reason, format string, args ...any) error {
 	l := &lines{source: g.source, lineNumber: line}
 	return l.invalid(reason, format, args...)
 }
 
 // weightOf reads the weight of an edge; without a text it is 1.
-func (g *namedGraph) weightOf(text string, line int) (float64, error) {
+func (g *listedGraph) weightOf(text string, line int) (float64, error) {
 	if text == "" {
 		return 1, nil
 	}

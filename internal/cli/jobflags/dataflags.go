@@ -15,6 +15,8 @@ type DataFlags struct {
 	data, graph, kernelMatrix string
 	vertices                  *OptionFlag
 	inputFlags
+	vertexList                string
+	namedVertices             bool
 	tableFlags
 
 	// KeepTable says that the table itself is needed when the job has ended.
@@ -33,7 +35,7 @@ func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f := newDataFlags(set)
 	f.inputFlags.add(set, &f.data, "the job's points in this `FILE`, to draw clusters.svg")
 	set.StringVar(&f.graph, "graph", "", "the job's graph in this `FILE`, to draw clusters.svg")
-	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
+	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the job's kernel matrix in this `FILE`, to draw clusters.svg")
 	f.tableFlags.add(set)
 	return &f
@@ -88,8 +90,8 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 		data, header, _, f.Rows, err = f.loadTable(false)
 		return data, header, err
 	}
-	if f.Given("vertices") && flag != "graph" {
-		return nil, nil, shell.Usage("--vertices goes with --graph only")
+	if err := f.checkGraph(flag); err != nil {
+		return nil, nil, err
 	}
 	var data dataset.Dataset
 	var header []string
@@ -97,7 +99,7 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	case "data":
 		data, header, err = f.loadPoints(0)
 	case "graph":
-		data, err = asDataset(format.LoadGraph(f.graph, f.vertices.Whole()))
+		data, f.Rows, err = f.loadGraph()
 	case "kernel-matrix":
 		data, err = asDataset(format.LoadKernel(f.kernelMatrix))
 	}

@@ -79,7 +79,9 @@ func (r *Report) Score(t *jobflags.Truth) error {
 // Files are what --out writes, result.json last. What cannot be drawn or is too large to be written is left
 // out, and warn says so: it must not cost the result.
 func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
-	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteNamedLabels(w, r.ids, r.filter.Restore(r.Labels), r.classes) }}}
+	files := []File{{LabelsFile, func(w io.Writer) error {
+		return format.WriteNamedLabels(w, r.ids, r.filter.Restore(r.Labels), r.classes)
+	}}}
 	files = append(files, r.modelFiles(s.Header, warn)...)
 	files = append(files, r.embeddingFiles(warn)...)
 	add := func(name string, draw func(w io.Writer) error) {
