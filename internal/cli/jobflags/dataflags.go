@@ -15,8 +15,8 @@ type DataFlags struct {
 	data, graph, kernelMatrix string
 	vertices                  *OptionFlag
 	inputFlags
-	vertexList                string
-	namedVertices             bool
+	vertexList    string
+	namedVertices bool
 	tableFlags
 
 	// KeepTable says that the table itself is needed when the job has ended.
