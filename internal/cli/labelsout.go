@@ -53,5 +53,5 @@ func (a *app) summaryTo(out string) io.Writer {
 	if out == onStdout {
 		return a.stderr
 	}
-	return a.stdout
+	return a.folded()
 }

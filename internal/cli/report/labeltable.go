@@ -34,7 +34,7 @@ func (r *Report) LabelFiles(l Labels) []File {
 
 // WriteLabels writes the labels, or the rows of the data file with them.
 func (r *Report) WriteLabels(w io.Writer, l Labels) error {
-	columns := r.labelColumns()
+	columns := r.labelRows().Columns()
 	if l.Join == nil {
 		return writeColumns(w, l.Format, columns)
 	}
@@ -62,32 +62,4 @@ func joined(columns, more []table.Column) []table.Column {
 		all = append(all, c)
 	}
 	return all
-}
-
-// labelColumns are the columns of labels.csv: what names the rows, their labels, and what else is known about them.
-func (r *Report) labelColumns() []table.Column {
-	labels := r.filter.Restore(r.Labels)
-	first := table.Column{Name: "index", Type: table.Integer}
-	if r.ids != nil {
-		first = table.Column{Name: "id", Type: table.Text, Texts: r.ids}
-	}
-	label := table.Column{Name: "label", Type: table.Integer, Integers: make([]int64, len(labels))}
-	for row, v := range labels {
-		label.Integers[row] = int64(v)
-		if r.ids == nil {
-			first.Integers = append(first.Integers, int64(row))
-		}
-	}
-	columns := []table.Column{first, label}
-	if r.classes != nil {
-		class := table.Column{Name: "class", Type: table.Text, Texts: make([]string, len(labels)), Empty: make([]bool, len(labels))}
-		for row, v := range labels {
-			if v >= 0 && int(v) < len(r.classes) {
-				class.Texts[row] = r.classes[v]
-			}
-			class.Empty[row] = class.Texts[row] == ""
-		}
-		columns = append(columns, class)
-	}
-	return columns
 }
