@@ -45,7 +45,11 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	r, s, err := a.fetchReport(ctx, c, jobID, f, f.out != "")
+	f.data.KeepTable = f.join
+	if err := f.labelFlags.check(f.out, f.json, f.data.Given("labels-format"), f.data.IsTable()); err != nil {
+		return err
+	}
+	r, s, err := a.fetchReport(ctx, c, jobID, f, f.out != "" && f.out != onStdout)
 	if err != nil {
 		return err
 	}
@@ -59,17 +63,18 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 		return err
 	}
 	var out *report.OutputDir
-	if f.out != "" {
+	if f.out != "" && f.out != onStdout {
 		if out, err = report.OpenOutput(f.out); err != nil {
 			return err
 		}
 	}
-	return a.deliver(ctx, r, s, out, &f.runFlags)
+	return a.deliver(ctx, r, s, out, &f.runFlags, f.labels(f.data.Rows))
 }
 
 // fetchReport fetches what a job found, and what the flags say about it.
 func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f *resultFlags, withModel bool) (*report.Report, report.Scene, error) {
 	var none report.Scene
+	f.data.Stdin = a.stdin
 	data, header, err := f.data.Load()
 	if err != nil {
 		return nil, none, err
@@ -78,7 +83,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	if err != nil {
 		return nil, none, err
 	}
-	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header}
+	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header, Table: f.data.Rows}
 	if err := checkSameData(j); err != nil {
 		return nil, none, err
 	}
@@ -95,11 +100,12 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 			return nil, none, err
 		}
 	}
-	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels))
+	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels), table.Naming{IDs: j.IDs()})
 	if err != nil {
 		return nil, none, err
 	}
 	r := report.New(o, nil)
+	r.Call(j.IDs().All(), nil)
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 

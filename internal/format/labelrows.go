@@ -3,60 +3,70 @@ package format
 import (
 	"io"
 	"math"
+
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // LabelRows are the rows of labels.csv. A column that is nil is not written; a score that is NaN is an empty cell.
 type LabelRows struct {
 	IDs                          []string // nil: rows go by their numbers
 	Labels                       []int32
+	Classes                      []string // of the clusters, "" for none
 	Distance, Margin, Confidence []float64
 }
 
-// header names the columns. The first one is index where it has the numbers of rows, as tables of labels are read, and id
-// where it has names.
-func (r LabelRows) header() []string {
-	names := []string{"index", "label"}
+// Columns are the columns of the table. The first one is index where it has the numbers of rows, as tables of labels are read,
+// and id where it has names.
+func (r LabelRows) Columns() []table.Column {
+	first := table.Column{Name: "index", Type: table.Integer, Integers: make([]int64, len(r.Labels))}
+	label := table.Column{Name: "label", Type: table.Integer, Integers: make([]int64, len(r.Labels))}
+	for row, v := range r.Labels {
+		first.Integers[row], label.Integers[row] = int64(row), int64(v)
+	}
 	if r.IDs != nil {
-		names[0] = "id"
+		first = table.Column{Name: "id", Type: table.Text, Texts: r.IDs}
 	}
-	for _, column := range r.scores() {
-		names = append(names, column.name)
+	columns := []table.Column{first, label}
+	if r.Classes != nil {
+		columns = append(columns, r.classColumn())
 	}
-	return names
-}
-
-type scoreColumn struct {
-	name   string
-	values []float64
-}
-
-// scores are the columns of scores that there are.
-func (r LabelRows) scores() []scoreColumn {
-	var columns []scoreColumn
-	for _, column := range []scoreColumn{{"distance", r.Distance}, {"margin", r.Margin}, {"confidence", r.Confidence}} {
-		if column.values != nil {
-			columns = append(columns, column)
+	for _, score := range []struct {
+		name   string
+		values []float64
+	}{{"distance", r.Distance}, {"margin", r.Margin}, {"confidence", r.Confidence}} {
+		if score.values != nil {
+			columns = append(columns, scoreColumn(score.name, score.values))
 		}
 	}
 	return columns
 }
 
+func (r LabelRows) classColumn() table.Column {
+	class := table.Column{Name: "class", Type: table.Text, Texts: make([]string, len(r.Labels)), Empty: make([]bool, len(r.Labels))}
+	for row, v := range r.Labels {
+		if v >= 0 && int(v) < len(r.Classes) {
+			class.Texts[row] = r.Classes[v]
+		}
+		class.Empty[row] = class.Texts[row] == ""
+	}
+	return class
+}
+
+func scoreColumn(name string, values []float64) table.Column {
+	c := table.Column{Name: name, Type: table.Number, Numbers: make([]float64, len(values)), Empty: make([]bool, len(values))}
+	for row, v := range values {
+		if c.Empty[row] = math.IsNaN(v); !c.Empty[row] {
+			c.Numbers[row] = v
+		}
+	}
+	return c
+}
+
 // WriteLabelRows writes a line for each row.
 func WriteLabelRows(w io.Writer, r LabelRows) error {
-	scores := r.scores()
-	return writeTable(w, r.header(), numbered(len(r.Labels)), func(c *csvWriter, i int) {
-		if r.IDs != nil {
-			c.text(r.IDs[i])
-		} else {
-			c.integer(int64(i))
-		}
-		c.integer(int64(r.Labels[i]))
-		for _, column := range scores {
-			if v := column.values[i]; math.IsNaN(v) {
-				c.emptyCell()
-			} else {
-				c.float(v)
-			}
-		}
-	})
+	t, err := table.New(r.Columns())
+	if err != nil {
+		return err
+	}
+	return WriteTable(w, "csv", t)
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/cleave-project/cleave/internal/format/raw"
 	"github.com/cleave-project/cleave/internal/parallel"
 )
 
@@ -45,7 +46,7 @@ func npyElementOf(s *source, descr string) (npyElement, error) {
 	}{
 		"f8": {8, func(b []byte) float64 { return math.Float64frombits(order.Uint64(b)) }},
 		"f4": {4, func(b []byte) float64 { return float64(math.Float32frombits(order.Uint32(b))) }},
-		"f2": {2, func(b []byte) float64 { return halfToFloat(order.Uint16(b)) }},
+		"f2": {2, func(b []byte) float64 { return raw.Half(order.Uint16(b)) }},
 		"i8": {8, func(b []byte) float64 { return float64(int64(order.Uint64(b))) }},
 		"i4": {4, func(b []byte) float64 { return float64(int32(order.Uint32(b))) }},
 		"i2": {2, func(b []byte) float64 { return float64(int16(order.Uint16(b))) }},
@@ -76,24 +77,6 @@ func littleFloats(values []float64, from []byte) {
 	for at := range values {
 		values[at] = float64(math.Float32frombits(binary.LittleEndian.Uint32(from[4*at:])))
 	}
-}
-
-// halfToFloat converts an IEEE 754 half: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits.
-func halfToFloat(bits uint16) float64 {
-	exponent, fraction := int(bits>>10&0x1F), float64(bits&0x3FF)
-	var value float64
-	switch exponent {
-	case 0:
-		value = math.Ldexp(fraction, -24)
-	case 0x1F:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		value = math.Inf(1)
-	default:
-		value = math.Ldexp(1024+fraction, exponent-25)
-	}
-	return math.Copysign(value, 1-2*float64(bits>>15))
 }
 
 // loadNPYValues reads the values of a plain file on all processors. What is there is known before anything is allocated. It

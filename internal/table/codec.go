@@ -134,7 +134,7 @@ func Decode(content []byte) (*Table, error) {
 		return nil, corrupt("no header of a table")
 	}
 	count, rows := d.uint32(), d.uint64()
-	if d.short || count > MaxColumns || rows > MaxRows {
+	if d.short || count > MaxColumns || int(count) > len(d.rest) || rows > MaxRows {
 		return nil, corrupt("impossible sizes")
 	}
 	columns := make([]Column, count)

@@ -108,7 +108,7 @@ func TestNewRefuses(t *testing.T) {
 		"not a number": {[]Column{{Name: "x", Type: Number, Numbers: []float64{1, math.NaN()}}}, "NOT_FINITE", `row 1, column "x"`},
 		"infinite":     {[]Column{{Name: "x", Type: Number, Numbers: []float64{math.Inf(1)}}}, "NOT_FINITE", `row 0, column "x"`},
 		"no UTF-8":     {[]Column{{Name: "x", Type: Text, Texts: []string{"ok", "\xff"}}}, "BAD_TEXT", `row 1, column "x"`},
-		"a long text":  {[]Column{{Name: "x", Type: Text, Texts: []string{strings.Repeat("x", 1001)}}}, "BAD_TEXT", "1000 bytes"},
+		"a long text":  {[]Column{{Name: "x", Type: Text, Texts: []string{strings.Repeat("x", MaxTextBytes+1)}}}, "BAD_TEXT", "65536 bytes"},
 	} {
 		if _, err := New(c.columns); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v", name, err)
@@ -172,5 +172,39 @@ func TestKeep(t *testing.T) {
 	}
 	if _, err := made(t, intColumn("label", 5)).Keep(place); !fault.Is(err, "SIZE_MISMATCH") {
 		t.Errorf("too few labels: %v", err)
+	}
+}
+
+// Tables may have many columns, but no two of a name, and none without a name.
+func TestManyColumns(t *testing.T) {
+	columns := make([]Column, MaxColumns)
+	for at := range columns {
+		columns[at] = intColumn(Unnamed(at), int64(at))
+	}
+	many := made(t, columns...)
+	var encoded bytes.Buffer
+	if err := many.Encode(&encoded); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := Decode(encoded.Bytes()); err != nil || len(back.Columns) != MaxColumns || back.ID() != many.ID() {
+		t.Error(err)
+	}
+	columns[MaxColumns-1].Name = Unnamed(3)
+	if _, err := New(columns); !fault.Is(err, "DUPLICATE_COLUMN") {
+		t.Error(err)
+	}
+}
+
+func TestCellsAsTexts(t *testing.T) {
+	for _, c := range []struct {
+		column Column
+		want   string
+	}{
+		{intColumn("a", -3), "-3"}, {numColumn("a", 3), "3"}, {numColumn("a", 2.5), "2.5"}, {numColumn("a", 1e300), "1e+300"},
+		{textColumn("a", "x"), "x"}, {erased(intColumn("a", 1), 0), ""},
+	} {
+		if got := c.column.CellText(0); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
 	}
 }

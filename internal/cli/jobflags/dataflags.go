@@ -17,6 +17,15 @@ type DataFlags struct {
 
 	data, graph, kernelMatrix string
 	vertices                  *OptionFlag
+	inputFlags
+	vertexList    string
+	namedVertices bool
+	tableFlags
+
+	// KeepTable says that the table itself is needed when the job has ended.
+	KeepTable bool
+	// Rows are what the table says besides points, once it is loaded; nil: the data are no table.
+	Rows *Rows
 }
 
 // newDataFlags has no flags declared yet.
@@ -27,10 +36,11 @@ func newDataFlags(set *pflag.FlagSet) DataFlags {
 // AddDataFlags declares the flags that name the data of a job that has ended, to be drawn.
 func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f := newDataFlags(set)
-	set.StringVar(&f.data, "data", "", "the job's points in this `FILE`, to draw clusters.svg")
+	f.inputFlags.add(set, &f.data, "the job's points in this `FILE`, to draw clusters.svg")
 	set.StringVar(&f.graph, "graph", "", "the job's graph in this `FILE`, to draw clusters.svg")
-	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
+	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the job's kernel matrix in this `FILE`, to draw clusters.svg")
+	f.tableFlags.add(set)
 	return &f
 }
 
@@ -61,7 +71,7 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 		return dataset.KindGraph
 	case flag == "kernel-matrix":
 		return dataset.KindKernel
-	case format.IsSparse(f.data):
+	case f.holds(format.InputSparse):
 		return dataset.KindSparsePoints
 	}
 	return dataset.KindPoints
@@ -71,19 +81,28 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 // where it has any.
 func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	flag, err := f.source()
+	if err == nil {
+		err = f.checkTable(flag)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.Given("vertices") && flag != "graph" {
-		return nil, nil, shell.Usage("--vertices goes with --graph only")
+	if f.IsTable() {
+		var data dataset.Dataset
+		var header []string
+		data, header, _, f.Rows, err = f.loadTable(false)
+		return data, header, err
+	}
+	if err := f.checkGraph(flag); err != nil {
+		return nil, nil, err
 	}
 	var data dataset.Dataset
 	var header []string
 	switch flag {
 	case "data":
-		data, header, err = LoadPoints(f.data, 0)
+		data, header, err = f.loadPoints(0)
 	case "graph":
-		data, err = asDataset(format.LoadGraph(f.graph, f.vertices.Whole()))
+		data, f.Rows, err = f.loadGraph()
 	case "kernel-matrix":
 		data, err = asDataset(format.LoadKernel(f.kernelMatrix))
 	}

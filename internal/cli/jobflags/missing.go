@@ -6,38 +6,37 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format"
 )
 
 // LoadUsablePoints reads points, the names of their columns, and which rows were dropped because they cannot
 // be clustered: those with missing values and, where directions are compared, those of zeros.
 func LoadUsablePoints(path string, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
-	var data dataset.Dataset
-	var header []string
-	var incomplete []int32
-	var err error
-	if format.IsSparse(path) {
-		var points *dataset.SparsePoints
-		points, incomplete, err = format.LoadCompleteSparsePoints(path)
-		data = points
-	} else {
-		var points *dataset.Points
-		points, header, incomplete, err = format.LoadCompletePoints(path)
-		data = points
-	}
+	return (&inputFlags{files: []string{path}}).loadUsable(path, directions)
+}
+
+// loadUsable is LoadUsablePoints of what the flags name; errors call it by its name.
+func (f *inputFlags) loadUsable(name string, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
+	data, header, incomplete, err := f.loadComplete()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	filter := newRowFilter(data, incomplete, directions)
-	switch {
-	case len(filter.Kept) == len(filter.position):
-		return data, header, nil, nil
-	case len(filter.Kept) == 0:
-		return nil, nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left; %s", path, filter)
-	case filter.zero > 0:
-		data, err = withoutZeros(data)
-	}
+	filter, data, err := newRowFilter(data, incomplete, directions).usable(name, data)
 	return data, header, filter, err
+}
+
+// usable are the points of a file that are kept, without the rows of zeros that are dropped; the filter is nil if nothing
+// is.
+func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, dataset.Dataset, error) {
+	switch {
+	case len(f.Kept) == len(f.position):
+		return nil, data, nil
+	case len(f.Kept) == 0:
+		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left; %s", path, f)
+	case f.zero > 0:
+		data, err := withoutZeros(data)
+		return f, data, err
+	}
+	return f, data, nil
 }
 
 // DropsRows tells whether the user wants rows with missing values to be dropped.

@@ -36,7 +36,7 @@ func ReadFolder(folder string, result *cleavev1.Result, filter *jobflags.RowFilt
 			return nil, err
 		}
 	}
-	return &Report{o, filter}, nil
+	return &Report{Outcome: o, filter: filter}, nil
 }
 
 // missing tells whether a folder has no such file: some are left out because they would be too large.

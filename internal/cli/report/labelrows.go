@@ -9,7 +9,7 @@ import (
 
 // labelRows are the rows of labels.csv: those of the data file, also where some of them were not clustered.
 func (r *Report) labelRows() format.LabelRows {
-	rows := format.LabelRows{Labels: r.FileLabels()}
+	rows := format.LabelRows{IDs: r.ids, Labels: r.FileLabels(), Classes: r.classes}
 	if s := r.Rows; s != nil {
 		rows.Distance, rows.Margin, rows.Confidence = r.restored(s.Distance), r.restored(s.Margin), r.restored(s.Confidence)
 	}

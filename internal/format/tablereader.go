@@ -1,0 +1,185 @@
+package format
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// TableOptions are what the reader of a table is told; what is left empty it finds out.
+type TableOptions struct {
+	Format    string    // such as "csv"; "": as the suffix says
+	Delimiter byte      // between the cells of a text
+	Header    string    // whether the first line names the columns: "yes", "no", or "auto"
+	Texts     []string  // columns to be read as texts, by name or by number from 1
+	Ignore    []string  // columns that need not be read, by name or by number from 1: what no table can hold is empty there
+	Stdin     io.Reader // what the path "-" stands for
+}
+
+// TableReader reads an ordinary table, some rows at a time.
+type TableReader struct {
+	parts tableParts
+}
+
+// tableParts is the reader of one format.
+type tableParts interface {
+	columns() []table.Column
+	next() (*table.Table, error)
+	notices() []string
+	close()
+}
+
+// ErrRestarted is what Next returns when something late in a file shows that its beginning was misread: a word in a
+// column of numbers makes it one of texts. The rows read so far are void; Columns has changed, and Next goes on with the
+// first row.
+var ErrRestarted = errors.New("the table is read again from its first row")
+
+// OpenTable opens a table and finds out what its columns are. Several files, or those of a folder, are parts of one table.
+func OpenTable(paths []string, o TableOptions) (*TableReader, error) {
+	files, err := expand(paths)
+	if err != nil {
+		return nil, err
+	}
+	o.Stdin = Peekable(o.Stdin)
+	var parts tableParts
+	if len(files) > 1 {
+		parts, err = openParts(files, o)
+	} else {
+		parts, err = openPart(files[0], o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &TableReader{parts: parts}, nil
+}
+
+// openPart opens a table of one file.
+func openPart(path string, o TableOptions) (tableParts, error) {
+	in := Input{Path: path, Format: o.Format, Stdin: o.Stdin}
+	suffix, err := in.suffix()
+	switch {
+	case err != nil:
+		return nil, err
+	case suffix == ".parquet":
+		return openParquet(in, o)
+	case suffix == ".arrow":
+		return openArrow(in, o)
+	case !textTables[suffix]:
+		return nil, (&source{name: in.name()}).invalid("UNKNOWN_FORMAT", "%s names no table known here; use %s", suffix, strings.Join(tableSuffixes, ", "))
+	}
+	return openCSV(reopened{Input: in}, o)
+}
+
+// textTables are the suffixes of tables that are texts.
+var textTables = map[string]bool{".csv": true, ".tsv": true, ".txt": true, ".tab": true, ".psv": true}
+
+// IsTable tells whether a name is that of a file that OpenTable takes.
+func IsTable(name string) bool {
+	suffix := suffixOf(name)
+	return textTables[suffix] || suffix == ".parquet" || suffix == ".arrow"
+}
+
+// Columns are the names and types of the columns, without cells.
+func (r *TableReader) Columns() []table.Column { return r.parts.columns() }
+
+// Next is the next rows; at the end it returns io.EOF. See ErrRestarted.
+func (r *TableReader) Next() (*table.Table, error) { return r.parts.next() }
+
+// Notices are what there is to say about how the table was read; all of it once the last row is.
+func (r *TableReader) Notices() []string { return r.parts.notices() }
+
+// Close ends the reading.
+func (r *TableReader) Close() { r.parts.close() }
+
+// ReadAll is all rows.
+func (r *TableReader) ReadAll() (*table.Table, error) {
+	var parts []*table.Table
+	for {
+		part, err := r.Next()
+		switch {
+		case errors.Is(err, ErrRestarted):
+			parts = nil
+			continue
+		case errors.Is(err, io.EOF):
+			return table.Join(parts)
+		case err != nil:
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+}
+
+// reopened is an input that can be read again from its beginning: a file, or standard input as long as no more than
+// maxReplay has been taken from it.
+type reopened struct {
+	Input
+	file   *os.File
+	replay *replay
+}
+
+// maxReplay is how much of standard input is kept to be read again.
+const maxReplay = 8 << 20
+
+// open begins at the beginning; false if what was there is lost.
+func (r *reopened) open() (s *source, again bool, err error) {
+	r.close()
+	var input io.Reader
+	if r.Path == "-" {
+		if r.replay == nil {
+			r.replay = &replay{r: r.Stdin}
+		}
+		if !r.replay.rewind() {
+			return nil, false, nil
+		}
+		input = r.replay
+	} else {
+		if r.file, err = os.Open(r.Path); err != nil {
+			return nil, true, (&source{name: r.Path}).readError(err)
+		}
+		input = r.file
+	}
+	s, err = newSource(&given{Reader: input, format: r.Format}, r.name())
+	return s, true, err
+}
+
+// lost tells whether there is no way back to the beginning.
+func (r *reopened) lost() bool { return r.replay != nil && r.replay.lost }
+
+func (r *reopened) close() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}
+
+// replay keeps the beginning of what it reads.
+type replay struct {
+	r    io.Reader
+	kept []byte
+	at   int  // in kept
+	lost bool // more was read than is kept
+}
+
+func (p *replay) rewind() bool {
+	p.at = 0
+	return !p.lost
+}
+
+func (p *replay) Read(into []byte) (int, error) {
+	if p.at < len(p.kept) {
+		n := copy(into, p.kept[p.at:])
+		p.at += n
+		return n, nil
+	}
+	n, err := p.r.Read(into)
+	if p.lost || len(p.kept)+n > maxReplay {
+		p.lost, p.kept, p.at = true, nil, 0
+	} else {
+		p.kept = append(p.kept, into[:n]...)
+		p.at = len(p.kept)
+	}
+	return n, err
+}

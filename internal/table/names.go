@@ -1,0 +1,29 @@
+package table
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Unnamed is what a column is called that its file gives no name, by its place from 0.
+func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
+
+// IsIDName tells whether a column is called as people call one that names its rows.
+func IsIDName(name string) bool {
+	switch lower := strings.ToLower(name); lower {
+	case "id", "ids", "index", "key", "uuid", "guid", "rowid", "rownames", "unnamed: 0", "__index_level_0__":
+		return true
+	default:
+		for _, end := range []string{"_id", "-id", " id", ".id"} {
+			if strings.HasSuffix(lower, end) {
+				return true
+			}
+		}
+	}
+	for _, end := range []string{"Id", "ID"} { // customerId
+		if before, found := strings.CutSuffix(name, end); found && before != "" && before[len(before)-1] >= 'a' && before[len(before)-1] <= 'z' {
+			return true
+		}
+	}
+	return false
+}
