@@ -77,7 +77,7 @@ var packages = []packageRule{
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 
-	{"format", io, "clustering/cut constraint dataset fault parallel segment table"},
+	{"format", io, "clustering/cut constraint dataset fault parallel segment table text"},
 	{"picture", io, "constraint dataset fault segment"},
 	{"backoff", io, ""},
 	{"waitlock", pure, ""},
