@@ -3,7 +3,7 @@ package clustering
 // Observer hears what happens in a run. The order of events is part of the answer: it depends on nothing but the data
 // and the spec.
 type Observer interface {
-	Restart(restart int) // a restart begins; not called where there is only one
+	Restart(restart, restarts int) // one of several restarts begins; not called where there is only one
 	Iteration(restart int, e HistoryEntry)
 	Shift(s ShiftChange)
 	Notice(n Notice)
@@ -48,7 +48,7 @@ type ShiftChange struct {
 type NopObserver struct{}
 
 // Restart implements Observer.
-func (NopObserver) Restart(int) {}
+func (NopObserver) Restart(int, int) {}
 
 // Iteration implements Observer.
 func (NopObserver) Iteration(int, HistoryEntry) {}

@@ -54,7 +54,9 @@ func (r *restartObserver) pass(event func(Observer)) {
 	r.pending = append(r.pending, event)
 }
 
-func (r *restartObserver) Restart(restart int) { r.pass(func(o Observer) { o.Restart(restart) }) }
+func (r *restartObserver) Restart(restart, restarts int) {
+	r.pass(func(o Observer) { o.Restart(restart, restarts) })
+}
 
 func (r *restartObserver) Iteration(restart int, e HistoryEntry) {
 	r.pass(func(o Observer) { o.Iteration(restart, e) })

@@ -42,7 +42,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		p.Model = ModelHead(r.Model)
 	}
 	if r.Units != nil {
-		p.Scale = cleavev1.Scale_SCALE_ZSCORE.Enum()
+		p.Scale = scaleProto(clustering.ScaleOf(r.Units)).Enum()
 	}
 	if r.Embedding != nil {
 		p.Embedding = EmbeddingHead(r.Embedding)
@@ -57,6 +57,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Spectral = spectralProto(r.Eigen)
 	p.Choice = choiceProto(r.Choice)
 	p.Landmarks = landmarkReport(r.Landmarks)
+	p.RowScores = RowScoresHead(r.Rows)
 	return p
 }
 

@@ -1217,7 +1217,10 @@ type Progress struct {
 	// The last way that was tried, until something else begins.
 	WayTried *WayTried `protobuf:"bytes,13,opt,name=way_tried,json=wayTried,proto3" json:"way_tried,omitempty"`
 	// The last level that was begun, until something else begins.
-	Level         *LevelBegan `protobuf:"bytes,14,opt,name=level,proto3" json:"level,omitempty"`
+	Level *LevelBegan `protobuf:"bytes,14,opt,name=level,proto3" json:"level,omitempty"`
+	// Which of several restarts the iteration is of, from 0 on, and how many there are; 0 restarts where there is only one.
+	Restart       uint32 `protobuf:"varint,15,opt,name=restart,proto3" json:"restart,omitempty"`
+	Restarts      uint32 `protobuf:"varint,16,opt,name=restarts,proto3" json:"restarts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1350,6 +1353,20 @@ func (x *Progress) GetLevel() *LevelBegan {
 	return nil
 }
 
+func (x *Progress) GetRestart() uint32 {
+	if x != nil {
+		return x.Restart
+	}
+	return 0
+}
+
+func (x *Progress) GetRestarts() uint32 {
+	if x != nil {
+		return x.Restarts
+	}
+	return 0
+}
+
 var File_cleave_v1_event_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_event_proto_rawDesc = "" +
@@ -1431,7 +1448,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
 	"stopReason\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12&\n" +
-	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\x9e\x04\n" +
+	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\xd4\x04\n" +
 	"\bProgress\x12&\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x10.cleave.v1.PhaseR\x05phase\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x123\n" +
@@ -1448,7 +1465,9 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x15iterations_per_second\x18\v \x01(\x01R\x13iterationsPerSecond\x12-\n" +
 	"\x06solver\x18\f \x01(\v2\x15.cleave.v1.SolverStepR\x06solver\x120\n" +
 	"\tway_tried\x18\r \x01(\v2\x13.cleave.v1.WayTriedR\bwayTried\x12+\n" +
-	"\x05level\x18\x0e \x01(\v2\x15.cleave.v1.LevelBeganR\x05level*\xa0\x01\n" +
+	"\x05level\x18\x0e \x01(\v2\x15.cleave.v1.LevelBeganR\x05level\x12\x18\n" +
+	"\arestart\x18\x0f \x01(\rR\arestart\x12\x1a\n" +
+	"\brestarts\x18\x10 \x01(\rR\brestarts*\xa0\x01\n" +
 	"\x05Space\x12\x15\n" +
 	"\x11SPACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +

@@ -22,6 +22,68 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// RowMeasure is what distances of rows to clusters are. The margin is the distance to the nearest other cluster less that
+// to the own one: below 0 where the row is nearer to another.
+type RowMeasure int32
+
+const (
+	RowMeasure_ROW_MEASURE_UNSPECIFIED RowMeasure = 0
+	// The distortion from the centroid that the run minimized, such as the squared Euclidean distance, in the units and the
+	// metric of the model.
+	RowMeasure_ROW_MEASURE_DISTORTION RowMeasure = 1
+	// The squared distance from the mean of the cluster in the feature space of the kernel.
+	RowMeasure_ROW_MEASURE_FEATURE_SPACE RowMeasure = 2
+	// The squared distance from the mean of the cluster in the embedding.
+	RowMeasure_ROW_MEASURE_EMBEDDING RowMeasure = 3
+	// The share of the vertex's edge weights that leads out of the cluster.
+	RowMeasure_ROW_MEASURE_EDGE_SHARE RowMeasure = 4
+)
+
+// Enum value maps for RowMeasure.
+var (
+	RowMeasure_name = map[int32]string{
+		0: "ROW_MEASURE_UNSPECIFIED",
+		1: "ROW_MEASURE_DISTORTION",
+		2: "ROW_MEASURE_FEATURE_SPACE",
+		3: "ROW_MEASURE_EMBEDDING",
+		4: "ROW_MEASURE_EDGE_SHARE",
+	}
+	RowMeasure_value = map[string]int32{
+		"ROW_MEASURE_UNSPECIFIED":   0,
+		"ROW_MEASURE_DISTORTION":    1,
+		"ROW_MEASURE_FEATURE_SPACE": 2,
+		"ROW_MEASURE_EMBEDDING":     3,
+		"ROW_MEASURE_EDGE_SHARE":    4,
+	}
+)
+
+func (x RowMeasure) Enum() *RowMeasure {
+	p := new(RowMeasure)
+	*p = x
+	return p
+}
+
+func (x RowMeasure) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RowMeasure) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_result_proto_enumTypes[0].Descriptor()
+}
+
+func (RowMeasure) Type() protoreflect.EnumType {
+	return &file_cleave_v1_result_proto_enumTypes[0]
+}
+
+func (x RowMeasure) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RowMeasure.Descriptor instead.
+func (RowMeasure) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
+}
+
 // CutRule is how constraints enter the coordinates that are clustered.
 type CutRule int32
 
@@ -70,11 +132,11 @@ func (x CutRule) String() string {
 }
 
 func (CutRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_result_proto_enumTypes[0].Descriptor()
+	return file_cleave_v1_result_proto_enumTypes[1].Descriptor()
 }
 
 func (CutRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_result_proto_enumTypes[0]
+	return &file_cleave_v1_result_proto_enumTypes[1]
 }
 
 func (x CutRule) Number() protoreflect.EnumNumber {
@@ -83,7 +145,7 @@ func (x CutRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CutRule.Descriptor instead.
 func (CutRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
 }
 
 // Result is the outcome of a job that succeeded or was canceled. Of one that was canceled before it had
@@ -114,7 +176,7 @@ type Result struct {
 	Kernel *KernelReport `protobuf:"bytes,12,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	// The diagonal shift in force at the end.
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
-	// ZSCORE if the columns of the points were standardized; else absent.
+	// ZSCORE, MINMAX or ROBUST if the columns of the points were scaled; else absent.
 	Scale *Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale,oneof" json:"scale,omitempty"`
 	// What GetNeighborGraph streams; absent unless the rows were made a graph of neighbors.
 	NeighborGraph *NeighborGraphReport `protobuf:"bytes,27,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`
@@ -137,7 +199,13 @@ type Result struct {
 	// How the way to this answer was chosen; absent unless the algorithm was auto.
 	Choice *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
 	// Absent unless landmarks stood for the matrix.
-	Landmarks     *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	Landmarks *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	// What GetRowScores streams; absent when there is nothing.
+	RowScores *RowScoresHead `protobuf:"bytes,29,opt,name=row_scores,json=rowScores,proto3" json:"row_scores,omitempty"`
+	// Of the coordinator that ran the job.
+	Version string `protobuf:"bytes,30,opt,name=version,proto3" json:"version,omitempty"`
+	// What it takes to run it again. The command line sets it in result.json.
+	Origin        *Origin `protobuf:"bytes,31,opt,name=origin,proto3" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -368,6 +436,251 @@ func (x *Result) GetLandmarks() *LandmarkReport {
 	return nil
 }
 
+func (x *Result) GetRowScores() *RowScoresHead {
+	if x != nil {
+		return x.RowScores
+	}
+	return nil
+}
+
+func (x *Result) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Result) GetOrigin() *Origin {
+	if x != nil {
+		return x.Origin
+	}
+	return nil
+}
+
+// Origin is what a run was made of.
+type Origin struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the command line.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// The arguments of cleave, without secrets, and the folder that paths among them start from.
+	Command   []string `protobuf:"bytes,2,rep,name=command,proto3" json:"command,omitempty"`
+	Directory string   `protobuf:"bytes,3,opt,name=directory,proto3" json:"directory,omitempty"`
+	Seed      uint64   `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	// The files that were read, in the order of their flags.
+	Inputs []*InputFile `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	// With the data set and tables by their ids, which are hashes of their content.
+	Spec          *JobSpec `protobuf:"bytes,6,opt,name=spec,proto3" json:"spec,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Origin) Reset() {
+	*x = Origin{}
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Origin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Origin) ProtoMessage() {}
+
+func (x *Origin) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Origin.ProtoReflect.Descriptor instead.
+func (*Origin) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Origin) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Origin) GetCommand() []string {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+func (x *Origin) GetDirectory() string {
+	if x != nil {
+		return x.Directory
+	}
+	return ""
+}
+
+func (x *Origin) GetSeed() uint64 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
+}
+
+func (x *Origin) GetInputs() []*InputFile {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *Origin) GetSpec() *JobSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+// InputFile is a file as it was read.
+type InputFile struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That named it, such as "data".
+	Flag string `protobuf:"bytes,1,opt,name=flag,proto3" json:"flag,omitempty"`
+	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// Of its bytes, in hexadecimal.
+	Sha256        string `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	Bytes         uint64 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InputFile) Reset() {
+	*x = InputFile{}
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InputFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InputFile) ProtoMessage() {}
+
+func (x *InputFile) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
+func (*InputFile) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *InputFile) GetFlag() string {
+	if x != nil {
+		return x.Flag
+	}
+	return ""
+}
+
+func (x *InputFile) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *InputFile) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
+}
+
+func (x *InputFile) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// RowScoresHead says what there is to know of every row: its distance to its cluster and its margin to the next where a
+// measure is named, and a confidence where there were several runs.
+type RowScoresHead struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Rows    uint32                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Measure RowMeasure             `protobuf:"varint,2,opt,name=measure,proto3,enum=cleave.v1.RowMeasure" json:"measure,omitempty"`
+	// Restarts, and folds of auto: the confidence is the share of them whose labels put the row with its cluster. 0 and 1
+	// are no runs to compare.
+	Runs          uint32 `protobuf:"varint,3,opt,name=runs,proto3" json:"runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowScoresHead) Reset() {
+	*x = RowScoresHead{}
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowScoresHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowScoresHead) ProtoMessage() {}
+
+func (x *RowScoresHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowScoresHead.ProtoReflect.Descriptor instead.
+func (*RowScoresHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RowScoresHead) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *RowScoresHead) GetMeasure() RowMeasure {
+	if x != nil {
+		return x.Measure
+	}
+	return RowMeasure_ROW_MEASURE_UNSPECIFIED
+}
+
+func (x *RowScoresHead) GetRuns() uint32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
 // LandmarkReport says how well landmarks stand for the kernel matrix K of all points. Features of the points, made of their
 // kernel values with the landmarks, have the inner products K~ instead.
 type LandmarkReport struct {
@@ -387,7 +700,7 @@ type LandmarkReport struct {
 
 func (x *LandmarkReport) Reset() {
 	*x = LandmarkReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +712,7 @@ func (x *LandmarkReport) String() string {
 func (*LandmarkReport) ProtoMessage() {}
 
 func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +725,7 @@ func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkReport.ProtoReflect.Descriptor instead.
 func (*LandmarkReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LandmarkReport) GetCount() uint32 {
@@ -464,7 +777,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +789,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +802,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Choice) GetChosen() *Way {
@@ -532,7 +845,7 @@ type TriedWay struct {
 
 func (x *TriedWay) Reset() {
 	*x = TriedWay{}
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +857,7 @@ func (x *TriedWay) String() string {
 func (*TriedWay) ProtoMessage() {}
 
 func (x *TriedWay) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +870,7 @@ func (x *TriedWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedWay.ProtoReflect.Descriptor instead.
 func (*TriedWay) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TriedWay) GetWay() *Way {
@@ -621,7 +934,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +946,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +959,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -697,7 +1010,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +1022,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +1035,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -789,7 +1102,7 @@ type KernelReport struct {
 
 func (x *KernelReport) Reset() {
 	*x = KernelReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +1114,7 @@ func (x *KernelReport) String() string {
 func (*KernelReport) ProtoMessage() {}
 
 func (x *KernelReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +1127,7 @@ func (x *KernelReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelReport.ProtoReflect.Descriptor instead.
 func (*KernelReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *KernelReport) GetFunction() KernelFunction {
@@ -865,7 +1178,7 @@ type NeighborGraphReport struct {
 
 func (x *NeighborGraphReport) Reset() {
 	*x = NeighborGraphReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +1190,7 @@ func (x *NeighborGraphReport) String() string {
 func (*NeighborGraphReport) ProtoMessage() {}
 
 func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +1203,7 @@ func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborGraphReport.ProtoReflect.Descriptor instead.
 func (*NeighborGraphReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NeighborGraphReport) GetNeighbors() uint32 {
@@ -932,7 +1245,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1257,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1270,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -1023,7 +1336,7 @@ type SpectralReport struct {
 
 func (x *SpectralReport) Reset() {
 	*x = SpectralReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1348,7 @@ func (x *SpectralReport) String() string {
 func (*SpectralReport) ProtoMessage() {}
 
 func (x *SpectralReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1361,7 @@ func (x *SpectralReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
 func (*SpectralReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SpectralReport) GetBeta() float64 {
@@ -1148,7 +1461,7 @@ type CutCandidate struct {
 
 func (x *CutCandidate) Reset() {
 	*x = CutCandidate{}
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1473,7 @@ func (x *CutCandidate) String() string {
 func (*CutCandidate) ProtoMessage() {}
 
 func (x *CutCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1486,7 @@ func (x *CutCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
 func (*CutCandidate) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CutCandidate) GetRule() CutRule {
@@ -1239,7 +1552,7 @@ type ModelHead struct {
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1251,7 +1564,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1577,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -1328,7 +1641,7 @@ type LandmarkHead struct {
 
 func (x *LandmarkHead) Reset() {
 	*x = LandmarkHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +1653,7 @@ func (x *LandmarkHead) String() string {
 func (*LandmarkHead) ProtoMessage() {}
 
 func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +1666,7 @@ func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkHead.ProtoReflect.Descriptor instead.
 func (*LandmarkHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LandmarkHead) GetCount() uint32 {
@@ -1402,7 +1715,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1727,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1740,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -1459,7 +1772,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1471,7 +1784,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1484,7 +1797,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -1526,7 +1839,8 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xec\t\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xea\n" +
+	"\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1561,9 +1875,29 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x04plan\x18\x16 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12,\n" +
 	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimings\x12)\n" +
 	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choice\x127\n" +
-	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarksB\x12\n" +
+	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarks\x127\n" +
+	"\n" +
+	"row_scores\x18\x1d \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12\x18\n" +
+	"\aversion\x18\x1e \x01(\tR\aversion\x12)\n" +
+	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06originB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
-	"\x06_scale\"\xc0\x01\n" +
+	"\x06_scale\"\xc4\x01\n" +
+	"\x06Origin\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
+	"\acommand\x18\x02 \x03(\tR\acommand\x12\x1c\n" +
+	"\tdirectory\x18\x03 \x01(\tR\tdirectory\x12\x12\n" +
+	"\x04seed\x18\x04 \x01(\x04R\x04seed\x12,\n" +
+	"\x06inputs\x18\x05 \x03(\v2\x14.cleave.v1.InputFileR\x06inputs\x12&\n" +
+	"\x04spec\x18\x06 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"a\n" +
+	"\tInputFile\x12\x12\n" +
+	"\x04flag\x18\x01 \x01(\tR\x04flag\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x16\n" +
+	"\x06sha256\x18\x03 \x01(\tR\x06sha256\x12\x14\n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\"h\n" +
+	"\rRowScoresHead\x12\x12\n" +
+	"\x04rows\x18\x01 \x01(\rR\x04rows\x12/\n" +
+	"\ameasure\x18\x02 \x01(\x0e2\x15.cleave.v1.RowMeasureR\ameasure\x12\x12\n" +
+	"\x04runs\x18\x03 \x01(\rR\x04runs\"\xc0\x01\n" +
 	"\x0eLandmarkReport\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\rR\x05count\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x12\n" +
@@ -1674,7 +2008,14 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"initialize\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"initialize\x123\n" +
 	"\aiterate\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\aiterate\x12/\n" +
-	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05total*\x96\x01\n" +
+	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05total*\x9b\x01\n" +
+	"\n" +
+	"RowMeasure\x12\x1b\n" +
+	"\x17ROW_MEASURE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16ROW_MEASURE_DISTORTION\x10\x01\x12\x1d\n" +
+	"\x19ROW_MEASURE_FEATURE_SPACE\x10\x02\x12\x19\n" +
+	"\x15ROW_MEASURE_EMBEDDING\x10\x03\x12\x1a\n" +
+	"\x16ROW_MEASURE_EDGE_SHARE\x10\x04*\x96\x01\n" +
 	"\aCutRule\x12\x18\n" +
 	"\x14CUT_RULE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16CUT_RULE_UNCONSTRAINED\x10\x01\x12\x13\n" +
@@ -1695,82 +2036,92 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_result_proto_rawDescData
 }
 
-var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_cleave_v1_result_proto_goTypes = []any{
-	(CutRule)(0),                // 0: cleave.v1.CutRule
-	(*Result)(nil),              // 1: cleave.v1.Result
-	(*LandmarkReport)(nil),      // 2: cleave.v1.LandmarkReport
-	(*Choice)(nil),              // 3: cleave.v1.Choice
-	(*TriedWay)(nil),            // 4: cleave.v1.TriedWay
-	(*ConstraintReport)(nil),    // 5: cleave.v1.ConstraintReport
-	(*Evaluation)(nil),          // 6: cleave.v1.Evaluation
-	(*KernelReport)(nil),        // 7: cleave.v1.KernelReport
-	(*NeighborGraphReport)(nil), // 8: cleave.v1.NeighborGraphReport
-	(*InferenceReport)(nil),     // 9: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 10: cleave.v1.SpectralReport
-	(*CutCandidate)(nil),        // 11: cleave.v1.CutCandidate
-	(*ModelHead)(nil),           // 12: cleave.v1.ModelHead
-	(*LandmarkHead)(nil),        // 13: cleave.v1.LandmarkHead
-	(*EmbeddingHead)(nil),       // 14: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 15: cleave.v1.Timings
-	(JobState)(0),               // 16: cleave.v1.JobState
-	(StopReason)(0),             // 17: cleave.v1.StopReason
-	(Scale)(0),                  // 18: cleave.v1.Scale
-	(*Notice)(nil),              // 19: cleave.v1.Notice
-	(*Iteration)(nil),           // 20: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 21: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 22: cleave.v1.Plan
-	(*Way)(nil),                 // 23: cleave.v1.Way
-	(KernelFunction)(0),         // 24: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 25: cleave.v1.NeighborWeights
-	(Inference)(0),              // 26: cleave.v1.Inference
-	(Distortion)(0),             // 27: cleave.v1.Distortion
-	(Metric)(0),                 // 28: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 29: google.protobuf.Duration
+	(RowMeasure)(0),             // 0: cleave.v1.RowMeasure
+	(CutRule)(0),                // 1: cleave.v1.CutRule
+	(*Result)(nil),              // 2: cleave.v1.Result
+	(*Origin)(nil),              // 3: cleave.v1.Origin
+	(*InputFile)(nil),           // 4: cleave.v1.InputFile
+	(*RowScoresHead)(nil),       // 5: cleave.v1.RowScoresHead
+	(*LandmarkReport)(nil),      // 6: cleave.v1.LandmarkReport
+	(*Choice)(nil),              // 7: cleave.v1.Choice
+	(*TriedWay)(nil),            // 8: cleave.v1.TriedWay
+	(*ConstraintReport)(nil),    // 9: cleave.v1.ConstraintReport
+	(*Evaluation)(nil),          // 10: cleave.v1.Evaluation
+	(*KernelReport)(nil),        // 11: cleave.v1.KernelReport
+	(*NeighborGraphReport)(nil), // 12: cleave.v1.NeighborGraphReport
+	(*InferenceReport)(nil),     // 13: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 14: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 15: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 16: cleave.v1.ModelHead
+	(*LandmarkHead)(nil),        // 17: cleave.v1.LandmarkHead
+	(*EmbeddingHead)(nil),       // 18: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 19: cleave.v1.Timings
+	(JobState)(0),               // 20: cleave.v1.JobState
+	(StopReason)(0),             // 21: cleave.v1.StopReason
+	(Scale)(0),                  // 22: cleave.v1.Scale
+	(*Notice)(nil),              // 23: cleave.v1.Notice
+	(*Iteration)(nil),           // 24: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 25: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 26: cleave.v1.Plan
+	(*JobSpec)(nil),             // 27: cleave.v1.JobSpec
+	(*Way)(nil),                 // 28: cleave.v1.Way
+	(KernelFunction)(0),         // 29: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 30: cleave.v1.NeighborWeights
+	(Inference)(0),              // 31: cleave.v1.Inference
+	(Distortion)(0),             // 32: cleave.v1.Distortion
+	(Metric)(0),                 // 33: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 34: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	16, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	17, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	5,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	6,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
-	7,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	18, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
-	8,  // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
-	9,  // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	10, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	12, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	14, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	19, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	20, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	21, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	22, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	15, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	3,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	2,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
-	23, // 18: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	4,  // 19: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	23, // 20: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	24, // 21: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	25, // 22: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	26, // 23: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	0,  // 24: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	11, // 25: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	0,  // 26: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	27, // 27: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	28, // 28: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	13, // 29: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	7,  // 30: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	29, // 31: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	29, // 32: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	29, // 33: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	29, // 34: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	29, // 35: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	20, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	21, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	9,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	10, // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
+	11, // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
+	22, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	12, // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
+	13, // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	14, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	16, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	18, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	23, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	24, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	25, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	26, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	19, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	7,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	6,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
+	5,  // 18: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
+	3,  // 19: cleave.v1.Result.origin:type_name -> cleave.v1.Origin
+	4,  // 20: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
+	27, // 21: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
+	0,  // 22: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
+	28, // 23: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	8,  // 24: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	28, // 25: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	29, // 26: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	30, // 27: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	31, // 28: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	1,  // 29: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	15, // 30: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	1,  // 31: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	32, // 32: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	33, // 33: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	17, // 34: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	11, // 35: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	34, // 36: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	34, // 37: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	34, // 38: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	34, // 39: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	34, // 40: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	41, // [41:41] is the sub-list for method output_type
+	41, // [41:41] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -1783,18 +2134,18 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_plan_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[1].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[8].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[4].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[9].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[10].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[11].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[12].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   15,
+			NumEnums:      2,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,11 +1,15 @@
 package jobflags
 
 import (
+	"cmp"
+	"path/filepath"
+
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/recipe"
 )
 
 // DataFlags are the flags that name a file of data.
@@ -101,4 +105,24 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 		data, err = asDataset(format.LoadKernel(f.kernelMatrix))
 	}
 	return data, header, err
+}
+
+// LoadKept is Load that leaves out rows which cannot be clustered, if some were left out.
+func (f *DataFlags) LoadKept(dropped bool) (dataset.Dataset, []string, *RowFilter, error) {
+	if f.IsTable() && dropped {
+		f.missing.text = string(recipe.Drop)
+		data, header, filter, rows, err := f.loadTable(false)
+		f.Rows = rows
+		return data, header, filter, err
+	}
+	if flag, err := f.source(); err == nil && flag == "data" && dropped {
+		return LoadUsablePoints(f.data, false)
+	}
+	data, header, err := f.Load()
+	return data, header, nil, err
+}
+
+// Name is the name of the file of data, without its folder.
+func (f *DataFlags) Name() string {
+	return filepath.Base(cmp.Or(f.data, f.graph, f.kernelMatrix))
 }

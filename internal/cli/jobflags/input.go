@@ -65,7 +65,7 @@ func loadSeeds(path string, rows int, j *Job) (*table.Table, error) {
 				path, s.Index)
 		}
 	}
-	return t, nil
+	return t.WithoutIgnored(table.Seeds.Columns), nil
 }
 
 // LoadStartLabels reads the labels to start from. They are cluster numbers, except those of dropped rows.
@@ -80,7 +80,7 @@ func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming 
 				path, i, label, int64(k)-1, k)
 		}
 	}
-	return wire.InlineTable(t), nil
+	return wire.InlineTable(t.WithoutIgnored(table.Labels.Columns)), nil
 }
 
 // loadCentroids reads the centroids to start from: a row for each cluster, in the columns of the data.

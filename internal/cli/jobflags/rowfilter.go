@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
@@ -118,6 +119,14 @@ func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	return nil
 }
 
+// Constraints are those between kept rows, by their numbers among these.
+func (f *RowFilter) Constraints(all []constraint.Constraint) []constraint.Constraint {
+	if f == nil {
+		return all
+	}
+	return constraint.Among(len(f.position), f.Kept, all)
+}
+
 // keptValues are the values of the kept rows. An empty list stays empty.
 func keptValues[T any](f *RowFilter, values []T, what string) ([]T, error) {
 	if f == nil || len(values) == 0 {
@@ -139,7 +148,7 @@ func (f *RowFilter) Truth(t *Truth) (*Truth, error) {
 		return t, nil
 	}
 	labels, err := keptValues(f, t.Labels, "true labels")
-	kept := &Truth{Labels: labels}
+	kept := &Truth{Labels: labels, Classes: t.Classes}
 	for _, row := range t.ScoreOn {
 		if f.keeps(int(row)) {
 			kept.ScoreOn = append(kept.ScoreOn, f.position[row])

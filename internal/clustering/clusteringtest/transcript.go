@@ -28,7 +28,7 @@ func (t *Transcript) write(what string, values ...any) {
 }
 
 // Restart implements clustering.Observer.
-func (t *Transcript) Restart(restart int) { t.write("restart", restart) }
+func (t *Transcript) Restart(restart, _ int) { t.write("restart", restart) }
 
 // Iteration implements clustering.Observer.
 func (t *Transcript) Iteration(restart int, e clustering.HistoryEntry) {

@@ -16,6 +16,15 @@ import (
 
 // Solve runs a job from its spec to its result.
 func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
+	result, err := solve(ctx, data, spec, threads, o)
+	if err != nil {
+		return nil, err
+	}
+	result.Vote()
+	return result, nil
+}
+
+func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
 	if spec.Neighbors > 0 {
 		return solveNeighbors(ctx, data, spec, threads, o)
 	}
@@ -35,7 +44,7 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		if err != nil {
 			return nil, err
 		}
-		return centroid.Run(ctx, p, x, o)
+		return centroid.RunAndScore(ctx, p, x, o)
 	case *cut.Options:
 		p, err := cut.Prepare(data, spec)
 		if err != nil {
@@ -58,7 +67,7 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 	if err != nil {
 		return nil, err
 	}
-	return kernelkmeans.Run(ctx, p, x, o)
+	return kernelkmeans.RunAndScore(ctx, p, x, o)
 }
 
 func solveByLandmarks(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {

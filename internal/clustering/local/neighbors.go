@@ -23,7 +23,7 @@ func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.S
 	if err != nil {
 		return nil, err
 	}
-	result, err := Solve(ctx, graph, p.Spec, threads, o)
+	result, err := solve(ctx, graph, p.Spec, threads, o)
 	if err != nil {
 		return nil, err
 	}
