@@ -43,7 +43,7 @@ func (f *labelFlags) check(out string, json, given, isTable bool) error {
 func (f *labelFlags) labels(rows *jobflags.Rows) report.Labels {
 	l := report.Labels{Format: f.format.String()}
 	if f.join && rows != nil {
-		l.Join = rows.Table
+		l.Join = rows.Data
 	}
 	return l
 }

@@ -77,14 +77,18 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 	if err != nil {
 		return err
 	}
+	naming := table.Naming{}
+	if rows := f.data.Rows; rows != nil {
+		naming.IDs, s.IDs, s.Table = rows.IDs, rows.IDs.All(), rows.Data
+	}
 	if f.constraints != "" {
-		if _, s.Constraints, err = format.LoadTable(f.constraints, table.Constraints, filter.FileRows(len(r.Labels))); err != nil {
+		if _, s.Constraints, err = format.LoadNamed(f.constraints, table.Constraints, filter.FileRows(len(r.Labels)), naming); err != nil {
 			return err
 		}
 		s.Constraints = filter.Constraints(s.Constraints)
 	}
 	if f.truth != "" {
-		if s.Truth, err = jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(r.Labels))); err != nil {
+		if s.Truth, err = jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(r.Labels)), naming); err != nil {
 			return err
 		}
 		if s.Truth, err = filter.Truth(s.Truth); err != nil {
@@ -129,14 +133,12 @@ func (a *app) recordedScene(ctx context.Context, folder string) (s report.Scene,
 		return s, nil, err
 	}
 	jobflags.ResolveFiles(cmd.Flags(), origin.GetDirectory())
+	run.job.TruthFile = run.truth
 	j, err := a.prepare(ctx, run.job, nil)
 	if err != nil {
 		return s, nil, err
 	}
-	truth, err := jobflags.LoadTruth(run.truth, run.scoreOn, j.Filter.FileRows(j.Rows))
-	if err == nil {
-		truth, err = j.Filter.Truth(truth)
-	}
+	truth, err := j.LoadTruth(run.truth, run.scoreOn)
 	s = sceneOf(j, truth)
 	s.Spec = nil // the one of the origin has names for its tables
 	return s, j.Filter, err

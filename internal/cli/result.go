@@ -45,7 +45,6 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	f.data.KeepTable = f.join
 	if err := f.labelFlags.check(f.out, f.json, f.data.Given("labels-format"), f.data.IsTable()); err != nil {
 		return err
 	}

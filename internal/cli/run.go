@@ -77,7 +77,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if c != nil {
 		defer c.Close()
 	}
-	f.job.TruthFile, f.job.KeepTable = f.truth, f.join
+	f.job.TruthFile = f.truth
 	if err := f.labelFlags.check(f.out, f.json, f.job.Given("labels-format"), f.job.IsTable()); err != nil {
 		return err
 	}
@@ -106,6 +106,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
+	p.Say = j.Say
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
@@ -126,6 +127,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
+	j.Name(o.Result.GetWarnings())
 	r := report.New(o, j.Filter)
 	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
 	if err := r.Score(truth); err != nil {
@@ -141,7 +143,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 
 // sceneOf is what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	return report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints, Spec: j.Spec}
+	return report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints, Spec: j.Spec, IDs: j.IDs().All(), Table: j.Read()}
 }
 
 // deliver writes the report to the output folder and standard output, as the flags say.

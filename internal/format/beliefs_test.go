@@ -126,11 +126,15 @@ func FuzzBeliefs(f *testing.F) {
 
 func TestWriteEmbedding(t *testing.T) {
 	var got bytes.Buffer
-	if err := WriteEmbedding(&got, nil, 2, []float64{1, -0.5, 1.0 / 3, 0}); err != nil || got.String() != "index,u0,u1\n0,1,-0.5\n1,0.3333333333333333,0\n" {
+	if err := WriteEmbedding(&got, nil, nil, 2, []float64{1, -0.5, 1.0 / 3, 0}); err != nil || got.String() != "index,u0,u1\n0,1,-0.5\n1,0.3333333333333333,0\n" {
 		t.Errorf("wrote %q, %v", got.String(), err)
 	}
 	got.Reset()
-	if err := WriteEmbedding(&got, []int32{4, 9}, 1, []float64{1, 2}); err != nil || got.String() != "index,u0\n4,1\n9,2\n" {
+	if err := WriteEmbedding(&got, nil, []int32{4, 9}, 1, []float64{1, 2}); err != nil || got.String() != "index,u0\n4,1\n9,2\n" {
+		t.Errorf("wrote %q, %v", got.String(), err)
+	}
+	got.Reset()
+	if err := WriteEmbedding(&got, []string{"a", "b", "c, d"}, []int32{0, 2}, 1, []float64{1, 2}); err != nil || got.String() != "id,u0\na,1\n\"c, d\",2\n" {
 		t.Errorf("wrote %q, %v", got.String(), err)
 	}
 }

@@ -144,18 +144,25 @@ func WriteConstraints(w io.Writer, constraints []constraint.Constraint) error {
 }
 
 // WriteEmbedding writes the columns index, u0, u1 and so on. Rows have the numbers in index, or if it is
-// nil 0, 1, 2 and so on.
-func WriteEmbedding(w io.Writer, index []int32, columns int, values []float64) error {
+// nil 0, 1, 2 and so on; with ids, these are in the column id instead.
+func WriteEmbedding(w io.Writer, ids []string, index []int32, columns int, values []float64) error {
 	header := []string{"index"}
+	if ids != nil {
+		header[0] = "id"
+	}
 	for c := range columns {
 		header = append(header, fmt.Sprintf("u%d", c))
 	}
 	return writeTable(w, header, numbered(len(values)/max(columns, 1)), func(c *csvWriter, i int) {
-		number := int64(i)
+		number := i
 		if index != nil {
-			number = int64(index[i])
+			number = int(index[i])
 		}
-		c.integer(number)
+		if ids != nil {
+			c.text(ids[number])
+		} else {
+			c.integer(int64(number))
+		}
 		c.floats(values[i*columns : (i+1)*columns])
 	})
 }

@@ -15,9 +15,13 @@ type IDs struct {
 	number map[string]int32
 }
 
-// NewIDs are the ids of points, which are all different; nil where there are none.
+// NewIDs are the ids of points, which are all different; nil where there are none, or only the numbers of points.
 func NewIDs(list []string) *IDs {
-	if list == nil {
+	numbers := true
+	for at := 0; numbers && at < len(list); at++ {
+		numbers = list[at] == strconv.Itoa(at)
+	}
+	if numbers {
 		return nil
 	}
 	ids := &IDs{list: list, number: make(map[string]int32, len(list))}

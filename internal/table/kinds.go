@@ -99,7 +99,7 @@ var Weights = Kind[float64]{
 // Labels have an index and a label, any integer, for each point; or a label alone, in the order of the points.
 // With 0 points there are as many as rows. What a run says of each label beside may be there too.
 var Labels = Kind[int64]{
-	Columns{{Name: "index", Type: Integer, Optional: true}, label, {Name: "class", Type: Text, Optional: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
+	Columns{{Name: "index", Type: Integer, Optional: true}, label, {Name: "class", Type: Text, Optional: true, Ignored: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
 	func(r *reading) []int64 {
 		if r.points == 0 {
 			r.points = r.rows

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/recipe"
 )
 
 // DataFlags are the flags that name a file of data.
@@ -22,8 +23,6 @@ type DataFlags struct {
 	namedVertices bool
 	tableFlags
 
-	// KeepTable says that the table itself is needed when the job has ended.
-	KeepTable bool
 	// Rows are what the table says besides points, once it is loaded; nil: the data are no table.
 	Rows *Rows
 }
@@ -111,6 +110,12 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 
 // LoadKept is Load that leaves out rows which cannot be clustered, if some were left out.
 func (f *DataFlags) LoadKept(dropped bool) (dataset.Dataset, []string, *RowFilter, error) {
+	if f.IsTable() && dropped {
+		f.missing.text = string(recipe.Drop)
+		data, header, filter, rows, err := f.loadTable(false)
+		f.Rows = rows
+		return data, header, filter, err
+	}
 	if flag, err := f.source(); err == nil && flag == "data" && dropped {
 		return LoadUsablePoints(f.data, false)
 	}

@@ -27,6 +27,14 @@ func (j *Job) IDs() *table.IDs {
 	return j.Table.IDs
 }
 
+// Read is the table of the job as it was read, nil if the data are none.
+func (j *Job) Read() *table.Table {
+	if j.Table == nil {
+		return nil
+	}
+	return j.Table.Data
+}
+
 // labelUses are what known classes can be used as.
 var labelUses = []string{"auto", "seeds", "constraints", "truth"}
 

@@ -148,7 +148,7 @@ func (f *RowFilter) Truth(t *Truth) (*Truth, error) {
 		return t, nil
 	}
 	labels, err := keptValues(f, t.Labels, "true labels")
-	kept := &Truth{Labels: labels}
+	kept := &Truth{Labels: labels, Classes: t.Classes}
 	for _, row := range t.ScoreOn {
 		if f.keeps(int(row)) {
 			kept.ScoreOn = append(kept.ScoreOn, f.position[row])

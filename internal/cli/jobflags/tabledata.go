@@ -13,11 +13,11 @@ import (
 
 // Rows are what an ordinary table says besides the points that are made of it.
 type Rows struct {
+	Data    *table.Table // as it was read; nil: the data are a graph
 	Recipe  *recipe.Recipe
-	IDs     *table.IDs   // of all rows of the table; nil: they go by their numbers
-	Labels  []string     // of all rows of the table, "" where unknown; nil: there are none
-	Notices []string     // what there is to say about how it was read
-	Table   *table.Table // if it is to be kept
+	IDs     *table.IDs // of all rows of the table; nil: they go by their numbers
+	Labels  []string   // of all rows of the table, "" where unknown; nil: there are none
+	Notices []string   // what there is to say about how it was read
 }
 
 // loadTable reads the table of a job and makes points of its rows, without those that are dropped.
@@ -34,10 +34,7 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 	if err != nil {
 		return nil, nil, nil, nil, within(f.data, err)
 	}
-	rows = &Rows{Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: append(append(notices, said...), p.Notices...)}
-	if f.KeepTable {
-		rows.Table = t
-	}
+	rows = &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: append(append(notices, said...), p.Notices...)}
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}

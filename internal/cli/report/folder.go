@@ -48,7 +48,7 @@ func missing(folder, name string) bool {
 // ReadLabels reads the labels that a run gave to its points.
 func ReadLabels(folder string, result *cleavev1.Result, filter *jobflags.RowFilter) ([]int32, error) {
 	path := filepath.Join(folder, LabelsFile)
-	_, all, err := format.LoadTable(path, table.Labels, 0)
+	_, all, err := format.LoadNamed(path, table.Labels, 0, table.Naming{InOrder: true})
 	if err != nil {
 		return nil, err
 	}
@@ -77,16 +77,12 @@ func ReadLabels(folder string, result *cleavev1.Result, filter *jobflags.RowFilt
 // readEmbedding reads embedding.csv, whose first column numbers the rows.
 func readEmbedding(folder string, rows int) (*clustering.Embedding, error) {
 	path := filepath.Join(folder, embeddingFile)
-	points, _, err := format.LoadPoints(path)
+	found, columns, values, err := format.LoadEmbedding(path)
 	if err != nil {
 		return nil, err
 	}
-	if points.N != rows || points.D < 2 {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are %s of %s; there must be coordinates of %s", path, text.Plural(points.N, "row"), text.Plural(points.D, "column"), text.Plural(rows, "row"))
+	if found != rows || columns < 1 {
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are %s of %s; there must be coordinates of %s", path, text.Plural(found, "row"), text.Plural(columns, "column"), text.Plural(rows, "row"))
 	}
-	e := &clustering.Embedding{Rows: rows, Columns: points.D - 1}
-	for i := range rows {
-		e.Values = append(e.Values, points.Row(i)[1:]...)
-	}
-	return e, nil
+	return &clustering.Embedding{Rows: rows, Columns: columns, Values: values}, nil
 }

@@ -128,7 +128,12 @@ func (b *pageBuilder) class(point int32) string {
 }
 
 // className is the name of a point's true class.
-func className(t *jobflags.Truth, point int) string { return strconv.FormatInt(t.Labels[point], 10) }
+func className(t *jobflags.Truth, point int) string {
+	if label := t.Labels[point]; label >= 0 && label < int64(len(t.Classes)) {
+		return t.Classes[label]
+	}
+	return strconv.FormatInt(t.Labels[point], 10)
+}
 
 // sizesOf counts the points of each cluster.
 func (b *pageBuilder) sizesOf() []int {

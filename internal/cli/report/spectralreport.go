@@ -68,7 +68,7 @@ func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
 	if r.filter != nil {
 		index = r.filter.Kept
 	}
-	return []File{{embeddingFile, func(w io.Writer) error { return format.WriteEmbedding(w, index, e.Columns, e.Values) }}}
+	return []File{{embeddingFile, func(w io.Writer) error { return format.WriteEmbedding(w, r.ids, index, e.Columns, e.Values) }}}
 }
 
 // drawResiduals draws the progress of the eigensolver, for runs without iterations of their own. A residual

@@ -1,0 +1,50 @@
+package recipe
+
+import (
+	"encoding/json"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// FuzzRecipe applies any recipe in JSON, which may come from a stranger, to a table: points or a fault, within memory that
+// goes with both.
+func FuzzRecipe(f *testing.F) {
+	for _, seed := range []string{
+		`{"id":"id","missing":"auto","features":[{"column":"height","fill":8},{"column":"color","categories":["blue","red"],"fill_category":"red"}]}`,
+		`{"features":[]}`, `{"features":[{"column":""}]}`, `{"missing":"drop","features":[{"column":"petals","categories":["3","3"]}]}`,
+		`{"id":"color","features":[{"column":"height","fill":1e999}]}`, `{"label":"species","features":[{"column":"species"}]}`, `null`,
+	} {
+		f.Add([]byte(seed))
+	}
+	columns := []table.Column{
+		words("id", "a", "b", "c"), gaps(numbers("height", 1.5, 2.5, 0), 2), words("color", "red", "", "blue"), integers("petals", 3, 4, 3),
+		words("species", "setosa", "", "virginica"),
+	}
+	of := made(f, columns...)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r := &Recipe{}
+		if json.Unmarshal(text, r) != nil {
+			return
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p, err := r.Apply(of)
+		runtime.ReadMemStats(&after)
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<20+200*uint64(len(text)) {
+			t.Fatalf("%d bytes allocated for %d", grown, len(text))
+		}
+		if err != nil {
+			if bad, ok := errors.AsType[*fault.Error](err); !ok || bad.Kind != fault.InvalidArgument {
+				t.Fatalf("not a proper fault: %v", err)
+			}
+			return
+		}
+		if p.Points.D != len(p.Names) || p.Points.N > of.Rows() {
+			t.Fatalf("%d columns for %d names", p.Points.D, len(p.Names))
+		}
+	})
+}

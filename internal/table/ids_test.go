@@ -1,0 +1,85 @@
+package table
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+func TestNamesInTables(t *testing.T) {
+	naming := Naming{IDs: NewIDs([]string{"ann", "bob", "cat"}), Classes: &Classes{}}
+	seeds := made(t, textColumn("index", "cat", "ann"), textColumn("label", "red", "blue"))
+	if err := naming.Resolve(seeds); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Seeds.Read(seeds, 3)
+	if err != nil || len(list) != 2 || list[0].Index != 2 || list[0].Label != 1 || list[1].Index != 0 || list[1].Label != 0 {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	if err := naming.Resolve(made(t, textColumn("i", "ann"), textColumn("j", "bop"))); !fault.Is(err, "UNKNOWN_ID") || !strings.Contains(err.Error(), `row 0, column "j": the data have no row "bop", and rows go by their ids here; did you mean "bob"?`) {
+		t.Error(err)
+	}
+	// Labels that are integers are no names.
+	numbers := made(t, textColumn("label", "7", "-1", "2.0"))
+	if err := naming.Resolve(numbers); err != nil || !slices.Equal(numbers.Columns[0].Integers, []int64{7, -1, 2}) || len(naming.Classes.Names) != 2 {
+		t.Error(numbers, err)
+	}
+	ordered := made(t, textColumn("index", "x", "y"), intColumn("label", 3, 4))
+	if err := (Naming{InOrder: true}).Resolve(ordered); err != nil || !slices.Equal(ordered.Columns[0].Integers, []int64{0, 1}) {
+		t.Error(ordered, err)
+	}
+	if NewIDs([]string{"0", "1", "2"}) != nil || NewIDs(nil) != nil || NewIDs([]string{"1", "2"}) == nil {
+		t.Error("only ids that are no numbers of points are ids")
+	}
+}
+
+func TestClasses(t *testing.T) {
+	c := &Classes{}
+	c.Add([]string{"b", "", "10", "a", "9", "b"})
+	c.Add([]string{"Z", "a"})
+	if want := []string{"9", "10", "a", "b", "Z"}; !slices.Equal(c.Names, want) || c.Number("b") != 3 || c.Number("Z") != 4 {
+		t.Errorf("got %q", c.Names)
+	}
+	if err := c.Check(4); !fault.Is(err, "TOO_MANY_CLASSES") {
+		t.Error(err)
+	}
+}
+
+func TestOtherNamesOfColumns(t *testing.T) {
+	for header, want := range map[string]string{"id,class": "index,label", "ID,label,class": "index,label,class", "index,label": "index,label"} {
+		read, err := FromHeader("f.csv", strings.Split(header, ","), Naming{InOrder: true}.In(Labels.Columns))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		var names []string
+		for at := range read.Columns {
+			names = append(names, read.Columns[at].Name)
+		}
+		if got := strings.Join(names, ","); got != want {
+			t.Errorf("%s: got %s", header, got)
+		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	one := made(t, intColumn("a", 1, 2), textColumn("b", "x", "y"))
+	two := made(t, erased(intColumn("a", 3, 4), 1), textColumn("b", "z", "w"))
+	one.Locate("f.csv", []Jump{{0, 2}})
+	two.Locate("f.csv", []Jump{{0, 4}, {1, 9}})
+	all, err := Join([]*Table{one, two})
+	if err != nil || all.Rows() != 4 || !slices.Equal(all.Columns[0].Empty, []bool{false, false, false, true}) || !slices.Equal(all.Columns[1].Texts, []string{"x", "y", "z", "w"}) {
+		t.Fatal(all, err)
+	}
+	if all.Place(1) != "on line 3" || all.Place(2) != "on line 4" || all.Place(3) != "on line 9" {
+		t.Error(all.Place(1), all.Place(2), all.Place(3))
+	}
+	if _, err := Join([]*Table{one, made(t, intColumn("a", 1))}); !fault.Is(err, "COLUMNS_DIFFER") {
+		t.Error(err)
+	}
+	if _, err := Join([]*Table{one, made(t, numColumn("a", 1), textColumn("b", "x"))}); !fault.Is(err, "COLUMNS_DIFFER") {
+		t.Error(err)
+	}
+}
