@@ -38,6 +38,7 @@ type Result struct {
 	Choice              *Choice         // nil: the algorithm was given
 	NeighborGraph       *NeighborGraph  // nil: the data were clustered as they are
 	Landmarks           *LandmarkReport // nil: there were no landmarks
+	HowMany             *HowMany        // nil: k was given
 }
 
 // NeighborGraph is the graph of nearest neighbors that was clustered in place of the data.

@@ -22,6 +22,61 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Sureness is how sure a proposal is.
+type Sureness int32
+
+const (
+	Sureness_SURENESS_UNSPECIFIED Sureness = 0
+	// Several numbers are as plausible.
+	Sureness_SURENESS_UNSURE Sureness = 1
+	Sureness_SURENESS_LIKELY Sureness = 2
+	// All that is known speaks for it.
+	Sureness_SURENESS_CLEAR Sureness = 3
+)
+
+// Enum value maps for Sureness.
+var (
+	Sureness_name = map[int32]string{
+		0: "SURENESS_UNSPECIFIED",
+		1: "SURENESS_UNSURE",
+		2: "SURENESS_LIKELY",
+		3: "SURENESS_CLEAR",
+	}
+	Sureness_value = map[string]int32{
+		"SURENESS_UNSPECIFIED": 0,
+		"SURENESS_UNSURE":      1,
+		"SURENESS_LIKELY":      2,
+		"SURENESS_CLEAR":       3,
+	}
+)
+
+func (x Sureness) Enum() *Sureness {
+	p := new(Sureness)
+	*p = x
+	return p
+}
+
+func (x Sureness) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Sureness) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_result_proto_enumTypes[0].Descriptor()
+}
+
+func (Sureness) Type() protoreflect.EnumType {
+	return &file_cleave_v1_result_proto_enumTypes[0]
+}
+
+func (x Sureness) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Sureness.Descriptor instead.
+func (Sureness) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
+}
+
 // CutRule is how constraints enter the coordinates that are clustered.
 type CutRule int32
 
@@ -70,11 +125,11 @@ func (x CutRule) String() string {
 }
 
 func (CutRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_result_proto_enumTypes[0].Descriptor()
+	return file_cleave_v1_result_proto_enumTypes[1].Descriptor()
 }
 
 func (CutRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_result_proto_enumTypes[0]
+	return &file_cleave_v1_result_proto_enumTypes[1]
 }
 
 func (x CutRule) Number() protoreflect.EnumNumber {
@@ -83,7 +138,7 @@ func (x CutRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CutRule.Descriptor instead.
 func (CutRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
 }
 
 // Result is the outcome of a job that succeeded or was canceled. Of one that was canceled before it had
@@ -137,7 +192,9 @@ type Result struct {
 	// How the way to this answer was chosen; absent unless the algorithm was auto.
 	Choice *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
 	// Absent unless landmarks stood for the matrix.
-	Landmarks     *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	Landmarks *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	// How k was found; absent unless the job had a range of them. Everything else in the result is about the k that is proposed.
+	HowMany       *HowMany `protobuf:"bytes,29,opt,name=how_many,json=howMany,proto3" json:"how_many,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -368,6 +425,192 @@ func (x *Result) GetLandmarks() *LandmarkReport {
 	return nil
 }
 
+func (x *Result) GetHowMany() *HowMany {
+	if x != nil {
+		return x.HowMany
+	}
+	return nil
+}
+
+// HowMany is how a number of clusters was proposed, without knowing the truth.
+type HowMany struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Proposed uint32                 `protobuf:"varint,1,opt,name=proposed,proto3" json:"proposed,omitempty"`
+	Sureness Sureness               `protobuf:"varint,2,opt,name=sureness,proto3,enum=cleave.v1.Sureness" json:"sureness,omitempty"`
+	// The numbers that the scores allow, in ascending order; the proposed one is among them.
+	Plausible []uint32 `protobuf:"varint,3,rep,packed,name=plausible,proto3" json:"plausible,omitempty"`
+	// For people.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// One for each k of the range, in ascending order; of a job that was canceled, for those that were done.
+	Scores        []*KScore `protobuf:"bytes,5,rep,name=scores,proto3" json:"scores,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HowMany) Reset() {
+	*x = HowMany{}
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HowMany) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HowMany) ProtoMessage() {}
+
+func (x *HowMany) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HowMany.ProtoReflect.Descriptor instead.
+func (*HowMany) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *HowMany) GetProposed() uint32 {
+	if x != nil {
+		return x.Proposed
+	}
+	return 0
+}
+
+func (x *HowMany) GetSureness() Sureness {
+	if x != nil {
+		return x.Sureness
+	}
+	return Sureness_SURENESS_UNSPECIFIED
+}
+
+func (x *HowMany) GetPlausible() []uint32 {
+	if x != nil {
+		return x.Plausible
+	}
+	return nil
+}
+
+func (x *HowMany) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *HowMany) GetScores() []*KScore {
+	if x != nil {
+		return x.Scores
+	}
+	return nil
+}
+
+// KScore is what tells of a number of clusters. Higher scores are better; those that are not known are absent.
+type KScore struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	K         uint32                 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
+	Objective float64                `protobuf:"fixed64,2,opt,name=objective,proto3" json:"objective,omitempty"`
+	// Of auto: the space that it took for this k.
+	Space Space `protobuf:"varint,3,opt,name=space,proto3,enum=cleave.v1.Space" json:"space,omitempty"`
+	// With at least 50 constraints: agreement with those that were held out, 1 at best and 0 by chance.
+	Agreement *float64 `protobuf:"fixed64,4,opt,name=agreement,proto3,oneof" json:"agreement,omitempty"`
+	// Else: how well the worst of the clusters comes out again from half of the data, 1 at best.
+	Stability *float64 `protobuf:"fixed64,5,opt,name=stability,proto3,oneof" json:"stability,omitempty"`
+	// The mean over points, in the space that was clustered, -1 to 1; not for graphs. Above 4,096 points, or fewer where they
+	// have many columns, of a sample.
+	Silhouette *float64 `protobuf:"fixed64,6,opt,name=silhouette,proto3,oneof" json:"silhouette,omitempty"`
+	// Of graphs: the share of the edges' weight within clusters beyond chance.
+	Modularity    *float64 `protobuf:"fixed64,7,opt,name=modularity,proto3,oneof" json:"modularity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KScore) Reset() {
+	*x = KScore{}
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KScore) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KScore) ProtoMessage() {}
+
+func (x *KScore) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KScore.ProtoReflect.Descriptor instead.
+func (*KScore) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *KScore) GetK() uint32 {
+	if x != nil {
+		return x.K
+	}
+	return 0
+}
+
+func (x *KScore) GetObjective() float64 {
+	if x != nil {
+		return x.Objective
+	}
+	return 0
+}
+
+func (x *KScore) GetSpace() Space {
+	if x != nil {
+		return x.Space
+	}
+	return Space_SPACE_UNSPECIFIED
+}
+
+func (x *KScore) GetAgreement() float64 {
+	if x != nil && x.Agreement != nil {
+		return *x.Agreement
+	}
+	return 0
+}
+
+func (x *KScore) GetStability() float64 {
+	if x != nil && x.Stability != nil {
+		return *x.Stability
+	}
+	return 0
+}
+
+func (x *KScore) GetSilhouette() float64 {
+	if x != nil && x.Silhouette != nil {
+		return *x.Silhouette
+	}
+	return 0
+}
+
+func (x *KScore) GetModularity() float64 {
+	if x != nil && x.Modularity != nil {
+		return *x.Modularity
+	}
+	return 0
+}
+
 // LandmarkReport says how well landmarks stand for the kernel matrix K of all points. Features of the points, made of their
 // kernel values with the landmarks, have the inner products K~ instead.
 type LandmarkReport struct {
@@ -387,7 +630,7 @@ type LandmarkReport struct {
 
 func (x *LandmarkReport) Reset() {
 	*x = LandmarkReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +642,7 @@ func (x *LandmarkReport) String() string {
 func (*LandmarkReport) ProtoMessage() {}
 
 func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +655,7 @@ func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkReport.ProtoReflect.Descriptor instead.
 func (*LandmarkReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *LandmarkReport) GetCount() uint32 {
@@ -464,7 +707,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +719,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +732,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Choice) GetChosen() *Way {
@@ -532,7 +775,7 @@ type TriedWay struct {
 
 func (x *TriedWay) Reset() {
 	*x = TriedWay{}
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +787,7 @@ func (x *TriedWay) String() string {
 func (*TriedWay) ProtoMessage() {}
 
 func (x *TriedWay) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +800,7 @@ func (x *TriedWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedWay.ProtoReflect.Descriptor instead.
 func (*TriedWay) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *TriedWay) GetWay() *Way {
@@ -621,7 +864,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +876,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +889,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -697,7 +940,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +952,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +965,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -789,7 +1032,7 @@ type KernelReport struct {
 
 func (x *KernelReport) Reset() {
 	*x = KernelReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +1044,7 @@ func (x *KernelReport) String() string {
 func (*KernelReport) ProtoMessage() {}
 
 func (x *KernelReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +1057,7 @@ func (x *KernelReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelReport.ProtoReflect.Descriptor instead.
 func (*KernelReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *KernelReport) GetFunction() KernelFunction {
@@ -865,7 +1108,7 @@ type NeighborGraphReport struct {
 
 func (x *NeighborGraphReport) Reset() {
 	*x = NeighborGraphReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +1120,7 @@ func (x *NeighborGraphReport) String() string {
 func (*NeighborGraphReport) ProtoMessage() {}
 
 func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +1133,7 @@ func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborGraphReport.ProtoReflect.Descriptor instead.
 func (*NeighborGraphReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *NeighborGraphReport) GetNeighbors() uint32 {
@@ -932,7 +1175,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1187,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1200,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -1023,7 +1266,7 @@ type SpectralReport struct {
 
 func (x *SpectralReport) Reset() {
 	*x = SpectralReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1278,7 @@ func (x *SpectralReport) String() string {
 func (*SpectralReport) ProtoMessage() {}
 
 func (x *SpectralReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1291,7 @@ func (x *SpectralReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
 func (*SpectralReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SpectralReport) GetBeta() float64 {
@@ -1148,7 +1391,7 @@ type CutCandidate struct {
 
 func (x *CutCandidate) Reset() {
 	*x = CutCandidate{}
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1403,7 @@ func (x *CutCandidate) String() string {
 func (*CutCandidate) ProtoMessage() {}
 
 func (x *CutCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1416,7 @@ func (x *CutCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
 func (*CutCandidate) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CutCandidate) GetRule() CutRule {
@@ -1239,7 +1482,7 @@ type ModelHead struct {
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1251,7 +1494,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1507,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -1328,7 +1571,7 @@ type LandmarkHead struct {
 
 func (x *LandmarkHead) Reset() {
 	*x = LandmarkHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +1583,7 @@ func (x *LandmarkHead) String() string {
 func (*LandmarkHead) ProtoMessage() {}
 
 func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +1596,7 @@ func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkHead.ProtoReflect.Descriptor instead.
 func (*LandmarkHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LandmarkHead) GetCount() uint32 {
@@ -1402,7 +1645,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1657,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1670,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -1459,7 +1702,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1471,7 +1714,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1484,7 +1727,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -1526,7 +1769,8 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xec\t\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\x9b\n" +
+	"\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1561,9 +1805,34 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x04plan\x18\x16 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12,\n" +
 	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimings\x12)\n" +
 	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choice\x127\n" +
-	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarksB\x12\n" +
+	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarks\x12-\n" +
+	"\bhow_many\x18\x1d \x01(\v2\x12.cleave.v1.HowManyR\ahowManyB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
-	"\x06_scale\"\xc0\x01\n" +
+	"\x06_scale\"\xb7\x01\n" +
+	"\aHowMany\x12\x1a\n" +
+	"\bproposed\x18\x01 \x01(\rR\bproposed\x12/\n" +
+	"\bsureness\x18\x02 \x01(\x0e2\x13.cleave.v1.SurenessR\bsureness\x12\x1c\n" +
+	"\tplausible\x18\x03 \x03(\rR\tplausible\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12)\n" +
+	"\x06scores\x18\x05 \x03(\v2\x11.cleave.v1.KScoreR\x06scores\"\xa6\x02\n" +
+	"\x06KScore\x12\f\n" +
+	"\x01k\x18\x01 \x01(\rR\x01k\x12\x1c\n" +
+	"\tobjective\x18\x02 \x01(\x01R\tobjective\x12&\n" +
+	"\x05space\x18\x03 \x01(\x0e2\x10.cleave.v1.SpaceR\x05space\x12!\n" +
+	"\tagreement\x18\x04 \x01(\x01H\x00R\tagreement\x88\x01\x01\x12!\n" +
+	"\tstability\x18\x05 \x01(\x01H\x01R\tstability\x88\x01\x01\x12#\n" +
+	"\n" +
+	"silhouette\x18\x06 \x01(\x01H\x02R\n" +
+	"silhouette\x88\x01\x01\x12#\n" +
+	"\n" +
+	"modularity\x18\a \x01(\x01H\x03R\n" +
+	"modularity\x88\x01\x01B\f\n" +
+	"\n" +
+	"_agreementB\f\n" +
+	"\n" +
+	"_stabilityB\r\n" +
+	"\v_silhouetteB\r\n" +
+	"\v_modularity\"\xc0\x01\n" +
 	"\x0eLandmarkReport\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\rR\x05count\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x12\n" +
@@ -1674,7 +1943,12 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"initialize\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"initialize\x123\n" +
 	"\aiterate\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\aiterate\x12/\n" +
-	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05total*\x96\x01\n" +
+	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05total*b\n" +
+	"\bSureness\x12\x18\n" +
+	"\x14SURENESS_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fSURENESS_UNSURE\x10\x01\x12\x13\n" +
+	"\x0fSURENESS_LIKELY\x10\x02\x12\x12\n" +
+	"\x0eSURENESS_CLEAR\x10\x03*\x96\x01\n" +
 	"\aCutRule\x12\x18\n" +
 	"\x14CUT_RULE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16CUT_RULE_UNCONSTRAINED\x10\x01\x12\x13\n" +
@@ -1695,82 +1969,90 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_result_proto_rawDescData
 }
 
-var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_cleave_v1_result_proto_goTypes = []any{
-	(CutRule)(0),                // 0: cleave.v1.CutRule
-	(*Result)(nil),              // 1: cleave.v1.Result
-	(*LandmarkReport)(nil),      // 2: cleave.v1.LandmarkReport
-	(*Choice)(nil),              // 3: cleave.v1.Choice
-	(*TriedWay)(nil),            // 4: cleave.v1.TriedWay
-	(*ConstraintReport)(nil),    // 5: cleave.v1.ConstraintReport
-	(*Evaluation)(nil),          // 6: cleave.v1.Evaluation
-	(*KernelReport)(nil),        // 7: cleave.v1.KernelReport
-	(*NeighborGraphReport)(nil), // 8: cleave.v1.NeighborGraphReport
-	(*InferenceReport)(nil),     // 9: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 10: cleave.v1.SpectralReport
-	(*CutCandidate)(nil),        // 11: cleave.v1.CutCandidate
-	(*ModelHead)(nil),           // 12: cleave.v1.ModelHead
-	(*LandmarkHead)(nil),        // 13: cleave.v1.LandmarkHead
-	(*EmbeddingHead)(nil),       // 14: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 15: cleave.v1.Timings
-	(JobState)(0),               // 16: cleave.v1.JobState
-	(StopReason)(0),             // 17: cleave.v1.StopReason
-	(Scale)(0),                  // 18: cleave.v1.Scale
-	(*Notice)(nil),              // 19: cleave.v1.Notice
-	(*Iteration)(nil),           // 20: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 21: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 22: cleave.v1.Plan
-	(*Way)(nil),                 // 23: cleave.v1.Way
-	(KernelFunction)(0),         // 24: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 25: cleave.v1.NeighborWeights
-	(Inference)(0),              // 26: cleave.v1.Inference
-	(Distortion)(0),             // 27: cleave.v1.Distortion
-	(Metric)(0),                 // 28: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 29: google.protobuf.Duration
+	(Sureness)(0),               // 0: cleave.v1.Sureness
+	(CutRule)(0),                // 1: cleave.v1.CutRule
+	(*Result)(nil),              // 2: cleave.v1.Result
+	(*HowMany)(nil),             // 3: cleave.v1.HowMany
+	(*KScore)(nil),              // 4: cleave.v1.KScore
+	(*LandmarkReport)(nil),      // 5: cleave.v1.LandmarkReport
+	(*Choice)(nil),              // 6: cleave.v1.Choice
+	(*TriedWay)(nil),            // 7: cleave.v1.TriedWay
+	(*ConstraintReport)(nil),    // 8: cleave.v1.ConstraintReport
+	(*Evaluation)(nil),          // 9: cleave.v1.Evaluation
+	(*KernelReport)(nil),        // 10: cleave.v1.KernelReport
+	(*NeighborGraphReport)(nil), // 11: cleave.v1.NeighborGraphReport
+	(*InferenceReport)(nil),     // 12: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 13: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 14: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 15: cleave.v1.ModelHead
+	(*LandmarkHead)(nil),        // 16: cleave.v1.LandmarkHead
+	(*EmbeddingHead)(nil),       // 17: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 18: cleave.v1.Timings
+	(JobState)(0),               // 19: cleave.v1.JobState
+	(StopReason)(0),             // 20: cleave.v1.StopReason
+	(Scale)(0),                  // 21: cleave.v1.Scale
+	(*Notice)(nil),              // 22: cleave.v1.Notice
+	(*Iteration)(nil),           // 23: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 24: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 25: cleave.v1.Plan
+	(Space)(0),                  // 26: cleave.v1.Space
+	(*Way)(nil),                 // 27: cleave.v1.Way
+	(KernelFunction)(0),         // 28: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 29: cleave.v1.NeighborWeights
+	(Inference)(0),              // 30: cleave.v1.Inference
+	(Distortion)(0),             // 31: cleave.v1.Distortion
+	(Metric)(0),                 // 32: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 33: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	16, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	17, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	5,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	6,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
-	7,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	18, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
-	8,  // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
-	9,  // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	10, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	12, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	14, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	19, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	20, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	21, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	22, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	15, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	3,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	2,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
-	23, // 18: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	4,  // 19: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	23, // 20: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	24, // 21: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	25, // 22: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	26, // 23: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	0,  // 24: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	11, // 25: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	0,  // 26: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	27, // 27: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	28, // 28: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	13, // 29: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	7,  // 30: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	29, // 31: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	29, // 32: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	29, // 33: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	29, // 34: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	29, // 35: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	19, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	20, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	8,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	9,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
+	10, // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
+	21, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	11, // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
+	12, // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	13, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	15, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	17, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	22, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	23, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	24, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	25, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	18, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	6,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	5,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
+	3,  // 18: cleave.v1.Result.how_many:type_name -> cleave.v1.HowMany
+	0,  // 19: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
+	4,  // 20: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
+	26, // 21: cleave.v1.KScore.space:type_name -> cleave.v1.Space
+	27, // 22: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	7,  // 23: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	27, // 24: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	28, // 25: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	29, // 26: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	30, // 27: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	1,  // 28: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	14, // 29: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	1,  // 30: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	31, // 31: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	32, // 32: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	16, // 33: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	10, // 34: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	33, // 35: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	33, // 36: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	33, // 37: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	33, // 38: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	33, // 39: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	40, // [40:40] is the sub-list for method output_type
+	40, // [40:40] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -1783,18 +2065,19 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_plan_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[1].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[2].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[8].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[9].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[10].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[11].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   15,
+			NumEnums:      2,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -187,6 +187,9 @@ type JobRecord struct {
 	// The canonical bytes of the graph of neighbors that was clustered, and how many they are; empty when there is none.
 	NeighborGraphBlob  string `protobuf:"bytes,10,opt,name=neighbor_graph_blob,json=neighborGraphBlob,proto3" json:"neighbor_graph_blob,omitempty"`
 	NeighborGraphBytes uint64 `protobuf:"varint,11,opt,name=neighbor_graph_bytes,json=neighborGraphBytes,proto3" json:"neighbor_graph_bytes,omitempty"`
+	// Of a job with a range of k: the labels for each k from k_min on, as in labels_blob, one after the other.
+	KLabelsBlob string `protobuf:"bytes,12,opt,name=k_labels_blob,json=kLabelsBlob,proto3" json:"k_labels_blob,omitempty"`
+	KMin        uint32 `protobuf:"varint,13,opt,name=k_min,json=kMin,proto3" json:"k_min,omitempty"`
 	// What the job takes of the coordinator's memory while it runs.
 	CoordinatorBytes uint64 `protobuf:"varint,20,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
 	// How many runs of the job ended with a crash of the coordinator and got no further than the one before; the run that
@@ -313,6 +316,20 @@ func (x *JobRecord) GetNeighborGraphBlob() string {
 func (x *JobRecord) GetNeighborGraphBytes() uint64 {
 	if x != nil {
 		return x.NeighborGraphBytes
+	}
+	return 0
+}
+
+func (x *JobRecord) GetKLabelsBlob() string {
+	if x != nil {
+		return x.KLabelsBlob
+	}
+	return ""
+}
+
+func (x *JobRecord) GetKMin() uint32 {
+	if x != nil {
+		return x.KMin
 	}
 	return 0
 }
@@ -547,7 +564,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\x93\x06\n" +
+	"createTime\"\xcc\x06\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -562,7 +579,9 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\ttable_ids\x18\t \x03(\tR\btableIds\x12.\n" +
 	"\x13neighbor_graph_blob\x18\n" +
 	" \x01(\tR\x11neighborGraphBlob\x120\n" +
-	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12+\n" +
+	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12\"\n" +
+	"\rk_labels_blob\x18\f \x01(\tR\vkLabelsBlob\x12\x13\n" +
+	"\x05k_min\x18\r \x01(\rR\x04kMin\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
