@@ -66,7 +66,7 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 		return nil, err
 	}
 	ready.need.Storage, ready.verify = wire.Storage(p), p.Verify
-	if !p.GetPaperSettings() && spec.MaxK == 0 { // they are for reproducing a paper, and a range compares enough
+	if !p.GetPaperSettings() { // which are for reproducing a paper
 		ready.comparison = comparison.New(data, spec)
 	}
 	return ready, nil

@@ -21,7 +21,8 @@ type rangeRunner struct {
 	data     dataset.Dataset
 	spec     clustering.Spec
 	bytes    int64
-	largest  runner // of the last k, which needs the most
+	origin   howmany.Job // see howmany.Run
+	largest  runner      // of the last k, which needs the most
 	maxLanes int
 }
 
@@ -38,7 +39,7 @@ func newRangeRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*r
 	if err != nil {
 		return nil, err
 	}
-	return &rangeRunner{data: data, spec: spec, bytes: bytes, largest: largest}, nil
+	return &rangeRunner{data: data, spec: spec, bytes: bytes, origin: howmany.Job{Data: data, Spec: spec}, largest: largest}, nil
 }
 
 // withK is a spec for one k.
@@ -71,7 +72,7 @@ func (r *rangeRunner) limitLanes(lanes int) {
 func (r *rangeRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	s := &rangeSolver{rangeRunner: r, fleet: f, task: task, shared: auto.NewShared(r.spec.MaxK)}
 	defer s.release()
-	result, err := howmany.Run(ctx, r.data, r.spec, s, runtime.GOMAXPROCS(0), o)
+	result, err := howmany.Run(ctx, howmany.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
 	return result, s.used, err
 }
 

@@ -24,12 +24,13 @@ const (
 	goodAgreement = 0.5
 )
 
-// decide proposes a number by the scores, of which pairs were held out for the agreement.
-func decide(h *clustering.HowMany, pairs int) {
+// decide proposes a number by the scores: the agreement with so many held-out pairs, or the stability in such parts of the
+// data.
+func decide(h *clustering.HowMany, pairs int, part string) {
 	if h.Scores[0].Agreement != nil {
 		decideByAgreement(h, pairs)
 	} else {
-		decideByStability(h)
+		decideByStability(h, part)
 	}
 	if h.Proposed == h.Max && h.Sureness == clustering.Clear {
 		h.Sureness = clustering.Likely
@@ -70,7 +71,7 @@ func decideByAgreement(h *clustering.HowMany, pairs int) {
 
 // decideByStability proposes the largest number whose clusters come out again from a part of the data, if they are not much
 // less apart than those of another such number.
-func decideByStability(h *clustering.HowMany) {
+func decideByStability(h *clustering.HowMany, part string) {
 	var stables []clustering.KScore
 	top := h.Scores[0]
 	for _, s := range h.Scores {
@@ -88,7 +89,7 @@ func decideByStability(h *clustering.HowMany) {
 				h.Plausible = append(h.Plausible, s.K)
 			}
 		}
-		h.Reason = fmt.Sprintf("no number of clusters comes out again from half of the data: the worst cluster keeps %.2f of its pairs at best, with %d clusters, and %.1f would be good", max(0, stabilityOf(top)), top.K, stable)
+		h.Reason = fmt.Sprintf("no number of clusters comes out again from %s: the worst cluster keeps %.2f of its pairs at best, with %d clusters, and %.1f would be good", part, max(0, stabilityOf(top)), top.K, stable)
 		return
 	}
 	taken := stables[0]
@@ -105,12 +106,12 @@ func decideByStability(h *clustering.HowMany) {
 			h.Plausible = append(h.Plausible, s.K)
 		}
 	}
-	explainStability(h, taken)
+	explainStability(h, taken, part)
 }
 
 // explainStability says why a number is proposed, and how sure that is.
-func explainStability(h *clustering.HowMany, taken clustering.KScore) {
-	says := fmt.Sprintf("%d clusters come out again from half of the data (%.2f)", taken.K, stabilityOf(taken))
+func explainStability(h *clustering.HowMany, taken clustering.KScore, part string) {
+	says := fmt.Sprintf("%d clusters come out again from %s (%.2f)", taken.K, part, stabilityOf(taken))
 	switch {
 	case len(h.Plausible) > 1:
 		h.Sureness = clustering.Unsure

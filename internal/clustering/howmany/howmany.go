@@ -21,10 +21,17 @@ type Solver interface {
 	Small(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error)
 }
 
+// Job is data and what is asked of them.
+type Job struct {
+	Data dataset.Dataset
+	Spec clustering.Spec
+}
+
 // run is a range that is being run.
 type run struct {
 	data    dataset.Dataset
 	spec    clustering.Spec
+	origin  Job
 	solver  Solver
 	threads int
 	o       clustering.Observer
@@ -33,9 +40,11 @@ type run struct {
 }
 
 // Run runs every k of the spec's range and returns the result of the one that is proposed, with the scores and the labels
-// of all. When the context ends, it is one of those that were done by then.
-func Run(ctx context.Context, data dataset.Dataset, spec clustering.Spec, s Solver, threads int, o clustering.Observer) (*clustering.Result, error) {
-	r := &run{data: data, spec: spec, solver: s, threads: threads, o: o}
+// of all. When the context ends, it is one of those that were done by then. Where the data of the job were made of others, as a
+// graph of neighbors is, origin is the same job on these, so that parts are made anew; else it is the job.
+func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clustering.Observer) (*clustering.Result, error) {
+	data, spec := job.Data, job.Spec
+	r := &run{data: data, spec: spec, origin: origin, solver: s, threads: threads, o: o}
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
@@ -59,7 +68,7 @@ func Run(ctx context.Context, data dataset.Dataset, spec clustering.Spec, s Solv
 	if r.folds != nil {
 		pairs = len(r.folds.Pairs)
 	}
-	decide(report, pairs)
+	decide(report, pairs, partsOf(origin.Data))
 	best := *results[report.Proposed-spec.K]
 	if ctx.Err() != nil {
 		best.StopReason = clustering.StopCanceled
@@ -85,15 +94,14 @@ func (r *run) prepare() (err error) {
 		return err
 	}
 	if r.folds == nil {
-		r.parts, err = newParts(r.data, r.spec)
+		r.parts, err = newParts(r.origin.Data, r.spec)
 	}
 	return err
 }
 
 // one runs one k and scores it.
 func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KScore, error) {
-	spec, score := r.spec, clustering.KScore{K: k}
-	spec.K, spec.MaxK = k, 0
+	spec, score := withK(r.spec, k), clustering.KScore{K: k}
 	result, err := r.solver.Solve(ctx, spec, withoutNotices{r.o})
 	if err != nil || ctx.Err() != nil {
 		return result, score, err
@@ -105,7 +113,7 @@ func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KS
 	if r.folds != nil {
 		score.Agreement, err = r.agreement(ctx, spec, result)
 	} else {
-		score.Stability, err = r.stability(ctx, spec, result.Labels)
+		score.Stability, err = r.stability(ctx, withK(r.origin.Spec, k), result.Labels)
 	}
 	if err != nil {
 		return nil, score, err
@@ -117,6 +125,12 @@ func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KS
 	}
 	score.Silhouette, err = r.silhouette(ctx, result, k)
 	return result, score, err
+}
+
+// withK is a spec for one k.
+func withK(spec clustering.Spec, k int) clustering.Spec {
+	spec.K, spec.MaxK = k, 0
+	return spec
 }
 
 // withoutNotices passes on all but notices: those of the k that is proposed are told at the end.

@@ -12,8 +12,11 @@ import (
 )
 
 const (
-	// parts is how many parts of the data are clustered for each k.
-	parts = 10
+	// mostParts is how many parts of the data are clustered for each k, and fewParts how many of a graph with more than
+	// manyEntries, which no part makes much smaller.
+	mostParts   = 8
+	fewParts    = 4
+	manyEntries = 100_000
 	// mostRows bounds the rows of a part, which has at most half of them.
 	mostRows = 700
 	// keptEdges is the share of a graph's edges that a part has. It has all vertices.
@@ -31,7 +34,11 @@ type part struct {
 // newParts draws parts of the data, the same for every k.
 func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 	rng := spec.Random(clustering.StreamParts)
-	all := make([]part, parts)
+	count := mostParts
+	if g, is := data.(*dataset.Graph); is && len(g.Column) > manyEntries {
+		count = fewParts
+	}
+	all := make([]part, count)
 	for at := range all {
 		var err error
 		if g, is := data.(*dataset.Graph); is {
@@ -45,6 +52,14 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 		}
 	}
 	return all, nil
+}
+
+// partsOf says what a part of the data has.
+func partsOf(data dataset.Dataset) string {
+	if _, is := data.(*dataset.Graph); is {
+		return "four fifths of the edges"
+	}
+	return "half of the data"
 }
 
 // someRows draws rows of n, in ascending order.

@@ -21,7 +21,8 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		return solveNeighbors(ctx, data, spec, threads, o)
 	}
 	if spec.MaxK > 0 {
-		return howmany.Run(ctx, data, spec, &Solver{Data: data, Threads: threads, Shared: auto.NewShared(spec.MaxK)}, threads, o)
+		job := howmany.Job{Data: data, Spec: spec}
+		return solveRange(ctx, job, job, threads, o)
 	}
 	return solve(ctx, data, spec, threads, nil, o)
 }

@@ -5,23 +5,29 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/howmany"
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// Solver implements howmany.Solver within this process.
-type Solver struct {
-	Data    dataset.Dataset
-	Threads int
-	Shared  *auto.Shared
+// solveRange runs a job with a range of k; see howmany.Run.
+func solveRange(ctx context.Context, job, origin howmany.Job, threads int, o clustering.Observer) (*clustering.Result, error) {
+	return howmany.Run(ctx, job, origin, &solver{data: job.Data, threads: threads, shared: auto.NewShared(job.Spec.MaxK)}, threads, o)
+}
+
+// solver implements howmany.Solver within this process.
+type solver struct {
+	data    dataset.Dataset
+	threads int
+	shared  *auto.Shared
 }
 
 // Solve implements howmany.Solver.
-func (s *Solver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
-	return solve(ctx, s.Data, spec, s.Threads, s.Shared, o)
+func (s *solver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
+	return solve(ctx, s.data, spec, s.threads, s.shared, o)
 }
 
 // Small implements howmany.Solver.
-func (s *Solver) Small(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
+func (s *solver) Small(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
 	return Small(ctx, data, spec)
 }
 
