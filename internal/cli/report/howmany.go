@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/format"
@@ -105,22 +106,35 @@ func (r *Report) drawHowMany(w io.Writer, title string) error {
 	}
 	panel := picture.CurvesPanel{Title: h.GetReason(), Mark: float64(h.GetProposed())}
 	for _, c := range kColumns(h) {
-		curve := picture.Curve{Name: kNames[c.name]}
-		for _, s := range h.GetScores() {
-			if v := c.of(s); v != nil {
-				curve.X, curve.Mean = append(curve.X, float64(s.GetK())), append(curve.Mean, *v)
-			}
-		}
-		panel.Curves = append(panel.Curves, curve)
+		panel.Curves = append(panel.Curves, kCurves(h, c)...)
 	}
 	plot.Panels = []picture.CurvesPanel{panel}
 	return picture.Curves(w, plot)
 }
 
+// kCurves are the curves of a score. Silhouettes in different spaces cannot be compared: each space has a curve.
+func kCurves(h *cleavev1.HowMany, c kColumn) (curves []picture.Curve) {
+	for _, s := range h.GetScores() {
+		v, name := c.of(s), kNames[c.name]
+		if v == nil {
+			continue
+		}
+		if space := wire.EnumWord(s.GetSpace()); c.name == "silhouette" && space != "" {
+			name += " (" + space + ")"
+		}
+		at := slices.IndexFunc(curves, func(of picture.Curve) bool { return of.Name == name })
+		if at < 0 {
+			at, curves = len(curves), append(curves, picture.Curve{Name: name})
+		}
+		curves[at].X, curves[at].Mean = append(curves[at].X, float64(s.GetK())), append(curves[at].Mean, *v)
+	}
+	return curves
+}
+
 // kNames say what the scores are, in a legend.
 var kNames = map[string]string{
 	"held-out":   "agreement with held-out constraints",
-	"stability":  "stability: the worst cluster, from half of the data",
+	"stability":  "stability: the worst cluster, from a part of the data",
 	"silhouette": "silhouette",
 	"modularity": "modularity",
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -123,6 +124,11 @@ func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 	byChance := p.rows != nil && (spec.Choose || spec.Algorithm.Name() == "auto")
 	if spec.Restarts > partRestarts || spec.Restarts == 0 && byChance && !spectral {
 		spec.Restarts = partRestarts
+	}
+	if options, is := spec.Algorithm.(*auto.Options); is {
+		own := *options
+		own.Descents = 1
+		spec.Algorithm = &own
 	}
 	if p.rows == nil {
 		return spec
