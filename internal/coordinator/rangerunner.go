@@ -50,18 +50,22 @@ func withK(spec clustering.Spec, k int) clustering.Spec {
 
 func (r *rangeRunner) objective() string { return r.largest.objective() }
 
-func (r *rangeRunner) need() planning.Workload {
-	need := r.largest.need()
-	need.Times = r.spec.MaxK - r.spec.K + 1
-	return need
-}
+func (r *rangeRunner) need() planning.Workload { return r.times(r.largest.need()) }
 
 func (r *rangeRunner) beside() []planning.Workload {
 	others := r.largest.beside()
-	for at := range others {
-		others[at].Times = r.spec.MaxK - r.spec.K + 1
+	for at, need := range others {
+		others[at] = r.times(need)
 	}
 	return others
+}
+
+// times is what all k need together. Neighbors are found once.
+func (r *rangeRunner) times(need planning.Workload) planning.Workload {
+	if need.Neighbors == nil {
+		need.Times = r.spec.MaxK - r.spec.K + 1
+	}
+	return need
 }
 
 func (r *rangeRunner) limitLanes(lanes int) {

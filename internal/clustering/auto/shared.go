@@ -32,14 +32,14 @@ func NewShared(maxK int) *Shared {
 func (p *Problem) Share(s *Shared) { p.shared = s }
 
 // graph is the graph of neighbors of a space, made once.
-func (s *Shared) graph(name clustering.Space, make func() (*dataset.Graph, error)) (*dataset.Graph, error) {
+func (s *Shared) graph(name clustering.Space, find func() (*dataset.Graph, error)) (*dataset.Graph, error) {
 	if s == nil {
-		return make()
+		return find()
 	}
 	if g := s.graphs[name]; g != nil {
 		return g, nil
 	}
-	g, err := make()
+	g, err := find()
 	if err == nil {
 		s.graphs[name] = g
 	}

@@ -15,7 +15,7 @@ const (
 	// verySure is the stability from which on nothing but another stable number raises doubts.
 	verySure = 0.9
 	// silhouetteShare is how much of the best silhouette among stable numbers a number needs to be proposed, and doubtful how
-	// much more of it a smaller one needs to be plausible.
+	// much more of it a smaller one needs to be plausible; below verySure it suffices that it is more stable.
 	silhouetteShare = 0.8
 	doubtful        = 1.1
 	// errors is how many standard errors of agreement with held-out constraints apart two numbers are told apart.
@@ -49,7 +49,8 @@ func decideByAgreement(h *clustering.HowMany, pairs int) {
 		}
 	}
 	top := *best.Agreement
-	deviation := math.Sqrt((1 - float64(top*top)) / float64(pairs))
+	m := float64(pairs)
+	deviation := math.Sqrt((1 - float64(top*top) + 1/m) / m) // 1/m for those of which all are right
 	h.Proposed = best.K
 	for _, s := range h.Scores {
 		if *s.Agreement >= top-float64(errors*deviation) {
@@ -101,7 +102,8 @@ func decideByStability(h *clustering.HowMany, part string) {
 	h.Proposed = taken.K
 	for _, s := range h.Scores {
 		larger := s.K > taken.K && stabilityOf(s) >= plausible
-		smaller := s.K < taken.K && stabilityOf(s) >= stable && alike(s, taken) && apart(s) > float64(doubtful*apart(taken))
+		better := alike(s, taken) && apart(s) > float64(doubtful*apart(taken)) || stabilityOf(taken) < verySure && stabilityOf(s) > stabilityOf(taken)
+		smaller := s.K < taken.K && stabilityOf(s) >= stable && better
 		if s.K == taken.K || larger || smaller {
 			h.Plausible = append(h.Plausible, s.K)
 		}

@@ -13,10 +13,12 @@ import (
 )
 
 const (
-	// mostParts is how many parts of the data are clustered for each k, and fewParts how many of a graph with more than
-	// manyEntries, which no part makes much smaller.
-	mostParts   = 8
+	// mostParts is how many parts of the data are clustered for each k. Of parts with more than fewRows, which differ less,
+	// there are someParts, as of graphs, and of graphs with more than manyEntries, which no part makes much smaller, fewParts.
+	mostParts   = 20
+	someParts   = 8
 	fewParts    = 4
+	fewRows     = 250
 	manyEntries = 100_000
 	// mostRows bounds the rows of a part, which has at most half of them.
 	mostRows = 700
@@ -35,11 +37,7 @@ type part struct {
 // newParts draws parts of the data, the same for every k.
 func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 	rng := spec.Random(clustering.StreamParts)
-	count := mostParts
-	if g, is := data.(*dataset.Graph); is && len(g.Column) > manyEntries {
-		count = fewParts
-	}
-	all := make([]part, count)
+	all := make([]part, countParts(data))
 	for at := range all {
 		var err error
 		if g, is := data.(*dataset.Graph); is {
@@ -53,6 +51,18 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 		}
 	}
 	return all, nil
+}
+
+// countParts is how many parts there are.
+func countParts(data dataset.Dataset) int {
+	g, is := data.(*dataset.Graph)
+	switch {
+	case is && len(g.Column) > manyEntries:
+		return fewParts
+	case is || data.Rows() > 2*fewRows:
+		return someParts
+	}
+	return mostParts
 }
 
 // partsOf says what a part of the data has.
