@@ -15,6 +15,8 @@ SIMD_PACKAGES := kernel neighbor spectral vector
 CATALOG_DOCS := README.md docs/ALGORITHMS.md docs/OPTIONS.md
 
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT = $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+SHELL_PACKAGE = github.com/cleave-project/cleave/internal/cli/shell
 
 PACKAGES ?= ./internal/...
 BENCH    ?= .
@@ -27,7 +29,7 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build cleave, coordinator and worker into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X github.com/cleave-project/cleave/internal/cli/shell.version=$(VERSION)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X $(SHELL_PACKAGE).version=$(VERSION) -X $(SHELL_PACKAGE).commit=$(COMMIT)' -o bin/ ./cmd/...
 
 .PHONY: test
 test: ## Run all tests
@@ -36,6 +38,11 @@ test: ## Run all tests
 .PHONY: test-race
 test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/... for some)
 	CGO_ENABLED=1 go test -race -timeout 30m $(PACKAGES)
+
+.PHONY: test-browser
+test-browser: build ## Open reports in Chromium, and read them (SCREENSHOTS=folder for pictures of them)
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { echo 'make test-browser needs Chromium: apt-get install chromium'; exit 1; }
+	CLEAVE='$(CURDIR)/bin/cleave' SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' go test -C tools/browser -count=1 ./...
 
 .PHONY: bench
 bench: build ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; STAGES=a,b only their sections; QUICK=1 writes nothing)

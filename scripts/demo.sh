@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# One coordinator and three workers on the loopback interface: two circles with a linear and a gaussian
-# kernel, then a larger job twice, once undisturbed and once while a worker is killed. It stops
-# everything that it starts; its files stay in demo-out/.
+# One coordinator and three workers on the loopback interface: two moons without and with constraints, then a larger job
+# twice, once undisturbed and once while a worker is killed. It stops everything that it starts; its files stay in
+# demo-out/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,14 +49,16 @@ for name in ada grace kurt; do start_worker "$name"; done
 await "the workers' arrival" workers_are 3
 bin/cleave workers --server "$server"
 
-heading "Two circles by k-means: no line separates them"
-bin/cleave generate two-circles --n 200 --constraints 50 --seed 1 --out "$out/circles"
-bin/cleave run --server "$server" --data "$out/circles/data.csv" --k 2 --algorithm kmeans \
-	--truth "$out/circles/truth.csv" --out "$out/circles-kmeans"
+heading "Two moons that touch, and nothing known about them"
+bin/cleave generate two-moons --n 400 --noise 0.16 --constraints 150 --seed 1 --out "$out/moons"
+moons=(--server "$server" --data "$out/moons/data.csv" --k 2 --truth "$out/moons/truth.csv" --seed 1 --quiet)
+bin/cleave run "${moons[@]}" --name "Two moons without constraints" --out "$out/moons-alone"
+echo "adjusted Rand index $(field "$out/moons-alone/result.json" ari): distances alone do not tell where one moon ends (1 would be right)"
 
-heading "Two circles and 50 constraints, no algorithm named"
-bin/cleave run --server "$server" --data "$out/circles/data.csv" --k 2 \
-	--constraints "$out/circles/constraints.csv" --truth "$out/circles/truth.csv" --out "$out/circles-constrained"
+heading "The same with 150 pairs of points that are known to belong together or apart"
+bin/cleave run "${moons[@]}" --name "Two moons with 150 constraints" --constraints "$out/moons/constraints.csv" --out "$out/moons-constrained"
+bin/cleave explain "$out/moons-constrained"
+scripts/side-by-side.sh "$out/moons-alone/clusters.svg" "$out/moons-constrained/clusters.svg" >"$out/moons.svg"
 
 heading "$points points in 16 dimensions, undisturbed"
 bin/cleave generate gaussians --n "$points" --d 16 --k 20 --noise 5 --seed 1 --out "$out/large"
@@ -73,15 +75,18 @@ while read -r line; do
 		wait "${process[grace]}" 2>/dev/null || true
 		unset "process[grace]"
 		killed=yes
-		echo "--- worker grace is killed (SIGKILL); its tiles go to the others ---"
+		echo "--- worker grace is killed (SIGKILL) ---"
+		echo "    The coordinator notices at once: the connection is closed. Of the three workers' shares only grace's"
+		echo "    is lost; ada and kurt build those tiles again from the data and the current labels, and the"
+		echo "    iteration that was under way is repeated for them. Nothing else starts over."
 	fi
 done < <(bin/cleave watch --server "$server" "$job" 2>&1)
 bin/cleave result --server "$server" "$job" --data "$out/large/data.csv" --truth "$out/large/truth.csv" --out "$out/disturbed"
 
 heading "What it shows"
-printf 'NMI   two circles, k-means         %s\n' "$(field "$out/circles-kmeans/result.json" nmi)"
-printf 'NMI   two circles, constrained     %s\n' "$(field "$out/circles-constrained/result.json" nmi)"
-printf 'NMI   %s points                  %s\n' "$points" "$(field "$out/undisturbed/result.json" nmi)"
+printf 'ARI   two moons, nothing known      %.2f\n' "$(field "$out/moons-alone/result.json" ari)"
+printf 'ARI   two moons, 150 constraints    %.2f\n' "$(field "$out/moons-constrained/result.json" ari)"
+printf 'NMI   %-6s points, worker killed  %.2f\n' "$points" "$(field "$out/disturbed/result.json" nmi)"
 if [ -n "$killed" ] && cmp -s "$out/undisturbed/labels.csv" "$out/disturbed/labels.csv" &&
 	[ "$(field "$out/undisturbed/result.json" objective)" = "$(field "$out/disturbed/result.json" objective)" ]; then
 	echo "With and without the kill: identical labels.csv, identical objective $(field "$out/disturbed/result.json" objective)"
@@ -89,7 +94,19 @@ else
 	echo "demo: the disturbed run differs from the undisturbed one" >&2
 	exit 1
 fi
-echo "Pictures:"
-for run in circles-kmeans circles-constrained undisturbed disturbed; do
-	echo "  $out/$run/clusters.svg  $out/$run/objective.svg"
-done
+echo "Both answers in one picture: $out/moons.svg"
+
+# What to look at: the report, if there is one, on a screen, if there is one.
+show=$out/moons-constrained/report.html
+[ -e "$show" ] || show=$out/moons.svg
+opener=
+case $(uname) in
+Darwin) opener=open ;;
+*) if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then opener=xdg-open; fi ;;
+esac
+if [ -n "$opener" ] && [ -z "${CI:-}" ] && command -v "$opener" >/dev/null; then
+	echo "Opening $show"
+	"$opener" "$show" >/dev/null 2>&1 || true
+else
+	echo "Open in a browser: $PWD/$show"
+fi

@@ -33,6 +33,7 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.DataDir, "data-dir", "", "`DIR` for the embedded store and the blobs")
 	set.StringVar(&cfg.Store, "store", cfg.Store, "where jobs are kept: embedded, memory or etcd://A:2379,B:2379")
 	set.StringVar(&cfg.Blobs, "blobs", "", "where data and results are kept: a directory or a `URL` (default DIR/blobs)")
+	set.DurationVar(&cfg.BlobsStall, "blobs-stall", cfg.BlobsStall, "how long the place of the blobs may move no byte before what waits for it is refused or tries again")
 	addElectionFlags(set, &cfg.Election)
 	set.Var(&memory, "memory", "memory for jobs in this process, such as 4GiB: data sets, eigenvectors, graphs; the process takes up to 64 MiB more (default: 80% of the machine's)")
 	set.Var(&uploads, "upload-memory", "memory for all uploads that are under way at a time, such as 2GiB (default: 20% of the machine's)")
@@ -43,6 +44,7 @@ func command() *cobra.Command {
 	addSecurityFlags(set, &cfg.Security)
 	logs.AddFlags(set, "info")
 	watched.AddFlags(set, os.Getenv)
+	help().Install(cmd)
 	shell.Configurable(cmd, "CLEAVE_COORDINATOR", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Logger, err = logs.Logger("coordinator", os.Stderr); err != nil {

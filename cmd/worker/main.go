@@ -40,6 +40,7 @@ func command() *cobra.Command {
 	cfg.Dial.AddFlags(set)
 	logs.AddFlags(set, "info")
 	watched.AddFlags(set, os.Getenv)
+	help().Install(cmd)
 	shell.Configurable(cmd, "CLEAVE_WORKER", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Coordinator == "" {

@@ -74,11 +74,13 @@ var packages = []packageRule{
 	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/howmany clustering/kernelkmeans clustering/knn clustering/landmark dataset fault neighbor"},
 	{"clustering/comparison", pure, "clustering clustering/auto clustering/cut clustering/heldout clustering/local dataset"},
 	{"table", pure, "clustering clustering/cut constraint fault text"},
+	{"profile", pure, "dataset"},
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 
 	{"format", io, "clustering/cut constraint dataset fault parallel segment table"},
 	{"picture", io, "constraint dataset fault segment"},
+	{"page", io, ""},
 	{"backoff", io, ""},
 	{"waitlock", pure, ""},
 	{"observe", io, "fault"},
@@ -97,8 +99,9 @@ var packages = []packageRule{
 	{"cli/shell", io, "catalog fault redact text"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
 	{"cli/client", api, "backoff candidates cli/shell clustering coordinator credentials dataset fault table text wire worker"},
-	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
-	{"cli", api, "access catalog certs cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture segment synth table text wire worker"},
+	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format kernel metric page picture profile table text wire"},
+	{"cli", api, "access catalog certs cli/client cli/explain cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture redact segment synth table text wire worker"},
+	{"cli/explain", api, "constraint text wire"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"table/tabletest", testOnly, ""},

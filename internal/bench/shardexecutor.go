@@ -49,6 +49,10 @@ func (e shardExecutor) Farthest(ctx context.Context, stats []kernel.ClusterStats
 	return e.shard.Farthest(ctx, e.tiles, e.step, stats)
 }
 
+func (e shardExecutor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+	return e.shard.Fits(ctx, e.tiles, e.step, stats)
+}
+
 func (e shardExecutor) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	return e.shard.Gains(ctx, e.tiles, e.step, stats)
 }

@@ -16,7 +16,7 @@ func (r Request) checkData(a Algorithm) *Refusal {
 		}
 		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; take {algorithm} %s", a.Name, Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], Or(others))
 	}
-	if scale := r.Values["scale"]; r.Data != Points && (scale == "auto" || scale == "zscore") {
+	if scale := r.Values["scale"]; r.Data != Points && scale != "" && scale != "none" {
 		return r.refuse(a, notApplicable, "scale", "{scale} %s does not apply to %s: only dense points have columns to scale", scale, withArticles([]string{r.Data})[0])
 	}
 	return nil
@@ -143,8 +143,8 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 		distortion != "" && distortion != "euclidean" && metric != "" && metric != "identity" {
 		return r.refuse(a, notApplicable, "metric", "{metric} %s goes with {distortion} euclidean only: nothing is learned for the distortion %s", metric, distortion)
 	}
-	if scale, distortion := r.Values["scale"], r.Values["distortion"]; (scale == "auto" || scale == "zscore") && (distortion == "kl" || distortion == "i-divergence") {
-		return r.refuse(a, notApplicable, "scale", "{scale} %s does not go with {distortion} %s: standardized columns have values below 0, which have no divergence", scale, distortion)
+	if scale, distortion := r.Values["scale"], r.Values["distortion"]; scale != "" && scale != "none" && (distortion == "kl" || distortion == "i-divergence") {
+		return r.refuse(a, notApplicable, "scale", "{scale} %s does not go with {distortion} %s: a divergence compares values with 0, and a scaled column has its 0 elsewhere", scale, distortion)
 	}
 	if refusal := r.checkLandmarks(a, objective); refusal != nil {
 		return refusal

@@ -23,36 +23,44 @@ type app struct {
 	stdout, stderr io.Writer
 	env            func(string) string
 	access         accessFlags
+	command        command // what result.json says is repeated
 }
 
 // Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage,
 // 130 canceled. When ctx ends, the job of `cleave run` is canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
+	ctx, end := a.traced(ctx, args)
+	code := shell.Run(ctx, a.program(), args, stderr)
+	end(code != shell.ExitDone)
+	return code
+}
+
+// program is the program with all its commands.
+func (a *app) program() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cleave",
 		Short: "Cluster data under supervision: must-links and cannot-links",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return shell.Usage("there is no command %q; see cleave --help", args[0])
+				return shell.NoCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
 	}
-	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
 	root.AddCommand(
-		a.runCommand(), a.planCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
-		a.resultCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.datasetsCommand(), a.tablesCommand(),
-		a.generateCommand(), a.overlayCommand(), a.serveCommand(), a.versionCommand(),
+		a.runCommand(), a.planCommand(), a.explainCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
+		a.resultCommand(), a.reportCommand(), a.rerunCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.datasetsCommand(), a.tablesCommand(),
+		a.generateCommand(), a.overlayCommand(), a.serveCommand(), a.versionCommand(), a.completionCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 	)
 	a.addAccessFlags(root)
-	ctx, end := a.traced(ctx, args)
-	code := shell.Run(ctx, root, args, stderr)
-	end(code != shell.ExitDone)
-	return code
+	a.completeArguments(root)
+	a.help().Install(root)
+	return root
 }
 
 // traced makes commands that create a job part of a trace, if the environment asks for it.
@@ -67,10 +75,10 @@ func (a *app) traced(ctx context.Context, args []string) (context.Context, func(
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
+		Short: "Say which version this is, and of which commit",
 		Args:  shell.FlagsOnly,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.stdout, shell.Version())
+			_, err := fmt.Fprintln(a.stdout, shell.LongVersion("cleave"))
 			return err
 		},
 	}

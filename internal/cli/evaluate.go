@@ -74,7 +74,7 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	if f.json {
 		return a.printEvaluationJSON(scores, satisfied)
 	}
-	return report.SummarizeEvaluation(a.stdout, scores, satisfied)
+	return report.SummarizeEvaluation(a.folded(), scores, satisfied)
 }
 
 // printEvaluationJSON prints the fields evaluation and constraints of result.json.

@@ -37,6 +37,11 @@ var shapes = map[string]struct{ flags []string }{
 	"blocks":      {[]string{"k", "inside", "outside"}},
 }
 
+// shapeNames are all that can be made.
+func shapeNames() []string {
+	return []string{"two-circles", "two-moons", "gaussians", "blocks", "picture", "image-affinity"}
+}
+
 func (a *app) generateCommand() *cobra.Command {
 	f := &generateFlags{
 		n:           jobflags.NewWhole(200, 2, dataset.MaxRows),
@@ -113,7 +118,7 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 func (f *generateFlags) check(shape string) error {
 	known, ok := shapes[shape]
 	if !ok {
-		return shell.Usage("there is no shape %q; use two-circles, two-moons, gaussians, blocks, picture or image-affinity", shape)
+		return shell.Usage("there is no shape %q; use two-circles, two-moons, gaussians, blocks, picture or image-affinity%s", shape, shell.Suggest(shape, shapeNames()))
 	}
 	for _, flag := range []string{"d", "k", "noise", "background", "inside", "outside"} {
 		implied := (flag == "d" && f.d.Whole() == 2 || flag == "k" && f.k.Whole() == 2) && shape != "blocks"

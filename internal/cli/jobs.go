@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -22,7 +20,7 @@ func (a *app) jobCommand(name, short string, do func(ctx context.Context, c *cli
 	cmd := &cobra.Command{Use: name + " JOB", Short: short, Args: cobra.ArbitraryArgs}
 	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.onJob(*server, args, func(c *client.Client, jobID string) error { return do(cmd.Context(), c, jobID, *asJSON) })
+		return a.onJob(cmd.Context(), *server, args, func(c *client.Client, jobID string) error { return do(cmd.Context(), c, jobID, *asJSON) })
 	}
 	return cmd
 }
@@ -58,40 +56,8 @@ func (a *app) cancelCommand() *cobra.Command {
 	})
 }
 
-func (a *app) deleteCommand() *cobra.Command {
-	return a.jobCommand("delete", "Forget a job that has ended", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
-		if _, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID}); err != nil {
-			return err // a mistyped id, which the service would take for one that is deleted already
-		}
-		response, err := c.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: jobID})
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return report.PrintMessage(a.stdout, response)
-		}
-		_, err = fmt.Fprintf(a.stdout, "%s: deleted\n", jobID)
-		return err
-	})
-}
-
-func (a *app) listCommand() *cobra.Command {
-	state := jobflags.NewChoice("", "pending", "running", "succeeded", "failed", "cancelled")
-	cmd := a.listingCommand("list", "List jobs, the newest first", func(ctx context.Context, c *client.Client, asJSON bool) error {
-		wanted := cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.String())])
-		jobs, err := c.ListJobs(ctx, wanted)
-		return printList(a.stdout, asJSON, &cleavev1.ListJobsResponse{Jobs: jobs}, jobs, err,
-			"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
-				return []any{j.GetJobId(), j.GetDisplayName(), report.ShortName(j.GetState()),
-					j.GetIterations(), report.Brief(j.GetObjective()), report.FormatTime(j.GetCreateTime())}
-			})
-	})
-	cmd.Flags().Var(state, "state", "only jobs in this state")
-	return cmd
-}
-
 func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, spec *cleavev1.JobSpec) error {
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(a.folded(), 0, 0, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(table, "%s\t%s\n", name, value)

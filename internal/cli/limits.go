@@ -41,7 +41,7 @@ func (a *app) printLimits(response *cleavev1.GetLimitsResponse) error {
 	if response.GetLimits().GetDiskQuotaBytes() > 0 {
 		inUse["disk_quota_bytes"] = text.Bytes(usage.GetDiskBytes())
 	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(a.folded(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LIMIT\tVALUE\tIN USE")
 	limits := response.GetLimits().ProtoReflect()
 	fields := limits.Descriptor().Fields()

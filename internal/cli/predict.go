@@ -46,7 +46,7 @@ func (a *app) predictCommand() *cobra.Command {
 	set.StringVar(&f.job, "job", "", "a job's `ID` at a coordinator")
 	f.server = addServerFlag(set)
 	set.StringVar(&f.data, "data", "", "new points in this `FILE`, in the columns of the old ones")
-	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label) instead of standard output")
+	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, and distance,margin where there are centroids) instead of standard output")
 	return cmd
 }
 
@@ -71,7 +71,7 @@ type predictor struct {
 	clusters int
 	columns  int      // 0: unknown
 	header   []string // the names of the columns, nil: unknown
-	assign   func(ctx context.Context, points dataset.Dataset) ([]int32, error)
+	assign   func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
 }
 
 func (a *app) predict(ctx context.Context, f *predictFlags) error {
@@ -91,21 +91,25 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the model %s; they must be the same in the same order",
 			f.data, jobflags.Abridged(header), jobflags.Abridged(p.header))
 	}
-	labels, err := p.assign(ctx, data)
+	found, err := p.assign(ctx, data)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
 		return fault.Wrap(err, "%s", f.data)
 	}
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error { return format.WriteLabels(w, labels) }
+	rows := format.LabelRows{Labels: found.Labels}
+	if found.Rows != nil {
+		rows.Distance, rows.Margin = found.Rows.Distance, found.Rows.Margin
+	}
+	write := func(w io.Writer) error { return format.WriteLabelRows(w, rows) }
 	if f.out == "" {
 		return write(a.stdout)
 	}
 	if err := format.WriteFile(f.out, write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %s in %s\n", f.out, text.Plural(len(labels), "point"), text.Plural(p.clusters, "cluster"))
+	_, err = fmt.Fprintf(a.stdout, "%s: %s in %s\n", f.out, text.Plural(len(found.Labels), "point"), text.Plural(p.clusters, "cluster"))
 	return err
 }
 
@@ -119,7 +123,11 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	if err != nil {
 		return nil, nil, err
 	}
-	if p, err = a.jobPredictor(ctx, c, f.job); err != nil {
+	id, err := jobID(ctx, c, f.job)
+	if err == nil {
+		p, err = a.jobPredictor(ctx, c, id)
+	}
+	if err != nil {
 		c.Close()
 	}
 	return p, c.Close, err
@@ -142,7 +150,7 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 		if m.points.Kind() == dataset.KindSparsePoints {
 			columns = 0 // new points may have features that those of the run have not
 		}
-		return &predictor{int(result.GetK()), columns, m.header, func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+		return &predictor{int(result.GetK()), columns, m.header, func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
 			return m.predict(ctx, a, points)
 		}}, nil
 	}
@@ -178,7 +186,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{clusters: k, columns: columns, assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+		return &predictor{clusters: k, columns: columns, assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
 			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
 		}}, nil
 	}
@@ -191,7 +199,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 
 // nearestCentroid assigns points by a model, in this process.
 func nearestCentroid(m *clustering.Model) *predictor {
-	return &predictor{clusters: m.K, columns: m.Columns(), assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+	return &predictor{clusters: m.K, columns: m.Columns(), assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
 		return centroid.Predict(ctx, m, points, runtime.GOMAXPROCS(0))
 	}}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -84,7 +85,7 @@ func objectiveOf(result *cleavev1.Result) cleavev1.Objective {
 }
 
 // predict assigns new points on an embedded cluster.
-func (m *kernelModel) predict(ctx context.Context, a *app, points dataset.Dataset) ([]int32, error) {
+func (m *kernelModel) predict(ctx context.Context, a *app, points dataset.Dataset) (*clustering.Prediction, error) {
 	c, err := client.StartEmbedded(ctx, embeddedWorkers, a.stderr)
 	if err != nil {
 		return nil, err
@@ -97,6 +98,6 @@ func (m *kernelModel) predict(ctx context.Context, a *app, points dataset.Datase
 	if err != nil {
 		return nil, client.Cause(ctx, err)
 	}
-	labels, err := c.Predict(ctx, id, points, p)
-	return labels, client.Cause(ctx, err)
+	found, err := c.Predict(ctx, id, points, p)
+	return found, client.Cause(ctx, err)
 }

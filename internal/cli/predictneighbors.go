@@ -51,15 +51,14 @@ func byNeighbors(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &predictor{int(result.GetK()), jobflags.ColumnsOf(points), header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
+	return &predictor{int(result.GetK()), jobflags.ColumnsOf(points), header, func(ctx context.Context, fresh dataset.Dataset) (*clustering.Prediction, error) {
+		scale := wire.ScaleOf(result)
 		if graph != nil {
-			scale := clustering.ScaleNone
-			if result.Scale != nil {
-				scale = clustering.ScaleZscore
-			}
-			return knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, labels, fresh, runtime.GOMAXPROCS(0))
+			found, err := knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, labels, fresh, runtime.GOMAXPROCS(0))
+			return &clustering.Prediction{Labels: found}, err
 		}
-		return auto.Predict(ctx, space, points, labels, fresh, runtime.GOMAXPROCS(0))
+		found, err := auto.Predict(ctx, scale, points, labels, fresh, runtime.GOMAXPROCS(0))
+		return &clustering.Prediction{Labels: found}, err
 	}}, nil
 }
 

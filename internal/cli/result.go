@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -33,8 +34,9 @@ func (a *app) resultCommand() *cobra.Command {
 	f.data = jobflags.AddDataFlags(set)
 	f.server = addServerFlag(set)
 	f.addOutputFlags(set, "print nothing when --out is given")
+	f.flags = set
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.onJob(*f.server, args, func(c *client.Client, jobID string) error { return a.result(cmd.Context(), c, jobID, f) })
+		return a.onJob(cmd.Context(), *f.server, args, func(c *client.Client, jobID string) error { return a.result(cmd.Context(), c, jobID, f) })
 	}
 	return cmd
 }
@@ -43,39 +45,16 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	data, header, err := f.data.Load()
+	r, s, err := a.fetchReport(ctx, c, jobID, f, f.out != "")
 	if err != nil {
 		return err
 	}
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
-	if err != nil {
-		return err
-	}
-	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header}
-	if err := checkSameData(j); err != nil {
-		return err
-	}
-	if err := f.checkSaveGraph(j.Spec); err != nil {
-		return err
-	}
-	o, err := c.Fetch(ctx, jobID, f.out != "")
-	if err != nil {
-		return err
-	}
-	if data != nil {
-		j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", len(o.Labels), c.FetchTables(ctx), table.Constraints)
-		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
-			return err
+	if f.json || f.quiet && f.out != "" { // without a summary nothing else tells of them
+		for _, warning := range r.Result.GetWarnings() {
+			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
-	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels))
-	if err != nil {
-		return err
-	}
-	r := report.New(o, nil)
-	if err := r.Score(truth); err != nil {
-		return err
-	}
+	r.Result.Origin = a.beginOrigin(f.flags)(s.Spec)
 	if err := a.saveNeighborGraph(ctx, c, jobID, f.saveGraph); err != nil {
 		return err
 	}
@@ -85,7 +64,43 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			return err
 		}
 	}
-	return a.deliver(ctx, r, sceneOf(j, truth), out, &f.runFlags)
+	return a.deliver(ctx, r, s, out, &f.runFlags)
+}
+
+// fetchReport fetches what a job found, and what the flags say about it.
+func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f *resultFlags, withModel bool) (*report.Report, report.Scene, error) {
+	var none report.Scene
+	data, header, err := f.data.Load()
+	if err != nil {
+		return nil, none, err
+	}
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	if err != nil {
+		return nil, none, err
+	}
+	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header}
+	if err := checkSameData(j); err != nil {
+		return nil, none, err
+	}
+	if err := f.checkSaveGraph(j.Spec); err != nil {
+		return nil, none, err
+	}
+	o, err := c.Fetch(ctx, jobID, withModel)
+	if err != nil {
+		return nil, none, err
+	}
+	if withModel {
+		j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", len(o.Labels), c.FetchTables(ctx), table.Constraints)
+		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
+			return nil, none, err
+		}
+	}
+	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels))
+	if err != nil {
+		return nil, none, err
+	}
+	r := report.New(o, nil)
+	return r, sceneOf(j, truth), r.Score(truth)
 }
 
 // checkSameData refuses to draw one data set with the clusters of another.

@@ -22,6 +22,9 @@ type runFlags struct {
 	workers        *jobflags.OptionFlag
 	out, saveGraph string
 	json, quiet    bool
+
+	flags    *pflag.FlagSet
+	finished func(*report.Report) // takes the place of the summary
 }
 
 // embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes
@@ -36,12 +39,19 @@ func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
 }
 
 func (a *app) runCommand() *cobra.Command {
+	cmd, _ := a.newRunCommand()
+	return cmd
+}
+
+// newRunCommand is the command and what its flags will say.
+func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
 	f := &runFlags{}
 	cmd := describingCommand("run", "Cluster a data set, here or on a coordinator, and write what was found", &f.describedJob,
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	f.addOutputFlags(cmd.Flags(), "show no progress, only warnings")
-	return cmd
+	f.flags = cmd.Flags()
+	return cmd, f
 }
 
 // addOutputFlags declares the flags about what is printed and written; result has them too.
@@ -91,6 +101,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 			}
 		}()
 	}
+	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
 	defer p.End()
 	if c == nil {
@@ -116,6 +127,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := r.Score(truth); err != nil {
 		return err
 	}
+	r.Result.Origin = origin(j.Spec)
 	p.End()
 	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
 		return client.Cause(ctx, err)
@@ -125,7 +137,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 
 // sceneOf is what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	return report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints}
+	return report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints, Spec: j.Spec}
 }
 
 // deliver writes the report to the output folder and standard output, as the flags say.
@@ -144,10 +156,14 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 	if f.json {
 		return report.WriteResult(a.stdout, r.Result)
 	}
+	if f.finished != nil {
+		f.finished(r)
+		return nil
+	}
 	if f.quiet && out != nil {
 		return nil
 	}
-	return report.Summarize(a.stdout, r.Result, written)
+	return report.Summarize(a.folded(), r.Result, written)
 }
 
 // printDropped says which rows were dropped.

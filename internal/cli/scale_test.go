@@ -30,6 +30,15 @@ func writeUneven(t *testing.T, path string) {
 	}
 }
 
+// scaleIn is the scale that flags ask for, where auto is zscore.
+func scaleIn(args string) cleavev1.Scale {
+	_, name, _ := strings.Cut(args, "--scale ")
+	if name == "auto" {
+		name = "zscore"
+	}
+	return cleavev1.Scale(cleavev1.Scale_value["SCALE_"+strings.ToUpper(name)])
+}
+
 // Points of a converged run on scaled columns get their labels again, by its folder and by its job.
 func TestPredictInUnits(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
@@ -37,6 +46,9 @@ func TestPredictInUnits(t *testing.T) {
 	address := startServe(t, "--workers 2 --data-dir state")
 	for _, c := range []struct{ args, trained, notice string }{
 		{"--algorithm kmeans --restarts 3 --scale zscore", "", ""},
+		{"--algorithm kmeans --restarts 3 --scale minmax", "", ""},
+		{"--rho 3 --scale robust", " --trained-on u.csv", ""},
+		{"--knn 5 --algorithm spectral --scale robust", " --trained-on u.csv", "DISCONNECTED_GRAPH"},
 		{"--algorithm m-kmeans --scale auto", "", "COLUMNS_STANDARDIZED"},
 		{"--algorithm kmeans --geometry spherical --scale zscore", "", ""},
 		{"--rho 3 --scale auto", " --trained-on u.csv", "COLUMNS_STANDARDIZED"},
@@ -44,7 +56,7 @@ func TestPredictInUnits(t *testing.T) {
 		job := "--quiet --data u.csv --k 3 --seed 1 " + c.args
 		succeed(t, "run "+job+" --out o")
 		d := readResult(t, clitest.Read(t, "o/result.json"))
-		if d.StopReason != cleavev1.StopReason_STOP_REASON_CONVERGED || d.GetScale() != cleavev1.Scale_SCALE_ZSCORE || d.GetModel().GetScaled() != (c.trained == "") {
+		if d.StopReason != cleavev1.StopReason_STOP_REASON_CONVERGED || d.GetScale() != scaleIn(c.args) || d.GetModel().GetScaled() != (c.trained == "") {
 			t.Errorf("%s: %v, scale %v, model %v", c.args, d.StopReason, d.GetScale(), d.GetModel())
 		}
 		if notices := d.GetWarnings(); (len(notices) > 0) != (c.notice != "") || len(notices) > 0 && notices[0].GetCode() != c.notice {
@@ -82,7 +94,7 @@ func TestScaleNoticesAndRefusals(t *testing.T) {
 	}
 	for _, c := range []struct{ args, units, want string }{
 		{"run --graph e.csv --k 2 --scale zscore", units, "--scale zscore does not apply to a graph: only dense points have columns to scale"},
-		{"run --data u.csv --k 2 --scale wide", units, "use auto, zscore or none"},
+		{"run --data u.csv --k 2 --scale wide", units, "use auto, zscore, minmax, robust or none"},
 		{"run --data p.csv --k 2 --algorithm hmrf-kmeans --distortion kl --scale auto", units, "--scale auto does not go with --distortion kl"},
 		{"predict --model m --data u.csv", "1,2,3,4,5,6,7,8\n", "m/units.csv: 1 row of 8 columns are no units of 8 columns"},
 		{"predict --model m --data u.csv", "1,2,3,4,5,6,7,8\n1,2,3,0,5,6,7,8\n", "m/units.csv: column 3 has the center 4 and the scale 0"},

@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -94,29 +92,33 @@ func (a *app) listingCommand(name, short string, list func(ctx context.Context, 
 }
 
 // printList prints a list, as the message of the API or as a table; err is why there is none.
-func printList[T any](w io.Writer, asJSON bool, message proto.Message, list []T, err error, header string, cells func(T) []any) error {
+func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err error, header string, cells func(T) []any) error {
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return report.PrintMessage(w, message)
+		return report.PrintMessage(a.stdout, message)
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, header)
-	format := strings.Repeat("%v\t", strings.Count(header, "\t")) + "%v\n"
+	table := shell.Table{Header: strings.Split(header, "\t")}
 	for _, item := range list {
-		fmt.Fprintf(table, format, cells(item)...)
+		table.Add(cells(item)...)
 	}
-	return table.Flush()
+	return table.Write(a.stdout, shell.Width(a.stdout, a.env))
 }
 
 // onJob calls do with the one job that the arguments name.
-func (a *app) onJob(server string, args []string, do func(c *client.Client, jobID string) error) error {
-	jobID, err := oneArgument(args, "job")
+func (a *app) onJob(ctx context.Context, server string, args []string, do func(c *client.Client, jobID string) error) error {
+	given, err := oneArgument(args, "job")
 	if err != nil {
 		return err
 	}
-	return a.onServer(server, func(c *client.Client) error { return do(c, jobID) })
+	return a.onServer(server, func(c *client.Client) error {
+		id, err := jobID(ctx, c, given)
+		if err != nil {
+			return err
+		}
+		return do(c, id)
+	})
 }
 
 // onServer connects to a coordinator, calls do, and explains its errors.

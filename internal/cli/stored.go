@@ -82,7 +82,7 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 
 func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) error {
 	all, err := c.ListDatasets(ctx)
-	return printList(a.stdout, asJSON, &cleavev1.ListDatasetsResponse{Datasets: all}, all, err,
+	return printList(a, asJSON, &cleavev1.ListDatasetsResponse{Datasets: all}, all, err,
 		"DATASET\tNAME\tKIND\tROWS\tCOLUMNS\tNON-ZEROS\tSIZE\tCREATED", func(d *cleavev1.Dataset) []any {
 			return []any{d.GetDatasetId(), d.GetDisplayName(), report.ShortName(d.GetKind()), d.GetRows(),
 				d.GetColumns(), d.GetNonZeros(), text.Bytes(d.GetBytes()), report.FormatTime(d.GetCreateTime())}
@@ -91,7 +91,7 @@ func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) e
 
 func (a *app) listTables(ctx context.Context, c *client.Client, asJSON bool) error {
 	all, err := c.ListTables(ctx)
-	return printList(a.stdout, asJSON, &cleavev1.ListTablesResponse{Tables: all}, all, err,
+	return printList(a, asJSON, &cleavev1.ListTablesResponse{Tables: all}, all, err,
 		"TABLE\tNAME\tCOLUMNS\tROWS\tSIZE\tCREATED", func(t *cleavev1.Table) []any {
 			var names []string
 			for _, column := range t.GetColumns() {

@@ -62,7 +62,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	}
 	ended, err := c.Follow(ctx, created.GetJobId(), 0, p)
 	if ctx.Err() != nil {
-		return shell.Canceled("interrupted; job %s goes on, stop it with: cleave cancel %s", created.GetJobId(), created.GetJobId())
+		return goesOn("interrupted", created.GetJobId())
 	}
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd.Flags().Uint64Var(&after, "after", 0, "show only events with numbers larger than `N`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every event as one line of JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.onJob(*server, args, func(c *client.Client, jobID string) error {
+		return a.onJob(cmd.Context(), *server, args, func(c *client.Client, jobID string) error {
 			return a.watch(cmd.Context(), c, jobID, after, asJSON)
 		})
 	}
@@ -37,7 +37,7 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	}
 	ended, err := c.Follow(ctx, jobID, after, w)
 	if ctx.Err() != nil {
-		return shell.Canceled("the watch ended; job %s goes on, stop it with: cleave cancel %s", jobID, jobID)
+		return goesOn("the watch ended", jobID)
 	}
 	if err != nil {
 		return err
@@ -49,4 +49,9 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 		fmt.Fprintf(a.stdout, "%s: %s\n", report.ShortName(ended.GetState()), report.ShortName(ended.GetStopReason()))
 	}
 	return nil
+}
+
+// goesOn is the error of who looks away from a job that goes on: how to get back to it.
+func goesOn(what, jobID string) error {
+	return shell.Canceled("%s; job %s goes on. Watch it: cleave watch %s. Fetch what it finds: cleave result %s. Stop it: cleave cancel %s", what, jobID, jobID, jobID, jobID)
 }

@@ -24,24 +24,40 @@ func (a *app) drainCommand() *cobra.Command {
 			return err
 		}
 		return a.onServer(*server, func(c *client.Client) error {
-			response, err := c.Cluster.DrainWorker(cmd.Context(), &cleavev1.DrainWorkerRequest{WorkerId: worker})
+			id, err := workerID(cmd.Context(), c, worker)
+			if err != nil {
+				return err
+			}
+			response, err := c.Cluster.DrainWorker(cmd.Context(), &cleavev1.DrainWorkerRequest{WorkerId: id})
 			if err != nil {
 				return err
 			}
 			if *asJSON {
 				return report.PrintMessage(a.stdout, response.GetWorker())
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s: draining, %d tiles\n", worker, response.GetWorker().GetTiles())
+			drained := response.GetWorker()
+			_, err = fmt.Fprintf(a.stdout, "%s (%s): draining; %s to other workers, then it leaves\n", drained.GetName(), drained.GetWorkerId(), movingTiles(drained.GetTiles()))
 			return err
 		})
 	}
 	return cmd
 }
 
+// movingTiles says how many tiles go.
+func movingTiles(tiles uint32) string {
+	switch tiles {
+	case 0:
+		return "it has no tiles to give"
+	case 1:
+		return "its tile goes"
+	}
+	return fmt.Sprintf("its %d tiles go", tiles)
+}
+
 func (a *app) workersCommand() *cobra.Command {
 	return a.listingCommand("workers", "List the workers of a coordinator", func(ctx context.Context, c *client.Client, asJSON bool) error {
 		workers, err := c.ListWorkers(ctx)
-		return printList(a.stdout, asJSON, &cleavev1.ListWorkersResponse{Workers: workers}, workers, err,
+		return printList(a, asJSON, &cleavev1.ListWorkersResponse{Workers: workers}, workers, err,
 			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tSTATUS", func(w *cleavev1.Worker) []any {
 				return []any{w.GetWorkerId(), w.GetName(), report.ShortName(w.GetState()), w.GetThreads(), text.Bytes(w.GetMemoryBytes()),
 					w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion(), w.GetStatusMessage()}

@@ -17,9 +17,10 @@ type attempt struct {
 	heard   *recorder
 	piece   *snapshot.Piece
 	method  Method
-	notices []Notice // those of the method's reports
-	result  *Result  // nil: it ended before it had labels, or another process found that it did not win
-	value   float64  // the final Method.Value
+	notices []Notice  // those of the method's reports
+	result  *Result   // nil: it ended before it had labels, or another process found that it did not win
+	value   float64   // the final Method.Value
+	found   *Labeling // the final labels; nil: there are none, or nobody asks for them
 }
 
 func newAttempt(ctx context.Context, f Family, restart int, o Observer) *attempt {
@@ -57,13 +58,17 @@ func (a *attempt) run(lane *Lane) error {
 	result.Labels = slices.Clone(a.method.Labels())
 	a.method.FillResult(result)
 	a.result, a.value = result, a.method.Value()
+	if a.family.KeepsRuns() && Complete(result.Labels) {
+		found := NewLabeling(result.Labels, a.family.K())
+		a.found = &found
+	}
 	return nil
 }
 
 // begin makes the first labels.
 func (a *attempt) begin(lane *Lane) (*Result, error) {
-	if a.family.Restarts() > 1 {
-		a.heard.Restart(a.restart)
+	if restarts := a.family.Restarts(); restarts > 1 {
+		a.heard.Restart(a.restart, restarts)
 	}
 	a.method = a.family.Method(a.restart, lane, a.heard)
 	report, err := a.method.Init(a.ctx)

@@ -3,8 +3,8 @@ package clustering
 // Observer hears what happens in a run. The order of events is part of the answer: it depends on nothing but the data
 // and the spec.
 type Observer interface {
-	K(k KBegan)          // one k of a range begins
-	Restart(restart int) // a restart begins; not called where there is only one
+	K(k KBegan)                    // one k of a range begins
+	Restart(restart, restarts int) // one of several restarts begins; not called where there is only one
 	Iteration(restart int, e HistoryEntry)
 	Shift(s ShiftChange)
 	Notice(n Notice)
@@ -55,7 +55,7 @@ type NopObserver struct{}
 func (NopObserver) K(KBegan) {}
 
 // Restart implements Observer.
-func (NopObserver) Restart(int) {}
+func (NopObserver) Restart(int, int) {}
 
 // Iteration implements Observer.
 func (NopObserver) Iteration(int, HistoryEntry) {}

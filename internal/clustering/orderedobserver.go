@@ -56,7 +56,9 @@ func (r *restartObserver) pass(event func(Observer)) {
 
 func (r *restartObserver) K(k KBegan) { r.pass(func(o Observer) { o.K(k) }) }
 
-func (r *restartObserver) Restart(restart int) { r.pass(func(o Observer) { o.Restart(restart) }) }
+func (r *restartObserver) Restart(restart, restarts int) {
+	r.pass(func(o Observer) { o.Restart(restart, restarts) })
+}
 
 func (r *restartObserver) Iteration(restart int, e HistoryEntry) {
 	r.pass(func(o Observer) { o.Iteration(restart, e) })

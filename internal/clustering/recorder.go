@@ -24,10 +24,10 @@ const (
 )
 
 // Restart implements Observer.
-func (r *recorder) Restart(restart int) {
+func (r *recorder) Restart(restart, restarts int) {
 	r.log.Int(int(heardRestart))
 	r.log.Int(restart)
-	r.observer.Restart(restart)
+	r.observer.Restart(restart, restarts)
 }
 
 // Iteration implements Observer.
@@ -99,15 +99,15 @@ type heard struct {
 	shifts  []ShiftChange
 }
 
-// readHeard reads what a recorder remembered; nil: the bytes are damaged.
-func readHeard(r *snapshot.Reader) *heard {
+// readHeard reads what a recorder remembered of a run with so many restarts; nil: the bytes are damaged.
+func readHeard(r *snapshot.Reader, restarts int) *heard {
 	h := &heard{}
 	for r.More() {
 		var event func(Observer)
 		switch eventKind(r.Int()) {
 		case heardRestart:
 			restart := r.Int()
-			event = func(o Observer) { o.Restart(restart) }
+			event = func(o Observer) { o.Restart(restart, restarts) }
 		case heardIteration:
 			restart, e := r.Int(), readEntry(r)
 			h.history = append(h.history, e)

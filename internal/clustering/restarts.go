@@ -77,6 +77,7 @@ type jobRuns struct {
 	total    int
 	observer *orderedObserver
 	best     *attempt
+	runs     []*Labeling // of each restart; nil: it has not ended, or the family does not keep them
 }
 
 // running is the restart in a lane.
@@ -95,7 +96,7 @@ func newSchedule(families []Family, observers []Observer) *schedule {
 	s := &schedule{server: families[0]}
 	total, hearing := 0, &sync.Mutex{}
 	for at, f := range families {
-		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), family: f, total: f.Restarts(), observer: newOrderedObserver(observers[at], f.Restarts(), hearing)})
+		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), family: f, total: f.Restarts(), runs: make([]*Labeling, f.Restarts()), observer: newOrderedObserver(observers[at], f.Restarts(), hearing)})
 		total += f.Restarts()
 	}
 	s.lanes = make([]running, min(s.server.Lanes(), total))
@@ -193,6 +194,7 @@ func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 			job.best, done = done, job.best
 		}
 		if ctx.Err() == nil {
+			job.runs[restart] = lane.attempt.found
 			job.best.keep(true)
 			done.keep(false)
 		}

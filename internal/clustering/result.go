@@ -39,6 +39,9 @@ type Result struct {
 	NeighborGraph       *NeighborGraph  // nil: the data were clustered as they are
 	Landmarks           *LandmarkReport // nil: there were no landmarks
 	HowMany             *HowMany        // nil: k was given
+	Rows                *RowScores      // nil: nothing is known of single rows
+	// Runs are the labels of all restarts and the like, the answer's among them, until Vote compares them.
+	Runs []Labeling
 }
 
 // NeighborGraph is the graph of nearest neighbors that was clustered in place of the data.

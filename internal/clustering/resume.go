@@ -22,7 +22,7 @@ func (a *attempt) offer() {
 	}
 }
 
-// keep keeps the end of a restart: of one that did not win, only what was heard of it.
+// keep keeps the end of a restart: of one that did not win, only its labels and what was heard of it.
 func (a *attempt) keep(won bool) {
 	if a == nil {
 		return
@@ -46,6 +46,8 @@ func (a *attempt) save(w *snapshot.Writer, m Resumable, stop StopReason) {
 	if w.Bool(m != nil); m != nil {
 		w.Int(int(stop))
 		m.Save(w)
+	} else {
+		a.found.save(w)
 	}
 }
 
@@ -61,7 +63,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 	}
 	heard := &recorder{observer: a.heard.observer}
 	heard.log.Append(r.Raw())
-	said := readHeard(snapshot.NewReader(heard.log.Bytes()))
+	said := readHeard(snapshot.NewReader(heard.log.Bytes()), a.family.Restarts())
 	notices := readNotices(r)
 	if r.Check(said != nil); r.Err() != nil {
 		return nil, false, nil
@@ -82,8 +84,12 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 			result.Iterations, result.Objective = result.History[last].Iteration, result.History[last].Objective
 		}
 		a.method = m
-	} else if r.End() != nil {
-		return nil, false, nil
+	} else {
+		found := readLabeling(r, a.family.K())
+		if r.End() != nil {
+			return nil, false, nil
+		}
+		a.found = found
 	}
 	a.heard, a.notices = heard, notices
 	if keeper, keeps := a.family.(NoticeKeeper); keeps {

@@ -26,6 +26,8 @@ type Family interface {
 	Restarts() int
 	// MaxIterations is after how many iterations a run ends.
 	MaxIterations() int
+	// KeepsRuns tells whether the result has the labels of all restarts.
+	KeepsRuns() bool
 	// Method is a new run, in the given lane.
 	Method(restart int, lane *Lane, o Observer) Method
 	// FillResult adds to the result of the best restart what all restarts share.
@@ -75,6 +77,13 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 			return nil, cmp.Or(ctx.Err(), errNoAnswer)
 		}
 		results[at] = j.best.result
+		if j.family.KeepsRuns() {
+			for _, run := range j.runs {
+				if run != nil {
+					results[at].Runs = append(results[at].Runs, *run)
+				}
+			}
+		}
 		fill(ctx, j.family, results[at])
 		for _, notice := range AnswerNotices(results[at]) {
 			results[at].Warnings = append(results[at].Warnings, notice)

@@ -16,10 +16,40 @@ const (
 	ScaleAuto                 // standardize if few columns carry the variance, else as by default
 	ScaleZscore               // standardize: every column has the mean 0 and the variance 1
 	ScaleNone                 // columns stay as they are
+	ScaleMinMax               // every column spans 0 to 1
+	ScaleRobust               // every column has the median 0 and quartiles that are 1 apart
 )
 
 // String is the name of a scale in the catalog.
-func (s Scale) String() string { return [...]string{"", "auto", "zscore", "none"}[s] }
+func (s Scale) String() string {
+	return [...]string{"", "auto", "zscore", "none", "minmax", "robust"}[s]
+}
+
+// rule is how the units of a scale are found.
+func (s Scale) rule() dataset.Rule {
+	switch s {
+	case ScaleMinMax:
+		return dataset.MinMax
+	case ScaleRobust:
+		return dataset.Robust
+	default:
+		return dataset.Standard
+	}
+}
+
+// ScaleOf is the scale that units were found by: none where there are no units.
+func ScaleOf(units *dataset.Units) Scale {
+	switch {
+	case units == nil:
+		return ScaleNone
+	case units.Rule == dataset.MinMax:
+		return ScaleMinMax
+	case units.Rule == dataset.Robust:
+		return ScaleRobust
+	default:
+		return ScaleZscore
+	}
+}
 
 // decides is the share of the variance above which one column decides alone which points are near.
 const decides = 0.9
@@ -37,6 +67,11 @@ func InUnits(data dataset.Dataset, scale Scale) (scaled dataset.Dataset, units *
 		}
 		return nil, nil, nil, fault.Invalid("OPTION_DOES_NOT_APPLY",
 			"the scale %v needs dense points: only they have columns to scale, and these data are of the kind %v", scale, data.Kind()).OnField("spec.scale")
+	}
+	if scale > ScaleNone {
+		units = dataset.UnitsBy(scale.rule(), points)
+		scaled, err = units.Apply(points)
+		return scaled, units, nil, err
 	}
 	spread := dataset.ColumnSpread(points)
 	carrying, varying := spread.Carrying()

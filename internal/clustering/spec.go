@@ -59,7 +59,7 @@ func NewSpec(r catalog.Request) Spec {
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
 		Entail: r.Is("entail", "true"), HalfPrecision: r.Is("storage", "float16"),
 		Start: catalog.Named(r.Values["init"], StartMultilevel), FarthestMean: r.Is("farthest", "mean"),
-		Scale:     catalog.Named(r.Values["scale"], ScaleNone),
+		Scale:     catalog.Named(r.Values["scale"], ScaleRobust),
 		Neighbors: int(r.WholeOr("knn", 0)), NeighborWeights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian),
 	}
 	if spec.Start == StartDefault && r.Values["farthest"] != "" {

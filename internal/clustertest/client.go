@@ -123,10 +123,24 @@ func (c *Client) Outcome(id string) Outcome {
 	if outcome.Result.GetModel() != nil {
 		outcome.Model = modelBytes(c.t, c.Model(id))
 	}
+	if outcome.Result.GetRowScores() != nil {
+		outcome.Rows = rowBytes(c.t, c.RowScores(id))
+	}
 	if outcome.Result.GetEmbedding() != nil {
 		outcome.Embedding = c.Embedding(id)
 	}
 	return outcome
+}
+
+// RowScores gets the distances, margins and confidences of the rows of a job.
+func (c *Client) RowScores(id string) *clustering.RowScores {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
+	defer cancel()
+	stream, err := c.Jobs.GetRowScores(ctx, &cleavev1.GetRowScoresRequest{JobId: id})
+	must(c.t, stream, err)
+	scores, err := wire.ReceiveRowScores(stream.Recv)
+	return must(c.t, scores, err)
 }
 
 // Embedding gets the coordinates that a job of the spectral family computed.

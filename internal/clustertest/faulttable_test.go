@@ -64,6 +64,7 @@ func faults() []disturbance {
 	all = append(all, linkFaults()...)
 	all = append(all, coordinatorFaults()...)
 	all = append(all, storeFaults()...)
+	all = append(all, hangFaults()...)
 	all = append(all, clientFaults()...)
 	return all
 }

@@ -73,6 +73,8 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		{name: "mpc-kmeans of scaled points", args: []string{"--data", points + "/data.csv", "--algorithm", "mpc-kmeans", "--scale", "zscore",
 			"--k", "12", "--constraints", points + "/constraints.csv"}},
 		{name: "scaled points", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--scale", "zscore", "--init", "random", "--seed", "3"}},
+		{name: "kmeans of columns from 0 to 1", args: []string{"--data", points + "/data.csv", "--algorithm", "kmeans", "--scale", "minmax", "--k", "12", "--restarts", "2"}},
+		{name: "neighbors by quartiles", args: []string{"--data", points + "/data.csv", "--algorithm", "auto", "--scale", "robust", "--k", "3"}},
 		{name: "spherical kmeans of sparse points", args: []string{"--data", sparse, "--algorithm", "kmeans", "--geometry", "spherical", "--k", "8"}},
 		{name: "m-kmeans of sparse points", args: []string{"--data", sparse, "--algorithm", "m-kmeans", "--k", "8", "--seed", "2"}},
 		{name: "spectral", args: []string{"--data", points + "/data.csv", "--algorithm", "spectral", "--k", "4", "--tolerance", "1e-5", "--restarts", "3"}},
@@ -223,7 +225,8 @@ func readFiles(t testing.TB, dir string) (f files) {
 	if _, err := decoder.Token(); err != io.EOF {
 		t.Errorf("result.json has more after its end: %v", err)
 	}
-	// The placement of the work and its duration are not part of the answer.
+	// The placement of the work and its duration are not part of the answer, nor is what was typed.
+	delete(f.document, "origin")
 	delete(f.document, "plan")
 	delete(f.document, "timings")
 	return f

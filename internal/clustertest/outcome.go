@@ -23,6 +23,7 @@ type Outcome struct {
 	Result *cleavev1.Result
 	Labels []uint32
 	Model  []byte // encoded, for a job that has one
+	Rows   []byte // the scores of the rows, encoded, where there are any
 	// Embedding is the coordinates of a job of the spectral family.
 	Embedding *clustering.Embedding
 }
@@ -41,7 +42,20 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 			result.Warnings = append(result.Warnings, *notice)
 		}
 	}
-	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Embedding: result.Embedding}
+	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Rows: rowBytes(t, result.Rows), Embedding: result.Embedding}
+}
+
+// rowBytes encodes the scores of rows so that any different bit shows.
+func rowBytes(t testing.TB, s *clustering.RowScores) []byte {
+	t.Helper()
+	if s == nil {
+		return nil
+	}
+	all := &bytes.Buffer{}
+	if err := wire.WriteRowScores(all, s); err != nil {
+		t.Fatal(err)
+	}
+	return all.Bytes()
 }
 
 // modelBytes encodes a model so that any different bit shows.
@@ -59,7 +73,7 @@ func modelBytes(t testing.TB, m *clustering.Model) []byte {
 }
 
 // SameOutcome fails the test unless two outcomes are the same in everything that the input determines: the
-// labels, and every bit of the result, the model and the embedding. The placement of the work and its
+// labels, and every bit of the result, the scores of rows, the model and the embedding. The placement of the work and its
 // duration may differ.
 func SameOutcome(t testing.TB, what string, got, want Outcome) {
 	t.Helper()
@@ -71,6 +85,9 @@ func SameOutcome(t testing.TB, what string, got, want Outcome) {
 	}
 	if !bytes.Equal(got.Model, want.Model) {
 		t.Errorf("%s: the models differ", what)
+	}
+	if !bytes.Equal(got.Rows, want.Rows) {
+		t.Errorf("%s: the scores of the rows differ", what)
 	}
 	if !sameEmbedding(got.Embedding, want.Embedding) {
 		t.Errorf("%s: the embeddings differ", what)
@@ -94,7 +111,7 @@ func sameEmbedding(a, b *clustering.Embedding) bool {
 // job, which Compute does not have.
 func determined(r *cleavev1.Result) *cleavev1.Result {
 	r = proto.CloneOf(r)
-	r.State, r.Plan, r.Timings = 0, nil, nil
+	r.State, r.Plan, r.Timings, r.Version = 0, nil, nil, ""
 	return r
 }
 

@@ -83,6 +83,14 @@ func (p *proxy) freeze() {
 	p.frozen = true
 }
 
+// thaw ends a freeze. The bytes that were lost are missing on the connections, which are cut.
+func (p *proxy) thaw() {
+	p.mu.Lock()
+	p.frozen = false
+	p.mu.Unlock()
+	p.cut()
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(data []byte) (int, error) { return f(data) }

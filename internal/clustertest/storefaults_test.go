@@ -59,7 +59,9 @@ func pauseLeader(r *faultRun) {
 func killMembers(r *faultRun, count int) {
 	r.iterate()
 	r.w.StillRunning()
-	killed := r.group.Etcd.Members[:count]
+	members := r.group.Etcd.Members
+	r.rng.Shuffle(len(members), func(a, b int) { members[a], members[b] = members[b], members[a] })
+	killed := members[:count]
 	r.mark()
 	for _, m := range killed {
 		m.Kill()

@@ -62,7 +62,7 @@ func (r *autoRunner) partOf(space clustering.Space) (planning.Workload, error) {
 	switch {
 	case space == clustering.SpaceNeighbors || space == clustering.SpaceStandardizedNeighbors:
 		need := planning.NeighborWorkload(r.data, r.bytes, r.problem.Neighbors())
-		need.Scaled = space == clustering.SpaceStandardizedNeighbors
+		need.Scaled = r.problem.Scale(space) != clustering.ScaleNone
 		return need, nil
 	case space == clustering.SpaceGraph || given:
 		p, err := auto.MatrixProblem(r.data)

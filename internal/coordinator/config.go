@@ -30,6 +30,8 @@ type Config struct {
 	Store string
 	// Blobs is a directory or a URL. Empty means DataDir/blobs, or memory without a DataDir.
 	Blobs string
+	// BlobsStall is how long an operation on blobs may move no byte before it is given up, as if the store could not be reached.
+	BlobsStall time.Duration
 	// Stores are used instead of Store and Blobs if they are set.
 	Stores Stores
 
@@ -90,6 +92,7 @@ func DefaultConfig() Config {
 	return Config{
 		Listen:            "127.0.0.1:7400",
 		Store:             storeEmbedded,
+		BlobsStall:        30 * time.Second,
 		Election:          Election{Lease: store.DefaultLease},
 		MaxDatasetBytes:   16 << 30,
 		UploadBytes:       2 << 30,
@@ -113,6 +116,7 @@ func DefaultConfig() Config {
 const (
 	storeEmbedded = "embedded"
 	storeMemory   = "memory"
+	blobsInMemory = "mem://"
 )
 
 // withDefaults checks a configuration and sets what has a default.
@@ -126,6 +130,8 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the blobs need a place; give a data directory, or a directory or URL for the blobs")
 	case cfg.Security.Store != (credentials.Dial{}) && !store.IsShared(cfg.Store):
 		return cfg, badConfig("the flags that begin with --store- are about connections to an etcd cluster, and the store is %s; give --store etcd://HOST:PORT too", cfg.Store)
+	case cfg.BlobsStall <= 0:
+		return cfg, badConfig("the blob store may hang for %v; it must be positive", cfg.BlobsStall)
 	case cfg.MaxDatasetBytes < 1:
 		return cfg, badConfig("the largest data set is %d bytes; it must be at least 1", cfg.MaxDatasetBytes)
 	case cfg.UploadBytes < 1:
@@ -172,7 +178,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)
 	}
 	if cfg.Blobs == "" {
-		cfg.Blobs = "mem://"
+		cfg.Blobs = blobsInMemory
 		if cfg.DataDir != "" {
 			cfg.Blobs = filepath.Join(cfg.DataDir, "blobs")
 		}

@@ -38,6 +38,7 @@ const (
 	partLabels        = "labels"
 	partModel         = "model"
 	partEmbedding     = "embedding"
+	partRowScores     = "scores of the rows"
 	partNeighborGraph = "graph of neighbors"
 )
 

@@ -77,7 +77,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	c.sweeping.Go(c.blobs.RemoveTemporary) // it looks at all files, which takes seconds where there are many
+	c.sweeping.Go(func() { c.blobs.RemoveTemporary(c.storeCtx) }) // it looks at all files, which takes seconds where there are many
 	if err := c.checkStores(ctx); err != nil {
 		return err
 	}

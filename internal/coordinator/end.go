@@ -200,7 +200,7 @@ func (e *jobEnd) failureProto() *cleavev1.Error {
 }
 
 // endBlobs are the names of the blobs that are stored; empty for those that are not.
-type endBlobs struct{ outcome, labels, kLabels, model, embedding, neighborGraph string }
+type endBlobs struct{ outcome, labels, kLabels, rowScores, model, embedding, neighborGraph string }
 
 // storeOutcome stores the labels, the model, the embedding, and the outcome, which has the result and all
 // events.
@@ -209,6 +209,7 @@ func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endB
 	outcome := &statev1.Outcome{Events: end.events}
 	if end.failure == nil {
 		outcome.Result = end.result()
+		outcome.Result.Version = c.cfg.Version
 	}
 	if r := end.run.result; r != nil {
 		if err := c.storeResult(j.id, r, attempt, blobs); err != nil {
@@ -239,6 +240,9 @@ func (c *Coordinator) storeResult(id string, r *clustering.Result, attempt int, 
 	err := put(&blobs.labels, "labels", func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
 	if err == nil && r.HowMany != nil {
 		err = put(&blobs.kLabels, "klabels", func(w io.Writer) error { return writeAll(w, r.HowMany.Labels) })
+	}
+	if err == nil && r.Rows != nil {
+		err = put(&blobs.rowScores, "rows", func(w io.Writer) error { return wire.WriteRowScores(w, r.Rows) })
 	}
 	if err == nil && r.Model != nil {
 		err = put(&blobs.model, "model", func(w io.Writer) error { return wire.WriteModel(w, r.Model) })
@@ -282,6 +286,9 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 		}
 		if blobs.model != "" {
 			record.Model = wire.ModelHead(e.run.result.Model)
+		}
+		if record.RowScoresBlob = blobs.rowScores; blobs.rowScores != "" {
+			record.RowScores = wire.RowScoresHead(e.run.result.Rows)
 		}
 		if record.EmbeddingBlob = blobs.embedding; blobs.embedding != "" {
 			record.Embedding = wire.EmbeddingHead(e.run.result.Embedding)

@@ -87,6 +87,9 @@ func (c *Coordinator) collectGarbage(ctx context.Context) error {
 		blobs := strings.TrimPrefix(entry.Key, garbagePrefix)
 		if err := c.deleteGarbage(ctx, blobs); err != nil {
 			c.log.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
+			if unavailable(err) {
+				break // no other can be either
+			}
 		}
 	}
 	return c.deleteLeftoverEvents(ctx)

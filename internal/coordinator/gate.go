@@ -23,18 +23,20 @@ type callGate struct {
 
 // doorway lets a limited number through.
 type doorway struct {
-	limit  int64
-	inside atomic.Int64
-	reason string
-	says   string
+	limit   int64
+	inside  atomic.Int64
+	refusal error // made once: there are many of them just when there is no time
+}
+
+func (d *doorway) init(limit int, reason, says string) {
+	d.limit = int64(limit)
+	d.refusal = wire.Status(fault.New(fault.ResourceExhausted, reason, says, limit).With("limit", fmt.Sprint(limit)).RetryIn(retryCall))
 }
 
 func newCallGate(l Limits) *callGate {
-	g := &callGate{
-		calls:   doorway{limit: int64(l.Calls), reason: "TOO_MANY_CALLS", says: "this coordinator has %d calls in work, which is the limit; try again"},
-		streams: doorway{limit: int64(l.Streams), reason: "TOO_MANY_STREAMS", says: "%d streams are open, which is the limit of this coordinator; try again when some have ended"},
-		doors:   map[string]*doorway{},
-	}
+	g := &callGate{doors: map[string]*doorway{}}
+	g.calls.init(l.Calls, "TOO_MANY_CALLS", "this coordinator has %d calls in work, which is the limit; try again")
+	g.streams.init(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator; try again when some have ended")
 	for _, service := range []grpc.ServiceDesc{
 		cleavev1.DatasetService_ServiceDesc, cleavev1.TableService_ServiceDesc, cleavev1.JobService_ServiceDesc, cleavev1.ClusterService_ServiceDesc,
 	} {
@@ -70,8 +72,7 @@ func (g *callGate) enter(ctx context.Context, info *tap.Info) (context.Context, 
 	}
 	if inside := door.inside.Add(1); inside > door.limit {
 		door.inside.Add(-1)
-		return nil, wire.Status(fault.New(fault.ResourceExhausted, door.reason, door.says, door.limit).
-			With("limit", fmt.Sprint(door.limit)).RetryIn(retryCall))
+		return nil, door.refusal
 	}
 	a := &admittance{giveBack: sync.OnceFunc(func() { door.inside.Add(-1) })}
 	a.handOver = context.AfterFunc(ctx, a.giveBack)

@@ -104,6 +104,11 @@ func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 	})
 }
 
+// restartBegan notes which restart the iterations that follow are of.
+func (l *liveProgress) restartBegan(restart, restarts int) {
+	l.update(func(p *cleavev1.Progress) { p.Restart, p.Restarts = uint32(restart), uint32(restarts) })
+}
+
 // solverStep counts a step of an eigensolver.
 func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
 	l.update(func(p *cleavev1.Progress) {

@@ -45,6 +45,7 @@ var methods = map[string]methodRule{
 	"/cleave.v1.JobService/WatchJob":         {identity.Reader, ends},
 	"/cleave.v1.JobService/GetResult":        {identity.Reader, ends},
 	"/cleave.v1.JobService/GetLabels":        {identity.Reader, ends},
+	"/cleave.v1.JobService/GetRowScores":     {identity.Reader, ends},
 	"/cleave.v1.JobService/GetModel":         {identity.Reader, ends},
 	"/cleave.v1.JobService/GetEmbedding":     {identity.Reader, ends},
 	"/cleave.v1.JobService/GetNeighborGraph": {identity.Reader, ends},

@@ -98,7 +98,8 @@ func (o *observer) K(k clustering.KBegan) {
 }
 
 // Restart implements clustering.Observer.
-func (o *observer) Restart(restart int) {
+func (o *observer) Restart(restart, restarts int) {
+	o.job.progress.restartBegan(restart, restarts)
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartBegan{Restart: uint32(restart)}}})
 }
 

@@ -23,20 +23,25 @@ import (
 )
 
 func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
-	labels, err := s.c.predict(stream.Context(), request)
+	found, err := s.c.predict(stream.Context(), request)
 	if err != nil {
 		return err
 	}
-	for first := 0; first < len(labels); first += labelsPerMessage {
-		portion := labels[first:min(first+labelsPerMessage, len(labels))]
-		if err := stream.Send(&cleavev1.PredictJobResponse{FirstIndex: uint32(first), Labels: wire.LabelsProto(portion)}); err != nil {
+	const atOnce = labelsPerMessage / 4 // a label has two distances beside it
+	for first := 0; first < len(found.Labels); first += atOnce {
+		after := min(first+atOnce, len(found.Labels))
+		portion := &cleavev1.PredictJobResponse{FirstIndex: uint32(first), Labels: wire.LabelsProto(found.Labels[first:after])}
+		if s := found.Rows; s != nil {
+			portion.Distances, portion.Margins = s.Distance[first:after], s.Margin[first:after]
+		}
+		if err := stream.Send(portion); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) ([]int32, error) {
+func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (*clustering.Prediction, error) {
 	if err := required("dataset_id", request.GetDatasetId()); err != nil {
 		return nil, err
 	}
@@ -66,10 +71,13 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 		}
 		p.K, p.KRange = outcome.GetResult().GetK(), nil
 	}
+	var labels []int32
 	if p.GetAuto() != nil || p.GetNeighborGraph() != nil {
-		return c.predictByNeighbors(ctx, record, p, fresh)
+		labels, err = c.predictByNeighbors(ctx, record, p, fresh)
+	} else {
+		labels, err = c.predictByKernel(ctx, request.GetJobId(), p, fresh)
 	}
-	return c.predictByKernel(ctx, request.GetJobId(), p, fresh)
+	return &clustering.Prediction{Labels: labels}, err
 }
 
 // predictByNeighbors assigns new points by the labels of the points of a job that they are nearest to.
@@ -86,15 +94,11 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 	if err != nil {
 		return nil, err
 	}
+	scale := wire.ScaleOf(outcome.GetResult())
 	if g := outcome.GetResult().GetNeighborGraph(); g != nil {
-		scale := clustering.ScaleNone
-		if outcome.GetResult().Scale != nil {
-			scale = clustering.ScaleZscore
-		}
 		return knn.Predict(ctx, scale, int(g.GetNeighbors()), trained, labels, fresh, runtime.GOMAXPROCS(0))
 	}
-	space := wire.SpaceOf(outcome.GetResult().GetChoice().GetChosen())
-	return auto.Predict(ctx, space, trained, labels, fresh, runtime.GOMAXPROCS(0))
+	return auto.Predict(ctx, scale, trained, labels, fresh, runtime.GOMAXPROCS(0))
 }
 
 // readModel reads the model of a job that has one.

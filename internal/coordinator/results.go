@@ -126,6 +126,16 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 	return wire.SendModel(record.GetModel(), values, stream.Send)
 }
 
+func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), partRowScores, (*statev1.JobRecord).GetRowScoresBlob,
+		"JOB_HAS_NO_ROW_SCORES", "has no scores of its rows: it was cancelled, or is of a version that made none")
+	if err != nil {
+		return err
+	}
+	defer values.Close()
+	return wire.SendRowScores(record.GetRowScores(), values, stream.Send)
+}
+
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
 	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), partEmbedding, (*statev1.JobRecord).GetEmbeddingBlob,
 		"JOB_HAS_NO_EMBEDDING", "has no embedding: only the spectral family finds coordinates, and only when it is done with them")

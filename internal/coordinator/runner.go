@@ -140,7 +140,7 @@ func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.T
 func (r *kernelRunner) units() *dataset.Units { return r.problem.Units }
 
 func (r *kernelRunner) executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error) {
-	return kernelkmeans.Run(ctx, r.problem, x, o)
+	return kernelkmeans.RunAndScore(ctx, r.problem, x, o)
 }
 
 // vectorRunner runs a job of the vector family.
@@ -176,5 +176,5 @@ func (r *vectorRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
 func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
 	x, err := f.NewVectorExecutor(ctx, task)
-	return runOn(x, err, func() (*clustering.Result, error) { return centroid.Run(ctx, r.problem, x, o) })
+	return runOn(x, err, func() (*clustering.Result, error) { return centroid.RunAndScore(ctx, r.problem, x, o) })
 }

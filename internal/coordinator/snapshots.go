@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/store"
@@ -68,6 +69,10 @@ func (c *Coordinator) remember(j *job) (ctx context.Context, stop func()) {
 		return j.ctx, func() {}
 	}
 	s, err := c.openSnapshots(j)
+	for pause := backoff.New(resultRetries); unavailable(err) && pause.Wait(j.ctx) == nil; {
+		c.log.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
+		s, err = c.openSnapshots(j)
+	}
 	if err != nil {
 		if j.ctx.Err() == nil {
 			c.log.Warn("there are no snapshots of the job", "job", j.id, "error", err)
@@ -108,7 +113,9 @@ func (c *Coordinator) openSnapshots(j *job) (*snapshots, error) {
 		c.log.Warn("the job starts from the beginning, because it ended the coordinator twice", "job", j.id)
 		return s, nil
 	}
-	s.read(j.ctx)
+	if err := s.read(j.ctx); err != nil {
+		return nil, err
+	}
 	return s, c.goesOn(j, s.memory.Steps())
 }
 
@@ -130,20 +137,21 @@ func (s *snapshots) identify(ctx context.Context) (of snapshot.Identity, err err
 	return snapshot.Identity(hash.Sum(nil)), nil
 }
 
-// read fills the memory from the newest snapshot that is in order.
-func (s *snapshots) read(ctx context.Context) {
+// read fills the memory from the newest snapshot that is in order, if there is one.
+func (s *snapshots) read(ctx context.Context) error {
 	for _, name := range slices.Backward(s.blobs) {
 		err := s.readBlob(ctx, name)
 		if err == nil {
 			pieces, done := s.memory.Pieces()
 			s.c.log.Info("the job goes on from a snapshot", "job", s.job.id, "snapshot", name, "pieces", pieces, "done", done, "steps", s.memory.Steps())
-			return
+			return nil
 		}
-		if ctx.Err() != nil {
-			return
+		if unavailable(err) || ctx.Err() != nil {
+			return err
 		}
 		s.c.log.Warn("a snapshot of the job cannot be used; the one before is tried, or the job starts over", "job", s.job.id, "snapshot", name, "error", err)
 	}
+	return nil
 }
 
 func (s *snapshots) readBlob(ctx context.Context, name string) error {
@@ -227,8 +235,10 @@ func (s *snapshots) store() time.Duration {
 	case ctx.Err() == nil && !s.failed:
 		s.c.log.Warn("a snapshot of a job cannot be stored; it is tried again", "job", s.job.id, "error", err)
 	}
-	s.failed = err != nil
-	took := time.Since(began) + time.Duration(s.encoding.Swap(0))
+	took := time.Duration(s.encoding.Swap(0))
+	if s.failed = err != nil; !s.failed { // a store that does not answer takes none of the run's time
+		took += time.Since(began)
+	}
 	s.spent += took
 	return took
 }

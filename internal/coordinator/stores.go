@@ -25,9 +25,14 @@ func (c *Coordinator) openStores(ctx context.Context) (err error) {
 		}
 	}
 	if c.blobs == nil {
-		c.blobs, err = store.OpenBlobs(ctx, c.cfg.Blobs)
+		if c.blobs, err = store.OpenBlobs(ctx, c.cfg.Blobs); err != nil {
+			return err
+		}
+		if c.cfg.Blobs != blobsInMemory { // which cannot hang
+			c.blobs = store.Patient(c.blobs, c.cfg.BlobsStall)
+		}
 	}
-	return err
+	return nil
 }
 
 // sharing is how the state is opened where it may be shared.

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
@@ -144,6 +143,9 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	ctx, stopRemembering := c.remember(j)
 	defer stopRemembering()
 	out.result, held, out.err = c.engine.execute(ctx, ready.runner, c.fleet, task, o)
+	if out.result != nil {
+		out.result.Vote()
+	}
 	stopRemembering()
 	if held != nil {
 		if out.result != nil && out.result.NeighborGraph != nil { // until then its size was a bound
@@ -186,7 +188,7 @@ func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 		if err == nil {
 			ready, err = c.prepare(j.ctx, p)
 		}
-		if f, is := errors.AsType[*fault.Error](err); !is || f.Kind != fault.Unavailable {
+		if !unavailable(err) {
 			return ready, err
 		}
 		c.log.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)

@@ -8,9 +8,8 @@ import (
 // The functions in this file convert whole blocks of numbers, so that no call is made for a single one.
 
 func putFloats(b []byte, values []float64) {
-	for _, v := range values {
-		binary.LittleEndian.PutUint64(b, math.Float64bits(v))
-		b = b[8:]
+	for at, v := range values {
+		binary.LittleEndian.PutUint64(b[8*at:], math.Float64bits(v))
 	}
 }
 

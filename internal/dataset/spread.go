@@ -8,26 +8,42 @@ type Spread struct{ Mean, Deviation []float64 }
 // ColumnSpread is the spread of the columns, taken in row order. No sum overflows or vanishes, whatever the values are,
 // and a column that does not vary has a deviation of exactly 0.
 func ColumnSpread(p *Points) *Spread {
+	s := &Spread{Mean: make([]float64, p.D), Deviation: make([]float64, p.D)}
+	p.EachColumns(func(from, to int) { s.take(p, from, to) })
+	return s
+}
+
+// take computes the spread of the columns [from, to).
+func (s *Spread) take(p *Points, from, to int) {
 	// A quarter of a value is exact, and the difference of two quarters is finite.
-	mean, unit, squares := make([]float64, p.D), make([]float64, p.D), make([]float64, p.D)
+	const quarter = 0.25
+	mean, squares := s.Mean[from:to], s.Deviation[from:to]
+	least, most, unit := make([]float64, to-from), make([]float64, to-from), make([]float64, to-from)
+	for f, v := range p.Values[from:to] {
+		least[f], most[f] = v, v
+	}
 	for i := range p.N {
 		share := 1 / float64(i+1)
-		for f, v := range p.Row(i) {
-			mean[f] += float64((float64(v*0.25) - mean[f]) * share)
+		for f, v := range p.Values[i*p.D+from : i*p.D+to] {
+			mean[f] += float64((float64(v*quarter) - mean[f]) * share)
+			if v < least[f] {
+				least[f] = v
+			}
+			if v > most[f] {
+				most[f] = v
+			}
 		}
 	}
-	for i := range p.N {
-		for f, v := range p.Row(i) {
-			unit[f] = max(unit[f], math.Abs(float64(v*0.25)-mean[f]))
-		}
-	}
-	for f, largest := range unit { // differences are below 1 in units of a power of two
+	// The largest difference is that of the least or of the most value, because rounding keeps the order. Differences are below 1
+	// in units of a power of two.
+	for f := range unit {
+		largest := max(math.Abs(float64(least[f]*quarter)-mean[f]), math.Abs(float64(most[f]*quarter)-mean[f]))
 		_, exponent := math.Frexp(largest)
 		unit[f] = math.Ldexp(1, -max(exponent, -1000))
 	}
 	for i := range p.N {
-		for f, v := range p.Row(i) {
-			off := float64((float64(v*0.25) - mean[f]) * unit[f])
+		for f, v := range p.Values[i*p.D+from : i*p.D+to] {
+			off := float64((float64(v*quarter) - mean[f]) * unit[f])
 			squares[f] += float64(off * off)
 		}
 	}
@@ -35,7 +51,6 @@ func ColumnSpread(p *Points) *Spread {
 		mean[f] *= 4
 		squares[f] = min(4*(math.Sqrt(squares[f]/float64(p.N))/unit[f]), math.MaxFloat64)
 	}
-	return &Spread{Mean: mean, Deviation: squares}
 }
 
 // StandardUnits give every column the mean 0 and the variance 1. A column that does not vary becomes 0.
@@ -46,7 +61,7 @@ func (s *Spread) StandardUnits() *Units {
 			scale[f] = 1
 		}
 	}
-	return &Units{Center: s.Mean, Scale: scale}
+	return &Units{Center: s.Mean, Scale: scale, Rule: Standard}
 }
 
 // Carrying is how many columns carry the variance, (sum v)^2 / sum v^2 over the variances v of the columns: all of them

@@ -6,7 +6,10 @@ import (
 
 // Units are what the columns of points are measured in: a value v of column f becomes (v - Center[f]) / Scale[f].
 // nil units leave points as they are.
-type Units struct{ Center, Scale []float64 }
+type Units struct {
+	Center, Scale []float64
+	Rule          Rule // how they were found
+}
 
 // NewUnits checks units and keeps the slices.
 func NewUnits(center, scale []float64) (*Units, error) {

@@ -149,15 +149,18 @@ func TestUnitsThatDoNotFit(t *testing.T) {
 		reason string
 		says   string
 	}{
-		{Units{[]float64{0}, []float64{1}}, points, "SIZE_MISMATCH", "2 columns, but their units are for 1"},
-		{Units{[]float64{0, 0}, []float64{1, 1}}, sparse, "UNSUPPORTED_DATA", "sparse points"},
-		{Units{[]float64{0, 0}, []float64{1, 1e-308}}, columns(t, []float64{0}, []float64{1e10}), "BAD_UNITS", "column 1"},
+		{Units{Center: []float64{0}, Scale: []float64{1}}, points, "SIZE_MISMATCH", "2 columns, but their units are for 1"},
+		{Units{Center: []float64{0, 0}, Scale: []float64{1, 1}}, sparse, "UNSUPPORTED_DATA", "sparse points"},
+		{Units{Center: []float64{0, 0}, Scale: []float64{1, 1e-308}}, columns(t, []float64{0}, []float64{1e10}), "BAD_UNITS", "column 1"},
 	} {
 		if _, err := c.units.Apply(c.data); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v", c.units, err)
 		}
 	}
-	for _, bad := range []Units{{[]float64{0}, nil}, {[]float64{0}, []float64{0}}, {[]float64{0}, []float64{-1}}, {[]float64{math.NaN()}, []float64{1}}, {[]float64{0}, []float64{math.Inf(1)}}} {
+	for _, bad := range []Units{
+		{Center: []float64{0}}, {Center: []float64{0}, Scale: []float64{0}}, {Center: []float64{0}, Scale: []float64{-1}},
+		{Center: []float64{math.NaN()}, Scale: []float64{1}}, {Center: []float64{0}, Scale: []float64{math.Inf(1)}},
+	} {
 		if _, err := NewUnits(bad.Center, bad.Scale); !fault.Is(err, "BAD_UNITS") {
 			t.Errorf("%v: %v", bad, err)
 		}

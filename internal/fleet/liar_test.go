@@ -144,6 +144,7 @@ var matrixCommands = map[string]struct {
 	"assign":   {func(c *workerv1.Command) bool { return c.GetMatrixAssign() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Assign(ctx, liarStats()) }},
 	"farthest": {func(c *workerv1.Command) bool { return c.GetMatrixFarthest() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Farthest(ctx, liarStats()) }},
 	"gains":    {func(c *workerv1.Command) bool { return c.GetGains() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Gains(ctx, liarStats()) }},
+	"fits":     {func(c *workerv1.Command) bool { return c.GetFits() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Fits(ctx, liarStats()) }},
 	"blocks": {func(c *workerv1.Command) bool { return c.GetBlocks() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
 		return e.Blocks(ctx, []kernel.Block{{Points: []int32{1, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200}}})
 	}},
@@ -232,6 +233,7 @@ var vectorCommands = map[string]func(*workerv1.Command) bool{
 	"farthest":  func(c *workerv1.Command) bool { return c.GetVectorFarthest() != nil },
 	"distances": func(c *workerv1.Command) bool { return c.GetDistances() != nil },
 	"nearest":   func(c *workerv1.Command) bool { return c.GetNearest() != nil },
+	"two":       func(c *workerv1.Command) bool { return c.GetNearestTwo() != nil },
 	"scatter":   func(c *workerv1.Command) bool { return c.GetScatter() != nil },
 }
 
@@ -261,7 +263,7 @@ func askVectors(ctx context.Context, e *fleet.VectorExecutor, p *vectorProblem) 
 		return nil, err
 	}
 	all := []any{far}
-	for _, measure := range []func(context.Context, []vector.Query) ([][]float64, error){e.Distances, e.Nearest, e.Scatter} {
+	for _, measure := range []func(context.Context, []vector.Query) ([][]float64, error){e.Distances, e.Nearest, e.NearestTwo, e.Scatter} {
 		values, err := measure(ctx, queries)
 		if err != nil {
 			return nil, err

@@ -39,8 +39,9 @@ type chain struct {
 	groups  []*group
 	done    atomic.Int32 // groups that have their answers
 	cancel  context.CancelCauseFunc
-	rescue  *rescue // others do the work too; nil: none do
-	helps   *rescue // the chain is part of it; nil: it does its own work
+	rescue  *rescue   // others do the work too; nil: none do
+	helps   *rescue   // the chain is part of it; nil: it does its own work
+	asked   time.Time // when others were last asked to do the work too
 }
 
 // rescue is the work of a late worker as others do it.
@@ -71,7 +72,8 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*
 			r.end(c)
 		case <-tick.C:
 			for _, c := range chains {
-				if r.running[c.session] == c && c.rescue == nil && j.pace.late(c.session) {
+				if r.running[c.session] == c && c.rescue == nil && time.Since(c.asked) >= j.fleet.cfg.SlowAfter && j.pace.late(c.session) {
+					c.asked = time.Now() // if nobody has room, it takes a while until somebody has
 					r.help(c)
 				}
 			}

@@ -10,13 +10,22 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// What local search asks of workers.
+// What local search and the scores of rows ask of workers.
 
 // Gains implements kernelkmeans.Executor.
 func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	packed := wire.StatsToProto(stats)
 	values, op := e.rowLists(len(stats), &operation{name: "gains", possible: number, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Gains{Gains: &workerv1.Gains{Step: e.step, Stats: packed}}
+	}})
+	return values, e.atStep(ctx, op)
+}
+
+// Fits implements kernelkmeans.Executor.
+func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+	packed := wire.StatsToProto(stats)
+	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: number, request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Fits{Fits: &workerv1.Fits{Step: e.step, Stats: packed}}
 	}})
 	return values, e.atStep(ctx, op)
 }

@@ -261,6 +261,11 @@ func (s *sequence) gains() {
 	}
 	got, err := s.remote.Gains(s.ctx, stats)
 	s.wantSame("gains", got, want, err)
+	if want, err = s.local.shard.Fits(s.ctx, s.local.tiles, s.local.step, stats); err != nil {
+		s.Fatalf("fits: %v", err)
+	}
+	got, err = s.remote.Fits(s.ctx, stats)
+	s.wantSame("fits", got, want, err)
 }
 
 // blocks asks for random points of a random subset of the lanes.

@@ -207,6 +207,16 @@ func (e *VectorExecutor) Nearest(ctx context.Context, queries []vector.Query) ([
 	return e.measure(ctx, op, queries, func(_, tile int) int { return partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
+// NearestTwo implements centroid.Executor.
+func (e *VectorExecutor) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	packed := e.pack(queries)
+	defer packed.free()
+	op := &operation{name: "nearest two", tiles: partition.AllTiles(e.rows), request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_NearestTwo{NearestTwo: &workerv1.NearestTwo{Queries: packed.message()}}
+	}}
+	return e.measure(ctx, op, queries, func(_, tile int) int { return vector.PerNearestTwo * partition.Tile(e.rows, tile).Len() }, e.perform)
+}
+
 // Distances implements centroid.Executor. It asks only the tiles that contain the points, for as many points at a time
 // as fit in the memory that was planned.
 func (e *VectorExecutor) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {

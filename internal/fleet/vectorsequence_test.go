@@ -212,9 +212,13 @@ func (s *vectorSequence) randomOp() {
 				m.Clusters, m.Absent, m.Centroids = 1, nil, m.Centroids[:l.spec.Columns]
 			}
 		}
-		want, err := l.shard.Nearest(s.ctx, l.tiles, queries)
+		measure, measureRemotely := l.shard.Nearest, s.remote.Nearest
+		if s.random.IntN(2) == 0 {
+			measure, measureRemotely = l.shard.NearestTwo, s.remote.NearestTwo
+		}
+		want, err := measure(s.ctx, l.tiles, queries)
 		s.check("nearest", err)
-		got, err := s.remote.Nearest(s.ctx, queries)
+		got, err := measureRemotely(s.ctx, queries)
 		s.wantLists("nearest", got, want, err)
 	}
 }

@@ -30,6 +30,7 @@ const bufferSize = 256 << 10
 // source is one input: its bytes, decompressed, and the name that errors use for it.
 type source struct {
 	*bufio.Reader
+	file         *os.File // where the bytes come from as they are; nil if they come in another way
 	name         string
 	suffix       string // see suffixOf: ".csv"
 	allowMissing bool   // missing values are read as NaN, not refused
@@ -38,12 +39,13 @@ type source struct {
 
 func newSource(r io.Reader, name string) (*source, error) {
 	s := &source{name: name, blockSize: blockSize}
+	s.file, _ = r.(*os.File)
 	if strings.HasSuffix(strings.ToLower(name), ".gz") {
 		unzipped, err := gzip.NewReader(bufio.NewReaderSize(r, bufferSize))
 		if err != nil {
 			return nil, s.readError(err)
 		}
-		r = unzipped
+		r, s.file = unzipped, nil
 	}
 	s.suffix = suffixOf(name)
 	s.Reader = bufio.NewReaderSize(r, bufferSize)

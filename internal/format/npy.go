@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 )
@@ -15,7 +14,6 @@ import (
 const (
 	npyMagic     = "\x93NUMPY"
 	maxNPYHeader = 64 << 10
-	npyBlock     = 8192 // values converted at a time
 )
 
 func readNPY(s *source) (*matrix, error) {
@@ -31,20 +29,30 @@ func readNPY(s *source) (*matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := readNPYValues(s, int(rows*columns), element)
+	values, err := loadNPYValues(s, int(rows*columns), element)
+	if values == nil && err == nil { // not from a file that can be read at several places
+		if values, err = readNPYValues(s, int(rows*columns), element); err == nil {
+			err = s.expectEnd(rows, columns)
+		}
+	}
 	if err != nil {
 		return nil, err
-	}
-	if _, err := s.ReadByte(); err == nil {
-		return nil, s.invalid("TRAILING_DATA", "the file has more bytes than the %d x %d values of its header need", rows, columns)
-	} else if !errors.Is(err, io.EOF) {
-		return nil, s.readError(err)
 	}
 	m := &matrix{rows: int(rows), columns: int(columns), values: values}
 	if header.fortran {
 		m.values = transpose(values, m.rows, m.columns)
 	}
 	return m, nil
+}
+
+// expectEnd refuses bytes after the values.
+func (s *source) expectEnd(rows, columns int64) error {
+	if _, err := s.ReadByte(); err == nil {
+		return s.invalid("TRAILING_DATA", "the file has more bytes than the %d x %d values of its header need", rows, columns)
+	} else if !errors.Is(err, io.EOF) {
+		return s.readError(err)
+	}
+	return nil
 }
 
 func readNPYHeader(s *source) (*npyHeader, error) {
@@ -103,85 +111,4 @@ func npyShape(s *source, shape []int64, size int) (rows, columns int64, err erro
 		return 0, 0, s.invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
 	}
 	return rows, columns, nil
-}
-
-// npyElement is how one value is stored.
-type npyElement struct {
-	size int
-	get  func([]byte) float64
-}
-
-func npyElementOf(s *source, descr string) (npyElement, error) {
-	unsupported := s.invalid("UNSUPPORTED_DTYPE", "values of type %q are not supported; use floats of 2, 4 or 8 bytes, integers or booleans", descr)
-	if len(descr) != 3 {
-		return npyElement{}, unsupported
-	}
-	var order binary.ByteOrder = binary.LittleEndian
-	switch descr[0] {
-	case '<', '|', '=':
-	case '>':
-		order = binary.BigEndian
-	default:
-		return npyElement{}, unsupported
-	}
-	element, known := map[string]npyElement{
-		"f8": {8, func(b []byte) float64 { return math.Float64frombits(order.Uint64(b)) }},
-		"f4": {4, func(b []byte) float64 { return float64(math.Float32frombits(order.Uint32(b))) }},
-		"f2": {2, func(b []byte) float64 { return halfToFloat(order.Uint16(b)) }},
-		"i8": {8, func(b []byte) float64 { return float64(int64(order.Uint64(b))) }},
-		"i4": {4, func(b []byte) float64 { return float64(int32(order.Uint32(b))) }},
-		"i2": {2, func(b []byte) float64 { return float64(int16(order.Uint16(b))) }},
-		"i1": {1, func(b []byte) float64 { return float64(int8(b[0])) }},
-		"u8": {8, func(b []byte) float64 { return float64(order.Uint64(b)) }},
-		"u4": {4, func(b []byte) float64 { return float64(order.Uint32(b)) }},
-		"u2": {2, func(b []byte) float64 { return float64(order.Uint16(b)) }},
-		"u1": {1, func(b []byte) float64 { return float64(b[0]) }},
-		"b1": {1, func(b []byte) float64 { return float64(b[0]) }},
-	}[descr[1:]]
-	if !known {
-		return npyElement{}, unsupported
-	}
-	return element, nil
-}
-
-// halfToFloat converts an IEEE 754 half: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits.
-func halfToFloat(bits uint16) float64 {
-	exponent, fraction := int(bits>>10&0x1F), float64(bits&0x3FF)
-	var value float64
-	switch exponent {
-	case 0:
-		value = math.Ldexp(fraction, -24)
-	case 0x1F:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		value = math.Inf(1)
-	default:
-		value = math.Ldexp(1024+fraction, exponent-25)
-	}
-	return math.Copysign(value, 1-2*float64(bits>>15))
-}
-
-// readNPYValues lets its result grow as bytes arrive, so that a false count costs no memory.
-func readNPYValues(s *source, count int, element npyElement) ([]float64, error) {
-	values := make([]float64, 0, min(count, npyBlock))
-	buffer := make([]byte, element.size*min(count, npyBlock))
-	for len(values) < count {
-		block := buffer[:element.size*min(count-len(values), npyBlock)]
-		if got, err := io.ReadFull(s, block); err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				return nil, s.invalid("TRUNCATED_FILE", "the header claims %d values, but the file ends after %d", count, len(values)+got/element.size)
-			}
-			return nil, s.readError(err)
-		}
-		if cap(values)-len(values) < npyBlock && cap(values) < count {
-			grown := make([]float64, len(values), min(count, 2*cap(values)+npyBlock))
-			copy(grown, values)
-			values = grown
-		}
-		for at := 0; at < len(block); at += element.size {
-			values = append(values, element.get(block[at:]))
-		}
-	}
-	return values, nil
 }

@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -139,6 +142,27 @@ func TestInvalidNPY(t *testing.T) {
 		wantFault(t, what, err, c.reason, c.says...)
 		if bytes > 4<<20 {
 			t.Errorf("%s: allocated %d bytes for a file of %d", what, bytes, len(c.text))
+		}
+	}
+}
+
+// A file is read at several places at a time; what it gives is what a stream of its bytes gives, mistakes too.
+func TestNPYFilesAreReadAsStreamsAre(t *testing.T) {
+	const rows, columns = 20*npyBlock + 5, 3
+	values := make([]byte, 0, 4*rows*columns)
+	for i := range uint32(rows * columns) {
+		values = binary.LittleEndian.AppendUint32(values, math.Float32bits(float32(i)/7))
+	}
+	whole := npy("<f4", false, fmt.Sprintf("(%d, %d)", rows, columns), values)
+	for what, text := range map[string]string{"whole": whole, "cut": whole[:len(whole)-1], "longer": whole + "x"} {
+		path := filepath.Join(t.TempDir(), "x.npy")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want, _, wantErr := ReadPoints(strings.NewReader(text), path)
+		got, _, err := LoadPoints(path)
+		if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%s: the file gives %v, a stream of its bytes %v, or other values", what, err, wantErr)
 		}
 	}
 }

@@ -19,6 +19,8 @@ type rowSums interface {
 	assign(moves []labeling.Move, w *workspace) []labeling.Move
 	// joining writes, for each row, the most that it adds to the association by joining a cluster that is not its own.
 	joining(dst []float64, terms *gainTerms, w *workspace)
+	// otherParts writes, for each row, the least distance part of the clusters that are not its own and not empty.
+	otherParts(dst []float64, w *workspace)
 	bytes() int64
 }
 

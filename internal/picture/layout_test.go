@@ -143,7 +143,7 @@ func TestClusterGraphOfManyAndFew(t *testing.T) {
 	if got := countPaths(elements, "stroke-opacity:"); got != maxLinks {
 		t.Errorf("%d lines", got)
 	}
-	wantTexts(t, elements, "… 88 more", explanation,
+	wantTexts(t, elements, "… 66 more", explanation,
 		"Drawn: the 60 largest of 100 clusters, the 400 heaviest of 1,769 lines between them.")
 	const huge = math.MaxFloat64
 	for _, g := range []*dataset.Graph{

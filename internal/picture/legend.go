@@ -9,7 +9,8 @@ const (
 	legendWidth   = vg.Length(172)
 	legendLine    = vg.Length(17)
 	legendSymbol  = vg.Length(26) // width of a line sample; markers stand in its middle
-	maxInLegend   = 12            // clusters
+	inOneColumn   = 18            // clusters; more of them stand in two columns
+	maxInLegend   = 36            // clusters: as many as look different
 	legendSection = vg.Length(9)  // extra space between sections
 )
 
@@ -69,19 +70,38 @@ func (l *legend) centroid(m marker, number string) {
 	l.y -= legendSection
 }
 
-// clusters lists the first clusters with their markers and sizes.
+// clusters lists the clusters with their markers and sizes: all that look different.
 func (l *legend) clusters(sizes []int, markerOf func(cluster int) marker) {
 	l.heading("Clusters")
-	for cluster, size := range sizes {
-		if cluster == maxInLegend && len(sizes) > maxInLegend+1 {
-			rest := 0
-			for _, size := range sizes[cluster:] {
-				rest += size
-			}
-			l.text("… "+formatCount(len(sizes)-cluster)+" more", formatCount(rest))
-			break
+	if len(sizes) <= inOneColumn {
+		for cluster, size := range sizes {
+			l.marker(markerOf(cluster), "cluster "+formatCount(cluster), formatCount(size))
 		}
-		l.marker(markerOf(cluster), "cluster "+formatCount(cluster), formatCount(size))
+		l.y -= legendSection
+		return
+	}
+	shown := len(sizes)
+	if shown > maxInLegend {
+		shown = maxInLegend - 2 // the last line says how many more there are
+	}
+	half := (shown + 1) / 2
+	const gap = vg.Length(14)
+	width := (l.right - l.left - gap) / 2
+	for at, first := range []int{0, half} {
+		column := *l
+		column.left += vg.Length(at) * (width + gap)
+		column.right = column.left + width
+		for cluster := first; cluster < min(first+half, shown); cluster++ {
+			column.marker(markerOf(cluster), formatCount(cluster), formatCount(sizes[cluster]))
+		}
+	}
+	l.y -= vg.Length(half) * legendLine
+	if shown < len(sizes) {
+		rest := 0
+		for _, size := range sizes[shown:] {
+			rest += size
+		}
+		l.text("… "+formatCount(len(sizes)-shown)+" more", formatCount(rest))
 	}
 	l.y -= legendSection
 }

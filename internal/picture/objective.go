@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -11,7 +12,8 @@ import (
 
 // ObjectivePlot shows the objective during a run: one entry for each recorded iteration, in order.
 type ObjectivePlot struct {
-	Name       string // of the objective; also the title if Title is empty
+	Name       string // of the axis of values; also the title if Title is empty
+	Step       string // of the axis of iterations; "": iteration
 	Iterations []int
 	Values     []float64
 	Moved      []int // points that changed cluster; nil: not drawn
@@ -61,9 +63,9 @@ func (o ObjectivePlot) summary() string {
 	if last < 0 {
 		return ""
 	}
-	line := fmt.Sprintf("%s at iteration %s", formatValue(o.Values[last]), formatCount(o.Iterations[last]))
+	line := fmt.Sprintf("%s at %s %s", formatValue(o.Values[last]), o.step(), formatCount(o.Iterations[last]))
 	if last > 0 {
-		line += fmt.Sprintf(", from %s at iteration %s", formatValue(o.Values[0]), formatCount(o.Iterations[0]))
+		line += fmt.Sprintf(", from %s at %s %s", formatValue(o.Values[0]), o.step(), formatCount(o.Iterations[0]))
 	}
 	switch len(o.Shifts) {
 	case 0:
@@ -74,6 +76,9 @@ func (o ObjectivePlot) summary() string {
 	}
 	return line
 }
+
+// step is what iterations are called.
+func (o ObjectivePlot) step() string { return cmp.Or(o.Step, "iteration") }
 
 // frames places the two panels one above the other, with the same axis of iterations.
 func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
@@ -119,7 +124,7 @@ func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
 
 	left := margin + max(s.room(y), s.room(m))
 	right := s.Max.X - margin
-	x.name = "iteration"
+	x.name = o.step()
 	bottom := margin + roomBelow(x)
 	moves = frame{x: x, y: m, Rectangle: vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: bottom + 72}}}
 	if len(o.Moved) > 0 {

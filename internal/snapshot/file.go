@@ -16,7 +16,7 @@ import (
 const magic = "CLEAVE\x00S"
 
 // Format is the format of what pieces write: it is changed with any of them, so that a snapshot of another one is ignored.
-const Format uint32 = 1
+const Format uint32 = 2
 
 // Identity is what a snapshot is of: the spec of a job, and whatever else its states depend on.
 type Identity [sha256.Size]byte

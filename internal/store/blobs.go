@@ -52,7 +52,7 @@ type Blobs interface {
 
 	// RemoveTemporary deletes what processes left that ended while they wrote. Only one process writes: whoever has just
 	// become the leader calls it. It may write blobs meanwhile: what is being written now stays.
-	RemoveTemporary()
+	RemoveTemporary(ctx context.Context)
 
 	Close() error
 }
@@ -62,6 +62,12 @@ const (
 	maxPartLength = 200 // leaves room for the suffix of a temporary file
 	tempSuffix    = ".tmp"
 	escapeMark    = "__" // gocloud writes __0x2f__ for a byte that a file name cannot have
+
+	// What is not known to be stored yet is at most two parts of an object, or this much of a file, so that a store that is slow
+	// is told apart from one that hangs.
+	partBytes   = 8 << 20
+	partsAtOnce = 2
+	syncBytes   = 16 << 20
 )
 
 var blobName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*$`)
@@ -123,8 +129,10 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	w, err := b.NewWriter(ctx, name+sealSuffix, &blob.WriterOptions{
 		IfNotExist: true,
 		// Without a type, gocloud would buffer the first bytes to guess it.
-		ContentType: "application/octet-stream",
-		BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
+		ContentType:    "application/octet-stream",
+		BufferSize:     partBytes,
+		MaxConcurrency: partsAtOnce,
+		BeforeWrite:    func(as func(any) bool) error { as(&file); return nil },
 	})
 	if err != nil {
 		return b.explain(name, err)
@@ -137,7 +145,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		}
 	}()
 
-	sealed := newSealer(name, blobWriter{w, b, name})
+	sealed := newSealer(name, &blobWriter{Writer: w, bucket: b, name: name, file: file})
 	if err := write(sealed); err != nil {
 		return err
 	}
@@ -153,15 +161,21 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	return b.publish(name, w)
 }
 
-// blobWriter explains the errors of writing, which reach the caller of Put through its write function.
+// blobWriter explains the errors of writing, which reach the caller of Put through its write function, and syncs a file now
+// and then: all at the end may take minutes.
 type blobWriter struct {
 	io.Writer
-	bucket *bucket
-	name   string
+	bucket   *bucket
+	name     string
+	file     *os.File // nil unless the bucket is local
+	unsynced int
 }
 
-func (w blobWriter) Write(p []byte) (int, error) {
+func (w *blobWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
+	if w.unsynced += n; err == nil && w.file != nil && w.unsynced >= syncBytes {
+		w.unsynced, err = 0, w.file.Sync()
+	}
 	return n, w.bucket.explain(w.name, err)
 }
 
@@ -236,7 +250,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 		}
 	}
 	if b.root != "" {
-		return listDirectory(b.root, prefix)
+		return listDirectory(ctx, b.root, prefix)
 	}
 	var names []string
 	objects := b.Bucket.List(&blob.ListOptions{Prefix: prefix})
@@ -249,6 +263,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 		if err != nil {
 			return nil, b.explain(prefix, err)
 		}
+		progressed(ctx)
 		if name := strings.TrimSuffix(object.Key, sealSuffix); strings.HasPrefix(name, prefix) {
 			names = append(names, name)
 		}

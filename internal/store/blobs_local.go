@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -40,7 +41,7 @@ func openDirectory(dir string) (Blobs, error) {
 const clockMargin = 100 * time.Millisecond
 
 // RemoveTemporary ignores errors: files that stay only take space. Object stores have no temporary files.
-func (b *bucket) RemoveTemporary() {
+func (b *bucket) RemoveTemporary(ctx context.Context) {
 	if b.root == "" {
 		return
 	}
@@ -51,18 +52,23 @@ func (b *bucket) RemoveTemporary() {
 				_ = os.Remove(path)
 			}
 		}
-		return nil
+		progressed(ctx)
+		return ctx.Err()
 	})
 }
 
 // listDirectory returns the names of blobs under root that begin with prefix, sorted. gocloud's own
 // listing is in the order of directories ("a/b" before "a-b"), which is not the order of names, and its
 // pages skip names where the two differ.
-func listDirectory(root, prefix string) ([]string, error) {
+func listDirectory(ctx context.Context, root, prefix string) ([]string, error) {
 	// Only the last part of a prefix can be incomplete. The walk starts at the directory before it.
 	start := filepath.Join(root, filepath.FromSlash(prefix[:strings.LastIndex(prefix, "/")+1]))
 	var names []string
 	err := filepath.WalkDir(start, func(path string, entry fs.DirEntry, err error) error {
+		progressed(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if errors.Is(err, fs.ErrNotExist) { // just removed, or no blob has this prefix
 			return nil
 		}

@@ -38,14 +38,19 @@ func TestBlobs(t *testing.T) {
 		"file URL":  func(t *testing.T) string { return "file://" + filepath.Join(t.TempDir(), "new dir") },
 	} {
 		for what, run := range cases {
-			t.Run(kind+"/"+what, func(t *testing.T) {
-				b, err := OpenBlobs(t.Context(), where(t))
-				check(t, err)
-				run(t, b)
-				if what != "after closing" {
-					check(t, b.Close())
-				}
-			})
+			for how, through := range map[string]func(Blobs) Blobs{
+				"": func(b Blobs) Blobs { return b }, "/patient": func(b Blobs) Blobs { return Patient(b, testTimeout) },
+			} {
+				t.Run(kind+"/"+what+how, func(t *testing.T) {
+					b, err := OpenBlobs(t.Context(), where(t))
+					check(t, err)
+					b = through(b)
+					run(t, b)
+					if what != "after closing" {
+						check(t, b.Close())
+					}
+				})
+			}
 		}
 	}
 }
@@ -272,7 +277,7 @@ func TestBlobsRemoveTemporaryFiles(t *testing.T) {
 	if check(t, err); !slices.Equal(onlyListed, []string{"sub/kept"}) {
 		t.Errorf("listed %q", onlyListed)
 	}
-	b.RemoveTemporary()
+	b.RemoveTemporary(t.Context())
 	check(t, os.Remove(now)) // what is being written now stays
 	onlyBlobs(t, b, "sub/kept")
 }
@@ -326,6 +331,9 @@ func onlyBlobs(t *testing.T, b Blobs, want ...string) {
 	t.Helper()
 	if got, err := b.List(t.Context(), ""); err != nil || !slices.Equal(got, want) {
 		t.Errorf("the bucket holds %q (%v), want %q", got, err, want)
+	}
+	if patient, is := b.(*patientBlobs); is {
+		b = patient.Blobs
 	}
 	if root := b.(*bucket).root; root != "" {
 		var sealed []string

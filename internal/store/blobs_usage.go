@@ -27,8 +27,9 @@ func (b *bucket) Usage(ctx context.Context) (int64, error) {
 			return total, nil
 		}
 		if err != nil {
-			return 0, blobError("", err)
+			return 0, b.explain("", err)
 		}
+		progressed(ctx)
 		total += object.Size
 	}
 }
@@ -36,6 +37,7 @@ func (b *bucket) Usage(ctx context.Context) (int64, error) {
 // directoryBytes adds up the sizes of the files of a directory. Files that go away meanwhile do not count.
 func directoryBytes(ctx context.Context, root string) (total int64, err error) {
 	err = filepath.WalkDir(root, func(_ string, entry fs.DirEntry, err error) error {
+		progressed(ctx)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

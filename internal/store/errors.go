@@ -78,9 +78,13 @@ func explainEtcd(err error) error {
 		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
 			"etcd denies access to the keys under cleave/ (%v); allow them to the owner of the certificate, or to all, or use another etcd", err)
 	case etcdCode(err) == codes.Unavailable:
-		return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").Because(err)
+		return unanswered(err)
 	}
 	return err
+}
+
+func unanswered(err error) error {
+	return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").Because(err)
 }
 
 // etcdCode is the gRPC code of an error of etcd's client.

@@ -60,7 +60,7 @@ func TestAFullDiskSaysSo(t *testing.T) {
 	if !fault.Is(err, "DISK_FULL") || !IsPermanent(err) || strings.Contains(err.Error(), "/data") {
 		t.Errorf("got %v", err)
 	}
-	_, err = blobWriter{failingWriter{full}, &bucket{explain: blobError}, "jobs/1/labels"}.Write([]byte("x"))
+	_, err = (&blobWriter{Writer: failingWriter{full}, bucket: &bucket{explain: blobError}, name: "jobs/1/labels"}).Write([]byte("x"))
 	wantReason(t, err, "DISK_FULL")
 }
 

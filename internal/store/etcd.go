@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -25,6 +26,10 @@ type etcdState struct {
 	release func()          // stops what was started for this state; called last
 	admit   func(Txn) error // refuses transactions that must not be tried; may be nil
 	lease   int             // seconds after which a silent leader is replaced
+
+	// patience is how long a transaction may take; 0: as long as its context. A member of a cluster waits for seconds for one that
+	// was lost with the leader of the cluster.
+	patience time.Duration
 
 	// reading are the options of all reads. An embedded etcd has one member, which has applied a transaction when it
 	// answers: it need not ask itself whether it is up to date, which would cost a turn of its log for every read.
@@ -127,8 +132,20 @@ func (s *etcdState) Commit(ctx context.Context, txn Txn) (int64, error) {
 		}
 	}
 
-	conditions := make([]clientv3.Cmp, 0, len(txn.If)+1)
-	conditions = append(conditions, term.fence())
+	for {
+		revision, err := s.commitOnce(ctx, term, txn)
+		if !errors.Is(err, errMoved) {
+			return revision, err
+		}
+	}
+}
+
+func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (int64, error) {
+	mark, err := term.fence(ctx)
+	if err != nil {
+		return 0, s.explain(err)
+	}
+	conditions := append(make([]clientv3.Cmp, 0, len(txn.If)+2), term.holds(), clientv3.Compare(clientv3.ModRevision(term.key), "=", mark))
 	for _, c := range txn.If {
 		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(entryRoot+c.Key), "=", c.Revision))
 	}
@@ -142,20 +159,25 @@ func (s *etcdState) Commit(ctx context.Context, txn Txn) (int64, error) {
 
 	// If the conditions fail, the same atomic step reads the election key. It tells whether the election
 	// was lost or another condition does not hold.
-	resp, err := s.client.Txn(ctx).If(conditions...).Then(changes...).Else(clientv3.OpGet(term.key)).Commit()
+	resp, err := s.transact(ctx, conditions, changes, []clientv3.Op{clientv3.OpGet(term.key)})
 	if err != nil {
-		return 0, s.explain(err)
+		if err = s.explain(err); !IsPermanent(err) {
+			term.doubt(mark)
+		}
+		return 0, err
 	}
 	if resp.Succeeded {
 		return resp.Header.Revision, nil
 	}
 	seen := resp.Responses[0].GetResponseRange().Kvs
-	if len(seen) == 1 && seen[0].CreateRevision == term.revision {
-		return 0, ErrConflict
+	switch {
+	case len(seen) == 0 || seen[0].CreateRevision != term.revision:
+		return 0, term.over()
+	case seen[0].ModRevision != mark:
+		term.moved(mark, seen[0].ModRevision)
+		return 0, errMoved
 	}
-	term.end()
-	<-term.lost
-	return 0, ErrNotLeader
+	return 0, ErrConflict
 }
 
 func (s *etcdState) Close() error {

@@ -21,7 +21,7 @@ const (
 )
 
 // etcdTerm is a Leadership: a key in the election that a lease keeps alive. The key's create revision is
-// never used again. Every write of the term has the condition that the key still has it.
+// never used again. Every write of the term has the condition that the key still has it, and the mark of fence.go.
 type etcdTerm struct {
 	state    *etcdState
 	lease    clientv3.LeaseID
@@ -30,6 +30,8 @@ type etcdTerm struct {
 	end      context.CancelFunc // stops renewing the lease, which ends the session
 	lost     chan struct{}
 	renewed  atomic.Pointer[time.Time] // when the lease was last known to be renewed
+	name     string
+	mark     mark
 }
 
 func (t *etcdTerm) Revision() int64       { return t.revision }
@@ -44,11 +46,6 @@ func (t *etcdTerm) Current() bool {
 	default:
 		return time.Since(*t.renewed.Load()) < time.Duration(t.state.lease)*time.Second*2/3
 	}
-}
-
-// fence is the condition that this term has not ended.
-func (t *etcdTerm) fence() clientv3.Cmp {
-	return clientv3.Compare(clientv3.CreateRevision(t.key), "=", t.revision)
 }
 
 // Resign first stops this process from writing, and then lets another process lead.
@@ -149,40 +146,17 @@ func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err
 		return nil, err
 	}
 
-	term := &etcdTerm{state: s, lease: grant.ID, key: election.Key(), revision: election.Rev(),
-		end: end, lost: make(chan struct{})}
-	if err := term.noteRenewals(keep); err != nil {
+	term := &etcdTerm{state: s, name: name, lease: grant.ID, key: election.Key(), revision: election.Rev(),
+		end: end, lost: make(chan struct{}), mark: mark{revision: election.Rev()}}
+	if err := term.renew(keep); err != nil { // the session may have renewed it some time ago
 		return nil, err
 	}
+	session.Orphan() // the term renews its lease itself
 	s.mu.Lock()
 	s.term = term
 	s.mu.Unlock()
-	s.calls.Go(func() { s.watchTerm(term, session) })
+	s.calls.Go(func() { s.holdTerm(keep, term) })
 	return term, nil
-}
-
-// noteRenewals notes when the lease is renewed, until the term ends.
-func (t *etcdTerm) noteRenewals(ctx context.Context) error {
-	now := time.Now()
-	answer, err := t.state.client.KeepAliveOnce(ctx, t.lease) // the session may have renewed it some time ago
-	if err != nil {
-		return err
-	}
-	if answer.TTL <= 0 {
-		return errLeaseEnded
-	}
-	t.renewed.Store(&now)
-	renewals, err := t.state.client.KeepAlive(ctx, t.lease)
-	if err != nil {
-		return err
-	}
-	t.state.calls.Go(func() {
-		for range renewals {
-			now := time.Now()
-			t.renewed.Store(&now)
-		}
-	})
-	return nil
 }
 
 // Leader reads the election: its oldest key is the leader's, and the value of the key is its name.
@@ -202,10 +176,10 @@ func (s *etcdState) Leader(ctx context.Context) (string, error) {
 	return string(resp.Kvs[0].Value), nil
 }
 
-// watchTerm waits for the end of the session and then ends the term. The lease expired or was revoked, a
-// commit failed the fence, the leader resigned, or the state was closed.
-func (s *etcdState) watchTerm(term *etcdTerm, session *concurrency.Session) {
-	<-session.Done()
+// holdTerm renews the lease until that fails, and then ends the term. The lease expired or was revoked, a commit failed the
+// fence, the leader resigned, or the state was closed.
+func (s *etcdState) holdTerm(ctx context.Context, term *etcdTerm) {
+	term.keepAlive(ctx)
 	term.end()
 	s.mu.Lock()
 	s.term = nil

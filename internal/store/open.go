@@ -96,6 +96,7 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 		return nil, err
 	}
 	s := newEtcdState(client, log, max(1, int(sharing.Lease/time.Second)), func() {})
+	s.patience = time.Duration(s.lease) * time.Second * 2 / 3
 	if sharing.Unchecked {
 		return s, nil
 	}

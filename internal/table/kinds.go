@@ -16,6 +16,11 @@ import (
 
 var index, label = ColumnSpec{Name: "index", Type: Integer}, ColumnSpec{Name: "label", Type: Integer}
 
+// ignored is a column of numbers that may be there and says nothing.
+func ignored(name string) ColumnSpec {
+	return ColumnSpec{Name: name, Type: Number, Optional: true, Ignored: true}
+}
+
 // Constraints have i, j, kind ("must" or "cannot") and optionally a weight.
 var Constraints = Kind[constraint.Constraint]{
 	Columns{{Name: "i", Type: Integer}, {Name: "j", Type: Integer}, {Name: "kind", Type: Text}, {Name: "weight", Type: Number, Optional: true}},
@@ -46,7 +51,7 @@ var Constraints = Kind[constraint.Constraint]{
 // Seeds have an index, a label and optionally a probability. A point occurs once, or with several labels that all
 // have a probability. A label without one is certain.
 var Seeds = Kind[clustering.Seed]{
-	Columns{index, label, {Name: "probability", Type: Number, Optional: true}},
+	Columns{index, label, {Name: "probability", Type: Number, Optional: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
 	func(r *reading) []clustering.Seed {
 		list := slices.Grow([]clustering.Seed(nil), r.rows)
 		first, same := map[int32]int{}, map[[2]int32]int{} // the first row with a point, and the row with a point and a label
@@ -92,9 +97,9 @@ var Weights = Kind[float64]{
 }
 
 // Labels have an index and a label, any integer, for each point; or a label alone, in the order of the points.
-// With 0 points there are as many as rows.
+// With 0 points there are as many as rows. What a run says of each label beside may be there too.
 var Labels = Kind[int64]{
-	Columns{{Name: "index", Type: Integer, Optional: true}, label},
+	Columns{{Name: "index", Type: Integer, Optional: true}, label, ignored("distance"), ignored("margin"), ignored("confidence")},
 	func(r *reading) []int64 {
 		if r.points == 0 {
 			r.points = r.rows

@@ -33,6 +33,7 @@ type ColumnSpec struct {
 	Name     string
 	Type     Type
 	Optional bool // the column may be missing, and its cells empty
+	Ignored  bool // it may be there as well, and says nothing
 }
 
 // Columns are all columns that a kind of table has.
@@ -42,6 +43,9 @@ type Columns []ColumnSpec
 func (columns Columns) String() string {
 	var names strings.Builder
 	for at, c := range columns {
+		if c.Ignored {
+			continue
+		}
 		name := map[bool]string{true: ","}[at > 0] + c.Name
 		if c.Optional {
 			name = "[" + name + "]"
@@ -76,6 +80,15 @@ func (t *Table) Pick(columns Columns) ([]*Column, error) {
 		}
 	}
 	return found, nil
+}
+
+// WithoutIgnored is the table without the columns that say nothing.
+func (t *Table) WithoutIgnored(columns Columns) *Table {
+	kept := *t
+	kept.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool {
+		return slices.ContainsFunc(columns, func(spec ColumnSpec) bool { return spec.Ignored && spec.Name == c.Name })
+	})
+	return &kept
 }
 
 // reading goes through the rows of a table and stops at the first fault. Its methods take the number of a column

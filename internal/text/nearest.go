@@ -1,5 +1,7 @@
 package text
 
+import "strings"
+
 // Nearest is the name that takes the fewest changes of letters to make from a mistaken one; of several such, the first. It
 // is "" when there are no names.
 func Nearest(mistaken string, names []string) string {
@@ -12,22 +14,48 @@ func Nearest(mistaken string, names []string) string {
 	return nearest
 }
 
-// editDistance is how many letters have to be added, removed or replaced to make b of a.
+// Similar is the name that a mistaken one was probably meant to be: the nearest, if it takes few changes for its length, or
+// the only one that begins so. It is "" where no name is like it.
+func Similar(mistaken string, names []string) string {
+	nearest := Nearest(mistaken, names)
+	if nearest != "" && editDistance(mistaken, nearest) <= max(1, min(len(mistaken), len(nearest))/3) {
+		return nearest
+	}
+	if begun := Beginning(mistaken, names); len(begun) == 1 && len(mistaken) > 1 {
+		return begun[0]
+	}
+	return ""
+}
+
+// Beginning are the names that begin with a prefix.
+func Beginning(prefix string, names []string) (begun []string) {
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) {
+			begun = append(begun, name)
+		}
+	}
+	return begun
+}
+
+// editDistance is how many letters have to be added, removed, replaced or exchanged with their neighbor to make b of a.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1) // distances of the beginning of a from every beginning of b
+	// Rows are beginnings of a, of which the last three are kept; columns are beginnings of b.
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			replaced := diagonal
+			replaced := last[j]
 			if a[i] != b[j] {
 				replaced++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+			row[j+1] = min(replaced, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

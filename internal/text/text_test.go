@@ -1,6 +1,9 @@
 package text
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestTextForPeople(t *testing.T) {
 	for bytes, want := range map[uint64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 3 << 30: "3 GiB", 5 << 50: "5120 TiB"} {
@@ -19,6 +22,35 @@ func TestTextForPeople(t *testing.T) {
 	} {
 		if got := Roughly(seconds); got != want {
 			t.Errorf("%v seconds are %q, want %q", seconds, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"one two three", 7, "one two|three"},
+		{"one two three", 13, "one two three"},
+		{"muchtoolong x", 4, "muchtoolong|x"},
+		{"größer ist", 6, "größer|ist"},
+		{"", 5, ""},
+	} {
+		if got := strings.Join(Wrap(c.text, c.width), "|"); got != c.want {
+			t.Errorf("Wrap(%q, %d) = %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+func TestSimilar(t *testing.T) {
+	names := []string{"run", "result", "rerun", "report", "constraints"}
+	for mistaken, want := range map[string]string{
+		"rnu": "run", "resutl": "result", "constrains": "constraints", "const": "constraints", "re": "", "frobnicate": "", "": "",
+	} {
+		if got := Similar(mistaken, names); got != want {
+			t.Errorf("Similar(%q) = %q, want %q", mistaken, got, want)
 		}
 	}
 }

@@ -12,6 +12,9 @@
 package vector
 
 import (
+	"math"
+	"sync/atomic"
+
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -113,42 +116,35 @@ func NewFeatureSpec(features *kernel.FeatureSpec, entry float64) *RowSpec {
 
 // meanOf computes the mean of each feature: each tile is summed in row order, then the tiles in tile order.
 func meanOf(points *dataset.Points) []float64 {
-	total, part := make([]float64, points.D), make([]float64, points.D)
-	for tile := range partition.TileCount(points.N) {
-		rows := partition.Tile(points.N, tile)
-		clear(part)
-		for i := rows.From; i < rows.To; i++ {
-			for f, v := range points.Row(i) {
-				part[f] += v
+	mean := make([]float64, points.D)
+	points.EachColumns(func(from, to int) {
+		total, part := mean[from:to], make([]float64, to-from)
+		for tile := range partition.TileCount(points.N) {
+			rows := partition.Tile(points.N, tile)
+			clear(part)
+			for i := rows.From; i < rows.To; i++ {
+				for f, v := range points.Values[i*points.D+from : i*points.D+to] {
+					part[f] += v
+				}
+			}
+			for f, v := range part {
+				total[f] += v
 			}
 		}
-		for f, v := range part {
-			total[f] += v
+		for f := range total {
+			total[f] /= float64(points.N)
 		}
-	}
-	for f := range total {
-		total[f] /= float64(points.N)
-	}
-	return total
+	})
+	return mean
 }
 
 // chooseGrids chooses for each feature the finest grid on which all sums are exact. With B the sum of all
 // magnitudes that is g = 2^e with 2 B <= 2^52 g. The factor 2 leaves room for rounding n < 2^31 values to the
 // grid, which adds less than half of it.
 func (s *RowSpec) chooseGrids(data dataset.Dataset) error {
-	magnitudes := make([]float64, s.Width())
-	p := newPreparer(s, data)
-	for i := range s.Rows {
-		r, err := p.prepare(i)
-		if err != nil {
-			return err
-		}
-		if s.HasBackground() {
-			magnitudes[s.Columns] += r.background
-		}
-		for at, v := range r.values {
-			magnitudes[r.column(at)] += max(v, -v)
-		}
+	magnitudes, err := s.magnitudes(data)
+	if err != nil {
+		return err
 	}
 	exponents := make([]int32, s.Width())
 	for f, bound := range magnitudes {
@@ -159,6 +155,48 @@ func (s *RowSpec) chooseGrids(data dataset.Dataset) error {
 		s.BackgroundGrid = exponents[s.Columns]
 	}
 	return nil
+}
+
+// magnitudes are the sums of all magnitudes of each feature, in row order.
+func (s *RowSpec) magnitudes(data dataset.Dataset) ([]float64, error) {
+	sums := make([]float64, s.Width())
+	if points, dense := data.(*dataset.Points); dense && s.Preparation == Plain && centeredMagnitudes(points, s.Mean, sums) {
+		return sums, nil
+	}
+	clear(sums)
+	p := newPreparer(s, data)
+	for i := range s.Rows {
+		r, err := p.prepare(i)
+		if err != nil {
+			return nil, err
+		}
+		if s.HasBackground() {
+			sums[s.Columns] += r.background
+		}
+		for at, v := range r.values {
+			sums[r.column(at)] += max(v, -v)
+		}
+	}
+	return sums, nil
+}
+
+// centeredMagnitudes adds up the magnitudes of centered points, many columns at a time. It gives up on values that are too
+// large, which are errors.
+func centeredMagnitudes(points *dataset.Points, mean, sums []float64) bool {
+	var tooLarge atomic.Bool
+	points.EachColumns(func(from, to int) {
+		mean, sums := mean[from:to], sums[from:to]
+		for i := range points.N {
+			for f, v := range points.Values[i*points.D+from : i*points.D+to] {
+				if !(math.Abs(v) <= maxValue) {
+					tooLarge.Store(true)
+					return
+				}
+				sums[f] += math.Abs(v - mean[f])
+			}
+		}
+	})
+	return !tooLarge.Load()
 }
 
 // minGrid is the exponent of the smallest float64, of which every float64 is a multiple.

@@ -42,7 +42,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		p.Model = ModelHead(r.Model)
 	}
 	if r.Units != nil {
-		p.Scale = cleavev1.Scale_SCALE_ZSCORE.Enum()
+		p.Scale = scaleProto(clustering.ScaleOf(r.Units)).Enum()
 	}
 	if r.Embedding != nil {
 		p.Embedding = EmbeddingHead(r.Embedding)
@@ -58,6 +58,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Choice = choiceProto(r.Choice)
 	p.Landmarks = landmarkReport(r.Landmarks)
 	p.HowMany = howManyProto(r.HowMany)
+	p.RowScores = RowScoresHead(r.Rows)
 	return p
 }
 

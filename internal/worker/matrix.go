@@ -88,6 +88,13 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		}
 		gains, err := m.Gains(j.ctx, tiles, op.Gains.GetStep(), stats)
 		return j.valuesOf(c)(slices.Concat(gains...), err)
+	case *workerv1.Command_Fits:
+		stats, err := m.stats(op.Fits.GetStats())
+		if err != nil {
+			return nil, err
+		}
+		fits, err := m.Fits(j.ctx, tiles, op.Fits.GetStep(), stats)
+		return j.valuesOf(c)(slices.Concat(fits...), err)
 	case *workerv1.Command_Blocks:
 		blocks, err := j.blocksOf(op.Blocks)
 		if err != nil {

@@ -62,6 +62,12 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 			return nil, err
 		}
 		return j.listsOf(c)(v.Nearest(j.ctx, tiles, queries))
+	case *workerv1.Command_NearestTwo:
+		queries, err := j.queries(op.NearestTwo.GetQueries())
+		if err != nil {
+			return nil, err
+		}
+		return j.listsOf(c)(v.NearestTwo(j.ctx, tiles, queries))
 	}
 	return nil, unknownCommand(c)
 }

@@ -96,6 +96,8 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 			Scatter: &workerv1.Scatter{Step: 8, Queries: queriesOf(queries)}}}},
 		{"nearest", lists(local.Nearest(ctx, tiles, queries)), &workerv1.Command{Operation: &workerv1.Command_Nearest{
 			Nearest: &workerv1.Nearest{Queries: queriesOf(queries)}}}},
+		{"nearest two", lists(local.NearestTwo(ctx, tiles, queries)), &workerv1.Command{Operation: &workerv1.Command_NearestTwo{
+			NearestTwo: &workerv1.NearestTwo{Queries: queriesOf(queries)}}}},
 		{"farthest", nil, &workerv1.Command{Operation: &workerv1.Command_VectorFarthest{
 			VectorFarthest: &workerv1.VectorFarthest{Step: 8, Queries: queriesOf(queries)}}}},
 	} {

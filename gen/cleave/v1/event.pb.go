@@ -1296,8 +1296,11 @@ type Progress struct {
 	WayTried *WayTried `protobuf:"bytes,13,opt,name=way_tried,json=wayTried,proto3" json:"way_tried,omitempty"`
 	// The last level that was begun, until something else begins.
 	Level *LevelBegan `protobuf:"bytes,14,opt,name=level,proto3" json:"level,omitempty"`
+	// Which of several restarts the iteration is of, from 0 on, and how many there are; 0 restarts where there is only one.
+	Restart  uint32 `protobuf:"varint,15,opt,name=restart,proto3" json:"restart,omitempty"`
+	Restarts uint32 `protobuf:"varint,16,opt,name=restarts,proto3" json:"restarts,omitempty"`
 	// The number of clusters that is run, of a range.
-	K             *KBegan `protobuf:"bytes,15,opt,name=k,proto3" json:"k,omitempty"`
+	K             *KBegan `protobuf:"bytes,17,opt,name=k,proto3" json:"k,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1430,6 +1433,20 @@ func (x *Progress) GetLevel() *LevelBegan {
 	return nil
 }
 
+func (x *Progress) GetRestart() uint32 {
+	if x != nil {
+		return x.Restart
+	}
+	return 0
+}
+
+func (x *Progress) GetRestarts() uint32 {
+	if x != nil {
+		return x.Restarts
+	}
+	return 0
+}
+
 func (x *Progress) GetK() *KBegan {
 	if x != nil {
 		return x.K
@@ -1523,7 +1540,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
 	"stopReason\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12&\n" +
-	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\xbf\x04\n" +
+	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\xf5\x04\n" +
 	"\bProgress\x12&\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x10.cleave.v1.PhaseR\x05phase\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x123\n" +
@@ -1540,8 +1557,10 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x15iterations_per_second\x18\v \x01(\x01R\x13iterationsPerSecond\x12-\n" +
 	"\x06solver\x18\f \x01(\v2\x15.cleave.v1.SolverStepR\x06solver\x120\n" +
 	"\tway_tried\x18\r \x01(\v2\x13.cleave.v1.WayTriedR\bwayTried\x12+\n" +
-	"\x05level\x18\x0e \x01(\v2\x15.cleave.v1.LevelBeganR\x05level\x12\x1f\n" +
-	"\x01k\x18\x0f \x01(\v2\x11.cleave.v1.KBeganR\x01k*\xa0\x01\n" +
+	"\x05level\x18\x0e \x01(\v2\x15.cleave.v1.LevelBeganR\x05level\x12\x18\n" +
+	"\arestart\x18\x0f \x01(\rR\arestart\x12\x1a\n" +
+	"\brestarts\x18\x10 \x01(\rR\brestarts\x12\x1f\n" +
+	"\x01k\x18\x11 \x01(\v2\x11.cleave.v1.KBeganR\x01k*\xa0\x01\n" +
 	"\x05Space\x12\x15\n" +
 	"\x11SPACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +

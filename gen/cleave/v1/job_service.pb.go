@@ -915,6 +915,135 @@ func (x *GetLabelsResponse) GetLabels() []uint32 {
 	return nil
 }
 
+type GetRowScoresRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRowScoresRequest) Reset() {
+	*x = GetRowScoresRequest{}
+	mi := &file_cleave_v1_job_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRowScoresRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRowScoresRequest) ProtoMessage() {}
+
+func (x *GetRowScoresRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRowScoresRequest.ProtoReflect.Descriptor instead.
+func (*GetRowScoresRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetRowScoresRequest) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+// GetRowScoresResponse is the head, which comes first and once, or a portion of the values.
+type GetRowScoresResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*GetRowScoresResponse_Head
+	//	*GetRowScoresResponse_Values
+	Part          isGetRowScoresResponse_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRowScoresResponse) Reset() {
+	*x = GetRowScoresResponse{}
+	mi := &file_cleave_v1_job_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRowScoresResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRowScoresResponse) ProtoMessage() {}
+
+func (x *GetRowScoresResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRowScoresResponse.ProtoReflect.Descriptor instead.
+func (*GetRowScoresResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetRowScoresResponse) GetPart() isGetRowScoresResponse_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *GetRowScoresResponse) GetHead() *RowScoresHead {
+	if x != nil {
+		if x, ok := x.Part.(*GetRowScoresResponse_Head); ok {
+			return x.Head
+		}
+	}
+	return nil
+}
+
+func (x *GetRowScoresResponse) GetValues() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*GetRowScoresResponse_Values); ok {
+			return x.Values
+		}
+	}
+	return nil
+}
+
+type isGetRowScoresResponse_Part interface {
+	isGetRowScoresResponse_Part()
+}
+
+type GetRowScoresResponse_Head struct {
+	Head *RowScoresHead `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
+}
+
+type GetRowScoresResponse_Values struct {
+	// The next values, row by row, as little-endian float64: distance and margin, if the head has a measure, and confidence,
+	// if it has several runs. NaN: the row has no such value.
+	Values []byte `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
+}
+
+func (*GetRowScoresResponse_Head) isGetRowScoresResponse_Part() {}
+
+func (*GetRowScoresResponse_Values) isGetRowScoresResponse_Part() {}
+
 type GetModelRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
@@ -924,7 +1053,7 @@ type GetModelRequest struct {
 
 func (x *GetModelRequest) Reset() {
 	*x = GetModelRequest{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[18]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -936,7 +1065,7 @@ func (x *GetModelRequest) String() string {
 func (*GetModelRequest) ProtoMessage() {}
 
 func (x *GetModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[18]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -949,7 +1078,7 @@ func (x *GetModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetModelRequest.ProtoReflect.Descriptor instead.
 func (*GetModelRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetModelRequest) GetJobId() string {
@@ -973,7 +1102,7 @@ type GetModelResponse struct {
 
 func (x *GetModelResponse) Reset() {
 	*x = GetModelResponse{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[19]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1114,7 @@ func (x *GetModelResponse) String() string {
 func (*GetModelResponse) ProtoMessage() {}
 
 func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[19]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1127,7 @@ func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetModelResponse.ProtoReflect.Descriptor instead.
 func (*GetModelResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetModelResponse) GetPart() isGetModelResponse_Part {
@@ -1052,7 +1181,7 @@ type GetEmbeddingRequest struct {
 
 func (x *GetEmbeddingRequest) Reset() {
 	*x = GetEmbeddingRequest{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[20]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1064,7 +1193,7 @@ func (x *GetEmbeddingRequest) String() string {
 func (*GetEmbeddingRequest) ProtoMessage() {}
 
 func (x *GetEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[20]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1077,7 +1206,7 @@ func (x *GetEmbeddingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEmbeddingRequest.ProtoReflect.Descriptor instead.
 func (*GetEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetEmbeddingRequest) GetJobId() string {
@@ -1101,7 +1230,7 @@ type GetEmbeddingResponse struct {
 
 func (x *GetEmbeddingResponse) Reset() {
 	*x = GetEmbeddingResponse{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[21]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1242,7 @@ func (x *GetEmbeddingResponse) String() string {
 func (*GetEmbeddingResponse) ProtoMessage() {}
 
 func (x *GetEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[21]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1255,7 @@ func (x *GetEmbeddingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEmbeddingResponse.ProtoReflect.Descriptor instead.
 func (*GetEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{21}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetEmbeddingResponse) GetPart() isGetEmbeddingResponse_Part {
@@ -1180,7 +1309,7 @@ type GetNeighborGraphRequest struct {
 
 func (x *GetNeighborGraphRequest) Reset() {
 	*x = GetNeighborGraphRequest{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[22]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1192,7 +1321,7 @@ func (x *GetNeighborGraphRequest) String() string {
 func (*GetNeighborGraphRequest) ProtoMessage() {}
 
 func (x *GetNeighborGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[22]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1205,7 +1334,7 @@ func (x *GetNeighborGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNeighborGraphRequest.ProtoReflect.Descriptor instead.
 func (*GetNeighborGraphRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{22}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetNeighborGraphRequest) GetJobId() string {
@@ -1229,7 +1358,7 @@ type GetNeighborGraphResponse struct {
 
 func (x *GetNeighborGraphResponse) Reset() {
 	*x = GetNeighborGraphResponse{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[23]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1370,7 @@ func (x *GetNeighborGraphResponse) String() string {
 func (*GetNeighborGraphResponse) ProtoMessage() {}
 
 func (x *GetNeighborGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[23]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1383,7 @@ func (x *GetNeighborGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNeighborGraphResponse.ProtoReflect.Descriptor instead.
 func (*GetNeighborGraphResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{23}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetNeighborGraphResponse) GetPart() isGetNeighborGraphResponse_Part {
@@ -1309,7 +1438,7 @@ type NeighborGraphHead struct {
 
 func (x *NeighborGraphHead) Reset() {
 	*x = NeighborGraphHead{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +1450,7 @@ func (x *NeighborGraphHead) String() string {
 func (*NeighborGraphHead) ProtoMessage() {}
 
 func (x *NeighborGraphHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +1463,7 @@ func (x *NeighborGraphHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborGraphHead.ProtoReflect.Descriptor instead.
 func (*NeighborGraphHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{24}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *NeighborGraphHead) GetVertices() uint64 {
@@ -1362,7 +1491,7 @@ type PredictJobRequest struct {
 
 func (x *PredictJobRequest) Reset() {
 	*x = PredictJobRequest{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1374,7 +1503,7 @@ func (x *PredictJobRequest) String() string {
 func (*PredictJobRequest) ProtoMessage() {}
 
 func (x *PredictJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1387,7 +1516,7 @@ func (x *PredictJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictJobRequest.ProtoReflect.Descriptor instead.
 func (*PredictJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{25}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PredictJobRequest) GetJobId() string {
@@ -1407,15 +1536,19 @@ func (x *PredictJobRequest) GetDatasetId() string {
 type PredictJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The row of the first of these labels.
-	FirstIndex    uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
-	Labels        []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	FirstIndex uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
+	Labels     []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// Of the same points, where the job has centroids: their distances to the clusters that they got, and how much farther
+	// the nearest other ones are.
+	Distances     []float64 `protobuf:"fixed64,3,rep,packed,name=distances,proto3" json:"distances,omitempty"`
+	Margins       []float64 `protobuf:"fixed64,4,rep,packed,name=margins,proto3" json:"margins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PredictJobResponse) Reset() {
 	*x = PredictJobResponse{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1560,7 @@ func (x *PredictJobResponse) String() string {
 func (*PredictJobResponse) ProtoMessage() {}
 
 func (x *PredictJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1573,7 @@ func (x *PredictJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictJobResponse.ProtoReflect.Descriptor instead.
 func (*PredictJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{26}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PredictJobResponse) GetFirstIndex() uint32 {
@@ -1453,6 +1586,20 @@ func (x *PredictJobResponse) GetFirstIndex() uint32 {
 func (x *PredictJobResponse) GetLabels() []uint32 {
 	if x != nil {
 		return x.Labels
+	}
+	return nil
+}
+
+func (x *PredictJobResponse) GetDistances() []float64 {
+	if x != nil {
+		return x.Distances
+	}
+	return nil
+}
+
+func (x *PredictJobResponse) GetMargins() []float64 {
+	if x != nil {
+		return x.Margins
 	}
 	return nil
 }
@@ -1470,7 +1617,7 @@ type EvaluateJobRequest struct {
 
 func (x *EvaluateJobRequest) Reset() {
 	*x = EvaluateJobRequest{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1482,7 +1629,7 @@ func (x *EvaluateJobRequest) String() string {
 func (*EvaluateJobRequest) ProtoMessage() {}
 
 func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1495,7 +1642,7 @@ func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{27}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EvaluateJobRequest) GetJobId() string {
@@ -1528,7 +1675,7 @@ type EvaluateJobResponse struct {
 
 func (x *EvaluateJobResponse) Reset() {
 	*x = EvaluateJobResponse{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1687,7 @@ func (x *EvaluateJobResponse) String() string {
 func (*EvaluateJobResponse) ProtoMessage() {}
 
 func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1700,7 @@ func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{28}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EvaluateJobResponse) GetEvaluation() *Evaluation {
@@ -1615,7 +1762,13 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x11GetLabelsResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\rR\n" +
 	"firstIndex\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\rR\x06labels\"(\n" +
+	"\x06labels\x18\x02 \x03(\rR\x06labels\",\n" +
+	"\x13GetRowScoresRequest\x12\x15\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"h\n" +
+	"\x14GetRowScoresResponse\x12.\n" +
+	"\x04head\x18\x01 \x01(\v2\x18.cleave.v1.RowScoresHeadH\x00R\x04head\x12\x18\n" +
+	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
+	"\x04part\"(\n" +
 	"\x0fGetModelRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"`\n" +
 	"\x10GetModelResponse\x12*\n" +
@@ -1640,11 +1793,13 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x11PredictJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1d\n" +
 	"\n" +
-	"dataset_id\x18\x02 \x01(\tR\tdatasetId\"M\n" +
+	"dataset_id\x18\x02 \x01(\tR\tdatasetId\"\x85\x01\n" +
 	"\x12PredictJobResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\rR\n" +
 	"firstIndex\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\rR\x06labels\"\x8a\x01\n" +
+	"\x06labels\x18\x02 \x03(\rR\x06labels\x12\x1c\n" +
+	"\tdistances\x18\x03 \x03(\x01R\tdistances\x12\x18\n" +
+	"\amargins\x18\x04 \x03(\x01R\amargins\"\x8a\x01\n" +
 	"\x12EvaluateJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12+\n" +
 	"\x05truth\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05truth\x120\n" +
@@ -1652,7 +1807,7 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x13EvaluateJobResponse\x125\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\v2\x15.cleave.v1.EvaluationR\n" +
-	"evaluation2\x97\b\n" +
+	"evaluation2\xea\b\n" +
 	"\n" +
 	"JobService\x12@\n" +
 	"\aPlanJob\x12\x19.cleave.v1.PlanJobRequest\x1a\x1a.cleave.v1.PlanJobResponse\x12F\n" +
@@ -1663,7 +1818,8 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\tDeleteJob\x12\x1b.cleave.v1.DeleteJobRequest\x1a\x1c.cleave.v1.DeleteJobResponse\x12E\n" +
 	"\bWatchJob\x12\x1a.cleave.v1.WatchJobRequest\x1a\x1b.cleave.v1.WatchJobResponse0\x01\x12F\n" +
 	"\tGetResult\x12\x1b.cleave.v1.GetResultRequest\x1a\x1c.cleave.v1.GetResultResponse\x12H\n" +
-	"\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12E\n" +
+	"\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12Q\n" +
+	"\fGetRowScores\x12\x1e.cleave.v1.GetRowScoresRequest\x1a\x1f.cleave.v1.GetRowScoresResponse0\x01\x12E\n" +
 	"\bGetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12Q\n" +
 	"\fGetEmbedding\x12\x1e.cleave.v1.GetEmbeddingRequest\x1a\x1f.cleave.v1.GetEmbeddingResponse0\x01\x12]\n" +
 	"\x10GetNeighborGraph\x12\".cleave.v1.GetNeighborGraphRequest\x1a#.cleave.v1.GetNeighborGraphResponse0\x01\x12K\n" +
@@ -1683,7 +1839,7 @@ func file_cleave_v1_job_service_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_job_service_proto_rawDescData
 }
 
-var file_cleave_v1_job_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_cleave_v1_job_service_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_cleave_v1_job_service_proto_goTypes = []any{
 	(*PlanJobRequest)(nil),           // 0: cleave.v1.PlanJobRequest
 	(*PlanJobResponse)(nil),          // 1: cleave.v1.PlanJobResponse
@@ -1703,83 +1859,89 @@ var file_cleave_v1_job_service_proto_goTypes = []any{
 	(*GetResultResponse)(nil),        // 15: cleave.v1.GetResultResponse
 	(*GetLabelsRequest)(nil),         // 16: cleave.v1.GetLabelsRequest
 	(*GetLabelsResponse)(nil),        // 17: cleave.v1.GetLabelsResponse
-	(*GetModelRequest)(nil),          // 18: cleave.v1.GetModelRequest
-	(*GetModelResponse)(nil),         // 19: cleave.v1.GetModelResponse
-	(*GetEmbeddingRequest)(nil),      // 20: cleave.v1.GetEmbeddingRequest
-	(*GetEmbeddingResponse)(nil),     // 21: cleave.v1.GetEmbeddingResponse
-	(*GetNeighborGraphRequest)(nil),  // 22: cleave.v1.GetNeighborGraphRequest
-	(*GetNeighborGraphResponse)(nil), // 23: cleave.v1.GetNeighborGraphResponse
-	(*NeighborGraphHead)(nil),        // 24: cleave.v1.NeighborGraphHead
-	(*PredictJobRequest)(nil),        // 25: cleave.v1.PredictJobRequest
-	(*PredictJobResponse)(nil),       // 26: cleave.v1.PredictJobResponse
-	(*EvaluateJobRequest)(nil),       // 27: cleave.v1.EvaluateJobRequest
-	(*EvaluateJobResponse)(nil),      // 28: cleave.v1.EvaluateJobResponse
-	(*JobSpec)(nil),                  // 29: cleave.v1.JobSpec
-	(*Plan)(nil),                     // 30: cleave.v1.Plan
-	(*Job)(nil),                      // 31: cleave.v1.Job
-	(JobState)(0),                    // 32: cleave.v1.JobState
-	(*Event)(nil),                    // 33: cleave.v1.Event
-	(*Progress)(nil),                 // 34: cleave.v1.Progress
-	(*Result)(nil),                   // 35: cleave.v1.Result
-	(*ModelHead)(nil),                // 36: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),            // 37: cleave.v1.EmbeddingHead
-	(*Edges)(nil),                    // 38: cleave.v1.Edges
-	(*TableInput)(nil),               // 39: cleave.v1.TableInput
-	(*Evaluation)(nil),               // 40: cleave.v1.Evaluation
+	(*GetRowScoresRequest)(nil),      // 18: cleave.v1.GetRowScoresRequest
+	(*GetRowScoresResponse)(nil),     // 19: cleave.v1.GetRowScoresResponse
+	(*GetModelRequest)(nil),          // 20: cleave.v1.GetModelRequest
+	(*GetModelResponse)(nil),         // 21: cleave.v1.GetModelResponse
+	(*GetEmbeddingRequest)(nil),      // 22: cleave.v1.GetEmbeddingRequest
+	(*GetEmbeddingResponse)(nil),     // 23: cleave.v1.GetEmbeddingResponse
+	(*GetNeighborGraphRequest)(nil),  // 24: cleave.v1.GetNeighborGraphRequest
+	(*GetNeighborGraphResponse)(nil), // 25: cleave.v1.GetNeighborGraphResponse
+	(*NeighborGraphHead)(nil),        // 26: cleave.v1.NeighborGraphHead
+	(*PredictJobRequest)(nil),        // 27: cleave.v1.PredictJobRequest
+	(*PredictJobResponse)(nil),       // 28: cleave.v1.PredictJobResponse
+	(*EvaluateJobRequest)(nil),       // 29: cleave.v1.EvaluateJobRequest
+	(*EvaluateJobResponse)(nil),      // 30: cleave.v1.EvaluateJobResponse
+	(*JobSpec)(nil),                  // 31: cleave.v1.JobSpec
+	(*Plan)(nil),                     // 32: cleave.v1.Plan
+	(*Job)(nil),                      // 33: cleave.v1.Job
+	(JobState)(0),                    // 34: cleave.v1.JobState
+	(*Event)(nil),                    // 35: cleave.v1.Event
+	(*Progress)(nil),                 // 36: cleave.v1.Progress
+	(*Result)(nil),                   // 37: cleave.v1.Result
+	(*RowScoresHead)(nil),            // 38: cleave.v1.RowScoresHead
+	(*ModelHead)(nil),                // 39: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),            // 40: cleave.v1.EmbeddingHead
+	(*Edges)(nil),                    // 41: cleave.v1.Edges
+	(*TableInput)(nil),               // 42: cleave.v1.TableInput
+	(*Evaluation)(nil),               // 43: cleave.v1.Evaluation
 }
 var file_cleave_v1_job_service_proto_depIdxs = []int32{
-	29, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
-	30, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
-	29, // 2: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
-	31, // 3: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
-	31, // 4: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	29, // 5: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
-	32, // 6: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
-	31, // 7: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
-	31, // 8: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
-	33, // 9: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
-	34, // 10: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
-	35, // 11: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
-	36, // 12: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	37, // 13: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
-	24, // 14: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
-	38, // 15: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
-	39, // 16: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
-	39, // 17: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
-	40, // 18: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	0,  // 19: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
-	2,  // 20: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	4,  // 21: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	6,  // 22: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	8,  // 23: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	10, // 24: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	12, // 25: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	14, // 26: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	16, // 27: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	18, // 28: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	20, // 29: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
-	22, // 30: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
-	25, // 31: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	27, // 32: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	1,  // 33: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
-	3,  // 34: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	5,  // 35: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	7,  // 36: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	9,  // 37: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	11, // 38: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	13, // 39: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	15, // 40: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	17, // 41: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	19, // 42: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	21, // 43: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
-	23, // 44: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
-	26, // 45: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	28, // 46: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	33, // [33:47] is the sub-list for method output_type
-	19, // [19:33] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	31, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
+	32, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
+	31, // 2: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	33, // 3: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
+	33, // 4: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
+	31, // 5: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	34, // 6: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
+	33, // 7: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
+	33, // 8: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
+	35, // 9: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
+	36, // 10: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
+	37, // 11: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
+	38, // 12: cleave.v1.GetRowScoresResponse.head:type_name -> cleave.v1.RowScoresHead
+	39, // 13: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	40, // 14: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
+	26, // 15: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
+	41, // 16: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
+	42, // 17: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
+	42, // 18: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
+	43, // 19: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	0,  // 20: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
+	2,  // 21: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	4,  // 22: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	6,  // 23: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	8,  // 24: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	10, // 25: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	12, // 26: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	14, // 27: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	16, // 28: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	18, // 29: cleave.v1.JobService.GetRowScores:input_type -> cleave.v1.GetRowScoresRequest
+	20, // 30: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	22, // 31: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
+	24, // 32: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
+	27, // 33: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	29, // 34: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	1,  // 35: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
+	3,  // 36: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	5,  // 37: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	7,  // 38: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	9,  // 39: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	11, // 40: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	13, // 41: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	15, // 42: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	17, // 43: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	19, // 44: cleave.v1.JobService.GetRowScores:output_type -> cleave.v1.GetRowScoresResponse
+	21, // 45: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	23, // 46: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
+	25, // 47: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
+	28, // 48: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	30, // 49: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	35, // [35:50] is the sub-list for method output_type
+	20, // [20:35] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_service_proto_init() }
@@ -1799,14 +1961,18 @@ func file_cleave_v1_job_service_proto_init() {
 		(*WatchJobResponse_Progress)(nil),
 	}
 	file_cleave_v1_job_service_proto_msgTypes[19].OneofWrappers = []any{
+		(*GetRowScoresResponse_Head)(nil),
+		(*GetRowScoresResponse_Values)(nil),
+	}
+	file_cleave_v1_job_service_proto_msgTypes[21].OneofWrappers = []any{
 		(*GetModelResponse_Head)(nil),
 		(*GetModelResponse_Values)(nil),
 	}
-	file_cleave_v1_job_service_proto_msgTypes[21].OneofWrappers = []any{
+	file_cleave_v1_job_service_proto_msgTypes[23].OneofWrappers = []any{
 		(*GetEmbeddingResponse_Head)(nil),
 		(*GetEmbeddingResponse_Values)(nil),
 	}
-	file_cleave_v1_job_service_proto_msgTypes[23].OneofWrappers = []any{
+	file_cleave_v1_job_service_proto_msgTypes[25].OneofWrappers = []any{
 		(*GetNeighborGraphResponse_Head)(nil),
 		(*GetNeighborGraphResponse_Edges)(nil),
 	}
@@ -1816,7 +1982,7 @@ func file_cleave_v1_job_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_job_service_proto_rawDesc), len(file_cleave_v1_job_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,7 @@ const (
 	JobService_WatchJob_FullMethodName         = "/cleave.v1.JobService/WatchJob"
 	JobService_GetResult_FullMethodName        = "/cleave.v1.JobService/GetResult"
 	JobService_GetLabels_FullMethodName        = "/cleave.v1.JobService/GetLabels"
+	JobService_GetRowScores_FullMethodName     = "/cleave.v1.JobService/GetRowScores"
 	JobService_GetModel_FullMethodName         = "/cleave.v1.JobService/GetModel"
 	JobService_GetEmbedding_FullMethodName     = "/cleave.v1.JobService/GetEmbedding"
 	JobService_GetNeighborGraph_FullMethodName = "/cleave.v1.JobService/GetNeighborGraph"
@@ -66,6 +67,8 @@ type JobServiceClient interface {
 	GetResult(ctx context.Context, in *GetResultRequest, opts ...grpc.CallOption) (*GetResultResponse, error)
 	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(ctx context.Context, in *GetLabelsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetLabelsResponse], error)
+	// GetRowScores streams how near every row is to its cluster and to the next, and how sure its label is, in row order.
+	GetRowScores(ctx context.Context, in *GetRowScoresRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRowScoresResponse], error)
 	// GetModel streams the centroids and the metric of a job of the vector family, or of one of auto in the space of
 	// the rows.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
@@ -197,9 +200,28 @@ func (c *jobServiceClient) GetLabels(ctx context.Context, in *GetLabelsRequest, 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetLabelsClient = grpc.ServerStreamingClient[GetLabelsResponse]
 
+func (c *jobServiceClient) GetRowScores(ctx context.Context, in *GetRowScoresRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRowScoresResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[2], JobService_GetRowScores_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetRowScoresRequest, GetRowScoresResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetRowScoresClient = grpc.ServerStreamingClient[GetRowScoresResponse]
+
 func (c *jobServiceClient) GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[2], JobService_GetModel_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[3], JobService_GetModel_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +240,7 @@ type JobService_GetModelClient = grpc.ServerStreamingClient[GetModelResponse]
 
 func (c *jobServiceClient) GetEmbedding(ctx context.Context, in *GetEmbeddingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEmbeddingResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[3], JobService_GetEmbedding_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[4], JobService_GetEmbedding_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +259,7 @@ type JobService_GetEmbeddingClient = grpc.ServerStreamingClient[GetEmbeddingResp
 
 func (c *jobServiceClient) GetNeighborGraph(ctx context.Context, in *GetNeighborGraphRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetNeighborGraphResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[4], JobService_GetNeighborGraph_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[5], JobService_GetNeighborGraph_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +278,7 @@ type JobService_GetNeighborGraphClient = grpc.ServerStreamingClient[GetNeighborG
 
 func (c *jobServiceClient) PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[5], JobService_PredictJob_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[6], JobService_PredictJob_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -314,6 +336,8 @@ type JobServiceServer interface {
 	GetResult(context.Context, *GetResultRequest) (*GetResultResponse, error)
 	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error
+	// GetRowScores streams how near every row is to its cluster and to the next, and how sure its label is, in row order.
+	GetRowScores(*GetRowScoresRequest, grpc.ServerStreamingServer[GetRowScoresResponse]) error
 	// GetModel streams the centroids and the metric of a job of the vector family, or of one of auto in the space of
 	// the rows.
 	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
@@ -363,6 +387,9 @@ func (UnimplementedJobServiceServer) GetResult(context.Context, *GetResultReques
 }
 func (UnimplementedJobServiceServer) GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error {
 	return status.Error(codes.Unimplemented, "method GetLabels not implemented")
+}
+func (UnimplementedJobServiceServer) GetRowScores(*GetRowScoresRequest, grpc.ServerStreamingServer[GetRowScoresResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetRowScores not implemented")
 }
 func (UnimplementedJobServiceServer) GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error {
 	return status.Error(codes.Unimplemented, "method GetModel not implemented")
@@ -548,6 +575,17 @@ func _JobService_GetLabels_Handler(srv interface{}, stream grpc.ServerStream) er
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetLabelsServer = grpc.ServerStreamingServer[GetLabelsResponse]
 
+func _JobService_GetRowScores_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetRowScoresRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(JobServiceServer).GetRowScores(m, &grpc.GenericServerStream[GetRowScoresRequest, GetRowScoresResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetRowScoresServer = grpc.ServerStreamingServer[GetRowScoresResponse]
+
 func _JobService_GetModel_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(GetModelRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -659,6 +697,11 @@ var JobService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "GetLabels",
 			Handler:       _JobService_GetLabels_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "GetRowScores",
+			Handler:       _JobService_GetRowScores_Handler,
 			ServerStreams: true,
 		},
 		{

@@ -77,6 +77,68 @@ func (Sureness) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
 }
 
+// RowMeasure is what distances of rows to clusters are. The margin is the distance to the nearest other cluster less that
+// to the own one: below 0 where the row is nearer to another.
+type RowMeasure int32
+
+const (
+	RowMeasure_ROW_MEASURE_UNSPECIFIED RowMeasure = 0
+	// The distortion from the centroid that the run minimized, such as the squared Euclidean distance, in the units and the
+	// metric of the model.
+	RowMeasure_ROW_MEASURE_DISTORTION RowMeasure = 1
+	// The squared distance from the mean of the cluster in the feature space of the kernel.
+	RowMeasure_ROW_MEASURE_FEATURE_SPACE RowMeasure = 2
+	// The squared distance from the mean of the cluster in the embedding.
+	RowMeasure_ROW_MEASURE_EMBEDDING RowMeasure = 3
+	// The share of the vertex's edge weights that leads out of the cluster.
+	RowMeasure_ROW_MEASURE_EDGE_SHARE RowMeasure = 4
+)
+
+// Enum value maps for RowMeasure.
+var (
+	RowMeasure_name = map[int32]string{
+		0: "ROW_MEASURE_UNSPECIFIED",
+		1: "ROW_MEASURE_DISTORTION",
+		2: "ROW_MEASURE_FEATURE_SPACE",
+		3: "ROW_MEASURE_EMBEDDING",
+		4: "ROW_MEASURE_EDGE_SHARE",
+	}
+	RowMeasure_value = map[string]int32{
+		"ROW_MEASURE_UNSPECIFIED":   0,
+		"ROW_MEASURE_DISTORTION":    1,
+		"ROW_MEASURE_FEATURE_SPACE": 2,
+		"ROW_MEASURE_EMBEDDING":     3,
+		"ROW_MEASURE_EDGE_SHARE":    4,
+	}
+)
+
+func (x RowMeasure) Enum() *RowMeasure {
+	p := new(RowMeasure)
+	*p = x
+	return p
+}
+
+func (x RowMeasure) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RowMeasure) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_result_proto_enumTypes[1].Descriptor()
+}
+
+func (RowMeasure) Type() protoreflect.EnumType {
+	return &file_cleave_v1_result_proto_enumTypes[1]
+}
+
+func (x RowMeasure) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RowMeasure.Descriptor instead.
+func (RowMeasure) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+}
+
 // CutRule is how constraints enter the coordinates that are clustered.
 type CutRule int32
 
@@ -125,11 +187,11 @@ func (x CutRule) String() string {
 }
 
 func (CutRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_result_proto_enumTypes[1].Descriptor()
+	return file_cleave_v1_result_proto_enumTypes[2].Descriptor()
 }
 
 func (CutRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_result_proto_enumTypes[1]
+	return &file_cleave_v1_result_proto_enumTypes[2]
 }
 
 func (x CutRule) Number() protoreflect.EnumNumber {
@@ -138,7 +200,7 @@ func (x CutRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CutRule.Descriptor instead.
 func (CutRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
 }
 
 // Result is the outcome of a job that succeeded or was canceled. Of one that was canceled before it had
@@ -169,7 +231,7 @@ type Result struct {
 	Kernel *KernelReport `protobuf:"bytes,12,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	// The diagonal shift in force at the end.
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
-	// ZSCORE if the columns of the points were standardized; else absent.
+	// ZSCORE, MINMAX or ROBUST if the columns of the points were scaled; else absent.
 	Scale *Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale,oneof" json:"scale,omitempty"`
 	// What GetNeighborGraph streams; absent unless the rows were made a graph of neighbors.
 	NeighborGraph *NeighborGraphReport `protobuf:"bytes,27,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`
@@ -193,8 +255,14 @@ type Result struct {
 	Choice *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
 	// Absent unless landmarks stood for the matrix.
 	Landmarks *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	// What GetRowScores streams; absent when there is nothing.
+	RowScores *RowScoresHead `protobuf:"bytes,29,opt,name=row_scores,json=rowScores,proto3" json:"row_scores,omitempty"`
+	// Of the coordinator that ran the job.
+	Version string `protobuf:"bytes,30,opt,name=version,proto3" json:"version,omitempty"`
+	// What it takes to run it again. The command line sets it in result.json.
+	Origin *Origin `protobuf:"bytes,31,opt,name=origin,proto3" json:"origin,omitempty"`
 	// How k was found; absent unless the job had a range of them. Everything else in the result is about the k that is proposed.
-	HowMany       *HowMany `protobuf:"bytes,29,opt,name=how_many,json=howMany,proto3" json:"how_many,omitempty"`
+	HowMany       *HowMany `protobuf:"bytes,32,opt,name=how_many,json=howMany,proto3" json:"how_many,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -425,6 +493,27 @@ func (x *Result) GetLandmarks() *LandmarkReport {
 	return nil
 }
 
+func (x *Result) GetRowScores() *RowScoresHead {
+	if x != nil {
+		return x.RowScores
+	}
+	return nil
+}
+
+func (x *Result) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Result) GetOrigin() *Origin {
+	if x != nil {
+		return x.Origin
+	}
+	return nil
+}
+
 func (x *Result) GetHowMany() *HowMany {
 	if x != nil {
 		return x.HowMany
@@ -611,6 +700,230 @@ func (x *KScore) GetModularity() float64 {
 	return 0
 }
 
+// Origin is what a run was made of.
+type Origin struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the command line.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// The arguments of cleave, without secrets, and the folder that paths among them start from.
+	Command   []string `protobuf:"bytes,2,rep,name=command,proto3" json:"command,omitempty"`
+	Directory string   `protobuf:"bytes,3,opt,name=directory,proto3" json:"directory,omitempty"`
+	Seed      uint64   `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	// The files that were read, in the order of their flags.
+	Inputs []*InputFile `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	// With the data set and tables by their ids, which are hashes of their content.
+	Spec          *JobSpec `protobuf:"bytes,6,opt,name=spec,proto3" json:"spec,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Origin) Reset() {
+	*x = Origin{}
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Origin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Origin) ProtoMessage() {}
+
+func (x *Origin) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Origin.ProtoReflect.Descriptor instead.
+func (*Origin) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Origin) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Origin) GetCommand() []string {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+func (x *Origin) GetDirectory() string {
+	if x != nil {
+		return x.Directory
+	}
+	return ""
+}
+
+func (x *Origin) GetSeed() uint64 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
+}
+
+func (x *Origin) GetInputs() []*InputFile {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *Origin) GetSpec() *JobSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+// InputFile is a file as it was read.
+type InputFile struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That named it, such as "data".
+	Flag string `protobuf:"bytes,1,opt,name=flag,proto3" json:"flag,omitempty"`
+	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// Of its bytes, in hexadecimal.
+	Sha256        string `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	Bytes         uint64 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InputFile) Reset() {
+	*x = InputFile{}
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InputFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InputFile) ProtoMessage() {}
+
+func (x *InputFile) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
+func (*InputFile) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *InputFile) GetFlag() string {
+	if x != nil {
+		return x.Flag
+	}
+	return ""
+}
+
+func (x *InputFile) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *InputFile) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
+}
+
+func (x *InputFile) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// RowScoresHead says what there is to know of every row: its distance to its cluster and its margin to the next where a
+// measure is named, and a confidence where there were several runs.
+type RowScoresHead struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Rows    uint32                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Measure RowMeasure             `protobuf:"varint,2,opt,name=measure,proto3,enum=cleave.v1.RowMeasure" json:"measure,omitempty"`
+	// Restarts, and folds of auto: the confidence is the share of them whose labels put the row with its cluster. 0 and 1
+	// are no runs to compare.
+	Runs          uint32 `protobuf:"varint,3,opt,name=runs,proto3" json:"runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowScoresHead) Reset() {
+	*x = RowScoresHead{}
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowScoresHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowScoresHead) ProtoMessage() {}
+
+func (x *RowScoresHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowScoresHead.ProtoReflect.Descriptor instead.
+func (*RowScoresHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RowScoresHead) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *RowScoresHead) GetMeasure() RowMeasure {
+	if x != nil {
+		return x.Measure
+	}
+	return RowMeasure_ROW_MEASURE_UNSPECIFIED
+}
+
+func (x *RowScoresHead) GetRuns() uint32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
 // LandmarkReport says how well landmarks stand for the kernel matrix K of all points. Features of the points, made of their
 // kernel values with the landmarks, have the inner products K~ instead.
 type LandmarkReport struct {
@@ -630,7 +943,7 @@ type LandmarkReport struct {
 
 func (x *LandmarkReport) Reset() {
 	*x = LandmarkReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -642,7 +955,7 @@ func (x *LandmarkReport) String() string {
 func (*LandmarkReport) ProtoMessage() {}
 
 func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -655,7 +968,7 @@ func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkReport.ProtoReflect.Descriptor instead.
 func (*LandmarkReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LandmarkReport) GetCount() uint32 {
@@ -707,7 +1020,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -719,7 +1032,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -732,7 +1045,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Choice) GetChosen() *Way {
@@ -775,7 +1088,7 @@ type TriedWay struct {
 
 func (x *TriedWay) Reset() {
 	*x = TriedWay{}
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +1100,7 @@ func (x *TriedWay) String() string {
 func (*TriedWay) ProtoMessage() {}
 
 func (x *TriedWay) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +1113,7 @@ func (x *TriedWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedWay.ProtoReflect.Descriptor instead.
 func (*TriedWay) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TriedWay) GetWay() *Way {
@@ -864,7 +1177,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -876,7 +1189,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -889,7 +1202,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -940,7 +1253,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -952,7 +1265,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -965,7 +1278,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -1032,7 +1345,7 @@ type KernelReport struct {
 
 func (x *KernelReport) Reset() {
 	*x = KernelReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1357,7 @@ func (x *KernelReport) String() string {
 func (*KernelReport) ProtoMessage() {}
 
 func (x *KernelReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1370,7 @@ func (x *KernelReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelReport.ProtoReflect.Descriptor instead.
 func (*KernelReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *KernelReport) GetFunction() KernelFunction {
@@ -1108,7 +1421,7 @@ type NeighborGraphReport struct {
 
 func (x *NeighborGraphReport) Reset() {
 	*x = NeighborGraphReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1433,7 @@ func (x *NeighborGraphReport) String() string {
 func (*NeighborGraphReport) ProtoMessage() {}
 
 func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1446,7 @@ func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborGraphReport.ProtoReflect.Descriptor instead.
 func (*NeighborGraphReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NeighborGraphReport) GetNeighbors() uint32 {
@@ -1175,7 +1488,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1500,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1513,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -1266,7 +1579,7 @@ type SpectralReport struct {
 
 func (x *SpectralReport) Reset() {
 	*x = SpectralReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1278,7 +1591,7 @@ func (x *SpectralReport) String() string {
 func (*SpectralReport) ProtoMessage() {}
 
 func (x *SpectralReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1291,7 +1604,7 @@ func (x *SpectralReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
 func (*SpectralReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SpectralReport) GetBeta() float64 {
@@ -1391,7 +1704,7 @@ type CutCandidate struct {
 
 func (x *CutCandidate) Reset() {
 	*x = CutCandidate{}
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1403,7 +1716,7 @@ func (x *CutCandidate) String() string {
 func (*CutCandidate) ProtoMessage() {}
 
 func (x *CutCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1416,7 +1729,7 @@ func (x *CutCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
 func (*CutCandidate) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CutCandidate) GetRule() CutRule {
@@ -1482,7 +1795,7 @@ type ModelHead struct {
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1807,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1820,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -1571,7 +1884,7 @@ type LandmarkHead struct {
 
 func (x *LandmarkHead) Reset() {
 	*x = LandmarkHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1896,7 @@ func (x *LandmarkHead) String() string {
 func (*LandmarkHead) ProtoMessage() {}
 
 func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1909,7 @@ func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkHead.ProtoReflect.Descriptor instead.
 func (*LandmarkHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LandmarkHead) GetCount() uint32 {
@@ -1645,7 +1958,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[15]
+	mi := &file_cleave_v1_result_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1657,7 +1970,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[15]
+	mi := &file_cleave_v1_result_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1670,7 +1983,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -1702,7 +2015,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[16]
+	mi := &file_cleave_v1_result_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +2027,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[16]
+	mi := &file_cleave_v1_result_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1727,7 +2040,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -1769,8 +2082,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\x9b\n" +
-	"\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\x99\v\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1805,8 +2117,12 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x04plan\x18\x16 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12,\n" +
 	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimings\x12)\n" +
 	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choice\x127\n" +
-	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarks\x12-\n" +
-	"\bhow_many\x18\x1d \x01(\v2\x12.cleave.v1.HowManyR\ahowManyB\x12\n" +
+	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarks\x127\n" +
+	"\n" +
+	"row_scores\x18\x1d \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12\x18\n" +
+	"\aversion\x18\x1e \x01(\tR\aversion\x12)\n" +
+	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06origin\x12-\n" +
+	"\bhow_many\x18  \x01(\v2\x12.cleave.v1.HowManyR\ahowManyB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
 	"\x06_scale\"\xb7\x01\n" +
 	"\aHowMany\x12\x1a\n" +
@@ -1832,7 +2148,23 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
 	"_stabilityB\r\n" +
 	"\v_silhouetteB\r\n" +
-	"\v_modularity\"\xc0\x01\n" +
+	"\v_modularity\"\xc4\x01\n" +
+	"\x06Origin\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
+	"\acommand\x18\x02 \x03(\tR\acommand\x12\x1c\n" +
+	"\tdirectory\x18\x03 \x01(\tR\tdirectory\x12\x12\n" +
+	"\x04seed\x18\x04 \x01(\x04R\x04seed\x12,\n" +
+	"\x06inputs\x18\x05 \x03(\v2\x14.cleave.v1.InputFileR\x06inputs\x12&\n" +
+	"\x04spec\x18\x06 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"a\n" +
+	"\tInputFile\x12\x12\n" +
+	"\x04flag\x18\x01 \x01(\tR\x04flag\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x16\n" +
+	"\x06sha256\x18\x03 \x01(\tR\x06sha256\x12\x14\n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\"h\n" +
+	"\rRowScoresHead\x12\x12\n" +
+	"\x04rows\x18\x01 \x01(\rR\x04rows\x12/\n" +
+	"\ameasure\x18\x02 \x01(\x0e2\x15.cleave.v1.RowMeasureR\ameasure\x12\x12\n" +
+	"\x04runs\x18\x03 \x01(\rR\x04runs\"\xc0\x01\n" +
 	"\x0eLandmarkReport\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\rR\x05count\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x12\n" +
@@ -1948,7 +2280,14 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x14SURENESS_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSURENESS_UNSURE\x10\x01\x12\x13\n" +
 	"\x0fSURENESS_LIKELY\x10\x02\x12\x12\n" +
-	"\x0eSURENESS_CLEAR\x10\x03*\x96\x01\n" +
+	"\x0eSURENESS_CLEAR\x10\x03*\x9b\x01\n" +
+	"\n" +
+	"RowMeasure\x12\x1b\n" +
+	"\x17ROW_MEASURE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16ROW_MEASURE_DISTORTION\x10\x01\x12\x1d\n" +
+	"\x19ROW_MEASURE_FEATURE_SPACE\x10\x02\x12\x19\n" +
+	"\x15ROW_MEASURE_EMBEDDING\x10\x03\x12\x1a\n" +
+	"\x16ROW_MEASURE_EDGE_SHARE\x10\x04*\x96\x01\n" +
 	"\aCutRule\x12\x18\n" +
 	"\x14CUT_RULE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16CUT_RULE_UNCONSTRAINED\x10\x01\x12\x13\n" +
@@ -1969,90 +2308,100 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_result_proto_rawDescData
 }
 
-var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_cleave_v1_result_proto_goTypes = []any{
 	(Sureness)(0),               // 0: cleave.v1.Sureness
-	(CutRule)(0),                // 1: cleave.v1.CutRule
-	(*Result)(nil),              // 2: cleave.v1.Result
-	(*HowMany)(nil),             // 3: cleave.v1.HowMany
-	(*KScore)(nil),              // 4: cleave.v1.KScore
-	(*LandmarkReport)(nil),      // 5: cleave.v1.LandmarkReport
-	(*Choice)(nil),              // 6: cleave.v1.Choice
-	(*TriedWay)(nil),            // 7: cleave.v1.TriedWay
-	(*ConstraintReport)(nil),    // 8: cleave.v1.ConstraintReport
-	(*Evaluation)(nil),          // 9: cleave.v1.Evaluation
-	(*KernelReport)(nil),        // 10: cleave.v1.KernelReport
-	(*NeighborGraphReport)(nil), // 11: cleave.v1.NeighborGraphReport
-	(*InferenceReport)(nil),     // 12: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 13: cleave.v1.SpectralReport
-	(*CutCandidate)(nil),        // 14: cleave.v1.CutCandidate
-	(*ModelHead)(nil),           // 15: cleave.v1.ModelHead
-	(*LandmarkHead)(nil),        // 16: cleave.v1.LandmarkHead
-	(*EmbeddingHead)(nil),       // 17: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 18: cleave.v1.Timings
-	(JobState)(0),               // 19: cleave.v1.JobState
-	(StopReason)(0),             // 20: cleave.v1.StopReason
-	(Scale)(0),                  // 21: cleave.v1.Scale
-	(*Notice)(nil),              // 22: cleave.v1.Notice
-	(*Iteration)(nil),           // 23: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 24: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 25: cleave.v1.Plan
-	(Space)(0),                  // 26: cleave.v1.Space
-	(*Way)(nil),                 // 27: cleave.v1.Way
-	(KernelFunction)(0),         // 28: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 29: cleave.v1.NeighborWeights
-	(Inference)(0),              // 30: cleave.v1.Inference
-	(Distortion)(0),             // 31: cleave.v1.Distortion
-	(Metric)(0),                 // 32: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 33: google.protobuf.Duration
+	(RowMeasure)(0),             // 1: cleave.v1.RowMeasure
+	(CutRule)(0),                // 2: cleave.v1.CutRule
+	(*Result)(nil),              // 3: cleave.v1.Result
+	(*HowMany)(nil),             // 4: cleave.v1.HowMany
+	(*KScore)(nil),              // 5: cleave.v1.KScore
+	(*Origin)(nil),              // 6: cleave.v1.Origin
+	(*InputFile)(nil),           // 7: cleave.v1.InputFile
+	(*RowScoresHead)(nil),       // 8: cleave.v1.RowScoresHead
+	(*LandmarkReport)(nil),      // 9: cleave.v1.LandmarkReport
+	(*Choice)(nil),              // 10: cleave.v1.Choice
+	(*TriedWay)(nil),            // 11: cleave.v1.TriedWay
+	(*ConstraintReport)(nil),    // 12: cleave.v1.ConstraintReport
+	(*Evaluation)(nil),          // 13: cleave.v1.Evaluation
+	(*KernelReport)(nil),        // 14: cleave.v1.KernelReport
+	(*NeighborGraphReport)(nil), // 15: cleave.v1.NeighborGraphReport
+	(*InferenceReport)(nil),     // 16: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 17: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 18: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 19: cleave.v1.ModelHead
+	(*LandmarkHead)(nil),        // 20: cleave.v1.LandmarkHead
+	(*EmbeddingHead)(nil),       // 21: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 22: cleave.v1.Timings
+	(JobState)(0),               // 23: cleave.v1.JobState
+	(StopReason)(0),             // 24: cleave.v1.StopReason
+	(Scale)(0),                  // 25: cleave.v1.Scale
+	(*Notice)(nil),              // 26: cleave.v1.Notice
+	(*Iteration)(nil),           // 27: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 28: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 29: cleave.v1.Plan
+	(Space)(0),                  // 30: cleave.v1.Space
+	(*JobSpec)(nil),             // 31: cleave.v1.JobSpec
+	(*Way)(nil),                 // 32: cleave.v1.Way
+	(KernelFunction)(0),         // 33: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 34: cleave.v1.NeighborWeights
+	(Inference)(0),              // 35: cleave.v1.Inference
+	(Distortion)(0),             // 36: cleave.v1.Distortion
+	(Metric)(0),                 // 37: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 38: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	19, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	20, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	8,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	9,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
-	10, // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	21, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
-	11, // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
-	12, // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	13, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	15, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	17, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	22, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	23, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	24, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	25, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	18, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	6,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	5,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
-	3,  // 18: cleave.v1.Result.how_many:type_name -> cleave.v1.HowMany
-	0,  // 19: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
-	4,  // 20: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
-	26, // 21: cleave.v1.KScore.space:type_name -> cleave.v1.Space
-	27, // 22: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	7,  // 23: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	27, // 24: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	28, // 25: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	29, // 26: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	30, // 27: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	1,  // 28: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	14, // 29: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	1,  // 30: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	31, // 31: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	32, // 32: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	16, // 33: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	10, // 34: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	33, // 35: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	33, // 36: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	33, // 37: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	33, // 38: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	33, // 39: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	40, // [40:40] is the sub-list for method output_type
-	40, // [40:40] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	23, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	24, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	12, // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	13, // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
+	14, // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
+	25, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	15, // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
+	16, // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	17, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	19, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	21, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	26, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	27, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	28, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	29, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	22, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	10, // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	9,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
+	8,  // 18: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
+	6,  // 19: cleave.v1.Result.origin:type_name -> cleave.v1.Origin
+	4,  // 20: cleave.v1.Result.how_many:type_name -> cleave.v1.HowMany
+	0,  // 21: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
+	5,  // 22: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
+	30, // 23: cleave.v1.KScore.space:type_name -> cleave.v1.Space
+	7,  // 24: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
+	31, // 25: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
+	1,  // 26: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
+	32, // 27: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	11, // 28: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	32, // 29: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	33, // 30: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	34, // 31: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	35, // 32: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	2,  // 33: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	18, // 34: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	2,  // 35: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	36, // 36: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	37, // 37: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	20, // 38: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	14, // 39: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	38, // 40: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	38, // 41: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	38, // 42: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	38, // 43: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	38, // 44: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	45, // [45:45] is the sub-list for method output_type
+	45, // [45:45] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -2066,18 +2415,18 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[2].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[3].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[8].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[10].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[11].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[12].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[13].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[14].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   17,
+			NumEnums:      3,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -202,6 +202,11 @@ const (
 	// Every column gets the mean 0 and the variance 1; one that does not vary becomes 0.
 	Scale_SCALE_ZSCORE Scale = 2
 	Scale_SCALE_NONE   Scale = 3
+	// Every column spans 0 to 1: (v - smallest) / (largest - smallest). One that does not vary becomes 0.
+	Scale_SCALE_MINMAX Scale = 4
+	// (v - median) / (third quartile - first quartile), which a few extreme values do not change. A column whose
+	// quartiles are equal is divided by its range instead; one that does not vary becomes 0.
+	Scale_SCALE_ROBUST Scale = 5
 )
 
 // Enum value maps for Scale.
@@ -211,12 +216,16 @@ var (
 		1: "SCALE_AUTO",
 		2: "SCALE_ZSCORE",
 		3: "SCALE_NONE",
+		4: "SCALE_MINMAX",
+		5: "SCALE_ROBUST",
 	}
 	Scale_value = map[string]int32{
 		"SCALE_UNSPECIFIED": 0,
 		"SCALE_AUTO":        1,
 		"SCALE_ZSCORE":      2,
 		"SCALE_NONE":        3,
+		"SCALE_MINMAX":      4,
+		"SCALE_ROBUST":      5,
 	}
 )
 
@@ -1177,8 +1186,8 @@ type JobSpec struct {
 	Supervision    *Supervision    `protobuf:"bytes,8,opt,name=supervision,proto3" json:"supervision,omitempty"`
 	Initialization *Initialization `protobuf:"bytes,9,opt,name=initialization,proto3" json:"initialization,omitempty"`
 	Storage        StorageMode     `protobuf:"varint,10,opt,name=storage,proto3,enum=cleave.v1.StorageMode" json:"storage,omitempty"`
-	// What is done to the columns of dense points before they are clustered. AUTO and ZSCORE are refused for
-	// other data, which have no columns to scale, and for divergences, whose values are at least 0.
+	// What is done to the columns of dense points before they are clustered. All but NONE are refused for
+	// other data, which have no columns to scale, and for divergences, which compare values with 0.
 	Scale Scale `protobuf:"varint,11,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
 	// What is left open here takes the value of the algorithm's paper, for reproducing it, rather than the default.
 	PaperSettings bool `protobuf:"varint,12,opt,name=paper_settings,json=paperSettings,proto3" json:"paper_settings,omitempty"`
@@ -3152,14 +3161,16 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
 	"\x11STORAGE_MODE_NONE\x10\x02\x12\x18\n" +
-	"\x14STORAGE_MODE_FLOAT16\x10\x03*P\n" +
+	"\x14STORAGE_MODE_FLOAT16\x10\x03*t\n" +
 	"\x05Scale\x12\x15\n" +
 	"\x11SCALE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
 	"SCALE_AUTO\x10\x01\x12\x10\n" +
 	"\fSCALE_ZSCORE\x10\x02\x12\x0e\n" +
 	"\n" +
-	"SCALE_NONE\x10\x03*\x84\x02\n" +
+	"SCALE_NONE\x10\x03\x12\x10\n" +
+	"\fSCALE_MINMAX\x10\x04\x12\x10\n" +
+	"\fSCALE_ROBUST\x10\x05*\x84\x02\n" +
 	"\x05Start\x12\x15\n" +
 	"\x11START_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14START_FARTHEST_FIRST\x10\x01\x12\x10\n" +

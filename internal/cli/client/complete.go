@@ -66,7 +66,10 @@ func (c *Client) abort(ctx context.Context, jobID string) error {
 	if _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID}); err != nil {
 		return shell.Canceled("interrupted; the job %s could not be cancelled and may go on: %v", jobID, c.Explain(err))
 	}
-	return shell.Canceled("cancelled")
+	if c.embedded != nil {
+		return shell.Canceled("cancelled; the job ran in this process and is gone. --timeout ends a run with the labels so far")
+	}
+	return shell.Canceled("cancelled job %s. Its labels so far, if it had any: cleave result %s --server %s", jobID, jobID, c.address)
 }
 
 // Cause is why an operation failed. When a part of an embedded cluster broke down, that is why everything

@@ -18,13 +18,14 @@ import (
 type Outcome struct {
 	Result      *cleavev1.Result
 	Labels      []int32                // of the rows that were clustered
+	Rows        *clustering.RowScores  // distances, margins and confidences of these rows; nil: there are none or they were not wanted
 	Model       *clustering.Model      // nil: there is none or it was not wanted
 	Embedding   *clustering.Embedding  // nil: likewise
 	SolverSteps []*cleavev1.SolverStep // of the eigensolver, with the embedding
 	KLabels     map[int][]int32        // of a job with a range of k: the labels for each of them; nil: likewise
 }
 
-// Fetch fetches the outcome of a job. The model and the embedding can be large: they come only withModel.
+// Fetch fetches the outcome of a job. The scores of rows, the model and the embedding can be large: they come only withModel.
 func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outcome, error) {
 	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
@@ -33,6 +34,11 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 	o := &Outcome{Result: response.GetResult()}
 	if o.Labels, err = c.fetchLabels(ctx, jobID); err != nil {
 		return nil, err
+	}
+	if withModel && o.Result.GetRowScores() != nil {
+		if o.Rows, err = receive(ctx, c, c.Jobs.GetRowScores, &cleavev1.GetRowScoresRequest{JobId: jobID}, wire.ReceiveRowScores); err != nil {
+			return nil, err
+		}
 	}
 	if withModel && o.Result.GetEmbedding() != nil {
 		if o.Embedding, err = c.fetchEmbedding(ctx, jobID); err != nil {
@@ -96,25 +102,37 @@ func (c *Client) fetchLabels(ctx context.Context, jobID string) ([]int32, error)
 	return receive(ctx, c, c.Jobs.GetLabels, &cleavev1.GetLabelsRequest{JobId: jobID}, joinLabels)
 }
 
-// labelPart is a part of a stream of labels, of a job's own points or of new ones.
-type labelPart interface {
-	GetFirstIndex() uint32
-	GetLabels() []uint32
-}
-
-// joinLabels joins the parts of a stream.
-func joinLabels[P labelPart](receive func() (P, error)) ([]int32, error) {
-	var labels []int32
-	err := wire.Receive(receive, func(part P) error {
-		if int(part.GetFirstIndex()) != len(labels) {
-			return fmt.Errorf("the coordinator sent labels from %d on where %d was next", part.GetFirstIndex(), len(labels))
-		}
-		for _, label := range part.GetLabels() {
-			labels = append(labels, int32(label))
-		}
-		return nil
+// joinLabels joins the parts of a stream of labels.
+func joinLabels(receive func() (*cleavev1.GetLabelsResponse, error)) (labels []int32, err error) {
+	err = wire.Receive(receive, func(part *cleavev1.GetLabelsResponse) error {
+		labels, err = appendLabels(labels, part.GetFirstIndex(), part.GetLabels())
+		return err
 	})
 	return labels, err
+}
+
+func appendLabels(labels []int32, first uint32, more []uint32) ([]int32, error) {
+	if int(first) != len(labels) {
+		return nil, fmt.Errorf("the coordinator sent labels from %d on where %d was next", first, len(labels))
+	}
+	for _, label := range more {
+		labels = append(labels, int32(label))
+	}
+	return labels, nil
+}
+
+// joinPrediction joins the parts of a stream of labels of new points, which may come with their distances.
+func joinPrediction(receive func() (*cleavev1.PredictJobResponse, error)) (*clustering.Prediction, error) {
+	p, scores := &clustering.Prediction{}, &clustering.RowScores{Measure: clustering.MeasureDistortion}
+	err := wire.Receive(receive, func(part *cleavev1.PredictJobResponse) (err error) {
+		p.Labels, err = appendLabels(p.Labels, part.GetFirstIndex(), part.GetLabels())
+		scores.Distance, scores.Margin = append(scores.Distance, part.GetDistances()...), append(scores.Margin, part.GetMargins()...)
+		return err
+	})
+	if len(scores.Distance) == len(p.Labels) && len(scores.Margin) == len(p.Labels) {
+		p.Rows = scores
+	}
+	return p, err
 }
 
 // FetchModel fetches the model of a job of the vector family.
@@ -128,10 +146,10 @@ func (c *Client) FetchNeighborGraph(ctx context.Context, jobID string) (*dataset
 }
 
 // Predict has the coordinator assign new points to the clusters of one of its jobs.
-func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset, w Watcher) ([]int32, error) {
+func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset, w Watcher) (*clustering.Prediction, error) {
 	id, err := c.upload(ctx, points, "new points", w)
 	if err != nil {
 		return nil, err
 	}
-	return receive(ctx, c, c.Jobs.PredictJob, &cleavev1.PredictJobRequest{JobId: jobID, DatasetId: id}, joinLabels)
+	return receive(ctx, c, c.Jobs.PredictJob, &cleavev1.PredictJobRequest{JobId: jobID, DatasetId: id}, joinPrediction)
 }

@@ -6,10 +6,18 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// ListJobs lists all jobs in a state, or in any state when it is unspecified.
-func (c *Client) ListJobs(ctx context.Context, state cleavev1.JobState) ([]*cleavev1.Job, error) {
-	return allPages(c, (*cleavev1.ListJobsResponse).GetJobs, func(token string) (*cleavev1.ListJobsResponse, error) {
-		return c.Jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{State: state, PageToken: token})
+// maxPage is the largest page that a coordinator gives.
+const maxPage = 1000
+
+// ListJobs lists jobs in a state, or in any state when it is unspecified, the newest first: at most so many, or all when
+// the limit is 0.
+func (c *Client) ListJobs(ctx context.Context, state cleavev1.JobState, limit int) ([]*cleavev1.Job, error) {
+	size := maxPage
+	if limit > 0 {
+		size = min(limit, maxPage)
+	}
+	return pages(c, limit, (*cleavev1.ListJobsResponse).GetJobs, func(token string) (*cleavev1.ListJobsResponse, error) {
+		return c.Jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{State: state, PageToken: token, PageSize: int32(size)})
 	})
 }
 
@@ -35,13 +43,21 @@ func (c *Client) ListWorkers(ctx context.Context) ([]*cleavev1.Worker, error) {
 }
 
 // allPages joins the items of all pages of a list.
-func allPages[P interface{ GetNextPageToken() string }, T any](c *Client, items func(P) []T, list func(token string) (P, error)) (all []T, _ error) {
+func allPages[P interface{ GetNextPageToken() string }, T any](c *Client, items func(P) []T, list func(token string) (P, error)) ([]T, error) {
+	return pages(c, 0, items, list)
+}
+
+// pages joins the items of pages until there are so many, or all when the limit is 0.
+func pages[P interface{ GetNextPageToken() string }, T any](c *Client, limit int, items func(P) []T, list func(token string) (P, error)) (all []T, _ error) {
 	for token := ""; ; {
 		page, err := list(token)
 		if err != nil {
 			return nil, c.Explain(err)
 		}
 		all = append(all, items(page)...)
+		if limit > 0 && len(all) >= limit {
+			return all[:limit], nil
+		}
 		if token = page.GetNextPageToken(); token == "" {
 			return all, nil
 		}

@@ -1,6 +1,9 @@
 package jobflags
 
 import (
+	"cmp"
+	"path/filepath"
+
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -85,4 +88,18 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 		data, err = asDataset(format.LoadKernel(f.kernelMatrix))
 	}
 	return data, header, err
+}
+
+// LoadKept is Load that leaves out rows which cannot be clustered, if some were left out.
+func (f *DataFlags) LoadKept(dropped bool) (dataset.Dataset, []string, *RowFilter, error) {
+	if flag, err := f.source(); err == nil && flag == "data" && dropped {
+		return LoadUsablePoints(f.data, false)
+	}
+	data, header, err := f.Load()
+	return data, header, nil, err
+}
+
+// Name is the name of the file of data, without its folder.
+func (f *DataFlags) Name() string {
+	return filepath.Base(cmp.Or(f.data, f.graph, f.kernelMatrix))
 }

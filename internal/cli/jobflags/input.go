@@ -62,7 +62,7 @@ func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) (*table.Table, err
 				path, s.Index)
 		}
 	}
-	return t, nil
+	return t.WithoutIgnored(table.Seeds.Columns), nil
 }
 
 // LoadStartLabels reads the labels to start from. They are cluster numbers, except those of dropped rows.
@@ -77,7 +77,7 @@ func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter) (*cleav
 				path, i, label, int64(k)-1, k)
 		}
 	}
-	return wire.InlineTable(t), nil
+	return wire.InlineTable(t.WithoutIgnored(table.Labels.Columns)), nil
 }
 
 // loadCentroids reads the centroids to start from: a row for each cluster, in the columns of the data.

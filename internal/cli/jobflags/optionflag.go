@@ -84,7 +84,7 @@ func (f *OptionFlag) Set(text string) error {
 	if f.option.Type != catalog.Start {
 		value, path = text, ""
 	} else if found != slices.Contains(fromFile, value) || found && path == "" {
-		return fmt.Errorf("use %s", catalog.Or(f.words()))
+		return fmt.Errorf("use %s", catalog.Or(f.Words()))
 	}
 	option := f.option
 	if option.Spectral != nil { // the algorithm, which is not known yet, has the last word
@@ -105,8 +105,8 @@ func (f *OptionFlag) Set(text string) error {
 	return nil
 }
 
-// words are the values of a choice as they are typed.
-func (f *OptionFlag) words() []string {
+// Words are the values of a choice as they are typed.
+func (f *OptionFlag) Words() []string {
 	words := slices.Clone(f.option.Values)
 	for at, word := range words {
 		if f.option.Type == catalog.Start && slices.Contains(fromFile, word) {
@@ -120,7 +120,7 @@ func (f *OptionFlag) words() []string {
 func (f *OptionFlag) usage() string {
 	text := f.option.Help
 	if f.option.Type == catalog.Start || f.option.Name == "algorithm" {
-		text += ": " + catalog.Or(f.words())
+		text += ": " + catalog.Or(f.Words())
 	}
 	if f.option.Default != "" {
 		text += " (default " + f.option.Default + ")"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
@@ -116,6 +117,14 @@ func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 		}
 	}
 	return nil
+}
+
+// Constraints are those between kept rows, by their numbers among these.
+func (f *RowFilter) Constraints(all []constraint.Constraint) []constraint.Constraint {
+	if f == nil {
+		return all
+	}
+	return constraint.Among(len(f.position), f.Kept, all)
 }
 
 // keptValues are the values of the kept rows. An empty list stays empty.

@@ -72,7 +72,7 @@ func (d *OutputDir) clear(files []File) error {
 	if _, err := os.Stat(filepath.Join(d.Path, ResultFile)); err != nil {
 		return nil // no run wrote here
 	}
-	for _, name := range []string{centroidsFile, metricFile, unitsFile, embeddingFile, clustersFile, objectiveFile, waysFile} {
+	for _, name := range []string{centroidsFile, metricFile, unitsFile, embeddingFile, clustersFile, objectiveFile, waysFile, PageFile} {
 		if slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) {
 			continue
 		}

@@ -4,27 +4,46 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Scene is what a picture of the clusters shows besides the outcome.
+// Scene is what pictures and the page show besides the outcome.
 type Scene struct {
 	Data        dataset.Dataset // nil: the data are not at hand, and the clusters are not drawn
 	Header      []string        // the names of its columns
 	Constraints []constraint.Constraint
 	Truth       *jobflags.Truth
 	Title       string
+
+	// What only report.html shows.
+
+	Spec    *cleavev1.JobSpec // nil: it is not known
+	IDs     []string          // of the rows of the data file; nil: they go by their numbers
+	Table   *table.Table      // the data file as it was given; nil: the data have columns of numbers, or none
+	Command string            // the line that started the run; "": it is not known
+}
+
+// titled says what is shown, and of what.
+func titled(name, shows string) string {
+	if name == "" {
+		return strings.ToUpper(shows[:1]) + shows[1:]
+	}
+	return name + ": " + shows
 }
 
 func (r *Report) drawObjective(w io.Writer, title string) error {
-	plot := picture.ObjectivePlot{Name: r.Result.GetObjectiveName(), Title: title}
+	plot := picture.ObjectivePlot{Name: "objective (" + r.Result.GetObjectiveName() + ")", Title: titled(title, "the objective as the run went on")}
 	for _, entry := range r.Result.GetHistory() {
 		plot.Iterations = append(plot.Iterations, int(entry.GetIteration()))
 		plot.Values = append(plot.Values, entry.GetObjective())
@@ -44,7 +63,8 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 		return err
 	}
 	plot := picture.ClustersPlot{
-		Labels: r.Labels, K: int(r.Result.GetK()), Pairs: set.Pairs(), Title: s.Title, Subtitle: r.subtitle(),
+		Labels: r.Labels, K: int(r.Result.GetK()), Pairs: set.Pairs(), Subtitle: r.subtitle(),
+		Title: titled(s.Title, text.Plural(int(r.Result.GetK()), "cluster")+" of "+text.Plural(len(r.Labels), "point")),
 	}
 	if s.Truth != nil {
 		plot.Truth = Ranks(s.Truth.Labels)
@@ -75,11 +95,11 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 // in, so that their principal components show what counted. One or two columns are drawn as they are.
 func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
 	centers = r.centroids()
-	if r.Result.GetScale() != cleavev1.Scale_SCALE_ZSCORE || points.D <= 2 {
+	scale := wire.ScaleOf(r.Result)
+	if scale == clustering.ScaleNone || points.D <= 2 {
 		return points, centers, nil
 	}
-	units := dataset.StandardUnits(points)
-	scaled, err := units.Apply(points)
+	scaled, units, _, err := clustering.InUnits(points, scale)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +115,7 @@ func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Poin
 
 func (r *Report) subtitle() string {
 	line := fmt.Sprintf("%s %s", r.Result.GetObjectiveName(), Brief(r.Result.GetObjective()))
-	if r.Result.GetSpectral() == nil {
+	if r.Result.GetSpectral() == nil && r.Result.GetIterations() > 0 {
 		line += " after " + text.Plural(int(r.Result.GetIterations()), "iteration")
 	}
 	if c := r.Result.GetConstraints(); c.GetTotal() > 0 {

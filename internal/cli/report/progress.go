@@ -31,7 +31,7 @@ type Progress struct {
 	phase    cleavev1.Phase // of the last live progress, and its message
 	message  string
 	drawn    bool          // a live line stands on the terminal
-	restarts bool          // there are several, and lines name theirs
+	restarts restartLog    // there are several, and lines name theirs
 	violated uint32        // constraints, at the last iteration
 	timeLeft time.Duration // of an eigensolver, by the last live progress; 0: unknown
 
@@ -81,7 +81,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	case *cleavev1.Event_Solver:
 		p.solverStep(what.Solver)
 	case *cleavev1.Event_K:
-		p.restarts = false
+		p.restarts = restartLog{}
 		p.line("%s", kText(what.K))
 	case *cleavev1.Event_Level:
 		p.level(what.Level)
@@ -90,8 +90,10 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	case *cleavev1.Event_Shift:
 		p.line("sigma is now %s: %s", Brief(what.Shift.GetSigma()), what.Shift.GetWhy())
 	case *cleavev1.Event_Restart:
-		p.restarts = true
-		p.line("restart %d", what.Restart.GetRestart())
+		p.restarts.begin(what.Restart.GetRestart())
+		if p.width == 0 {
+			p.line("%s", p.restarts)
+		}
 	case *cleavev1.Event_Ended:
 		p.End()
 	}
@@ -111,6 +113,7 @@ func (p *Progress) End() {
 
 func (p *Progress) iteration(it *cleavev1.Iteration) {
 	p.violated = it.GetParts().GetViolated()
+	p.restarts.iteration(it.GetObjective())
 	if p.width > 0 {
 		return // the next live progress draws it
 	}
@@ -180,8 +183,8 @@ func (p *Progress) plain(line string) {
 
 func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
 	line := fmt.Sprintf("iteration %d: objective %s", it.GetIteration(), Exact(it.GetObjective()))
-	if p.restarts {
-		line = fmt.Sprintf("restart %d, %s", it.GetRestart(), line)
+	if p.restarts.begun {
+		line = fmt.Sprintf("restart %d, %s", it.GetRestart()+1, line)
 	}
 	if it.GetIteration() > 0 {
 		line += fmt.Sprintf(", %d moved", it.GetMoved())
@@ -201,6 +204,7 @@ func (p *Progress) flush() {
 }
 
 func (p *Progress) live(live *cleavev1.Progress) {
+	p.restarts.of = live.GetRestarts()
 	changed := live.GetPhase() != p.phase || live.GetMessage() != p.message
 	p.phase, p.message = live.GetPhase(), live.GetMessage()
 	if p.timeLeft = 0; live.GetSolver() != nil {
@@ -252,6 +256,9 @@ func (p *Progress) liveLine(live *cleavev1.Progress) string {
 		}
 		if live.GetIteration() == 0 && live.GetObjective() == 0 {
 			break // nothing is known yet
+		}
+		if p.restarts.begun {
+			parts = append(parts, p.restarts.String())
 		}
 		parts = append(parts,
 			fmt.Sprintf("iteration %d", live.GetIteration()),

@@ -71,8 +71,8 @@ warning: 0-1 conflict
 iteration 0: objective 12.5
 iteration 1: objective 0.30000000000000004, 7 moved
 sigma is now 0.5: the objective rose
-restart 1
-restart 1, iteration 0: objective 11
+restart 2
+restart 2, iteration 0: objective 11
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)

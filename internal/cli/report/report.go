@@ -74,7 +74,7 @@ func (r *Report) Score(t *jobflags.Truth) error {
 // Files are what --out writes, result.json last. What cannot be drawn or is too large to be written is left
 // out, and warn says so: it must not cost the result.
 func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
-	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabels(w, r.filter.Restore(r.Labels)) }}}
+	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabelRows(w, r.labelRows()) }}}
 	files = append(files, r.kLabelFiles()...)
 	files = append(files, r.modelFiles(s.Header, warn)...)
 	files = append(files, r.embeddingFiles(warn)...)
@@ -90,7 +90,7 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 		}})
 	}
 	switch {
-	case r.Result.GetSpectral() == nil || len(r.Result.GetHistory()) > 0:
+	case len(r.Result.GetHistory()) > 0:
 		add(objectiveFile, func(w io.Writer) error { return r.drawObjective(w, s.Title) })
 	case len(r.SolverSteps) > 0:
 		add(objectiveFile, func(w io.Writer) error { return r.drawResiduals(w, s.Title) })
@@ -109,5 +109,6 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	default:
 		add(clustersFile, func(w io.Writer) error { return r.drawClusters(w, s) })
 	}
+	add(PageFile, func(w io.Writer) error { return r.WritePage(w, s) })
 	return append(files, File{ResultFile, func(w io.Writer) error { return WriteResult(w, r.Result) }})
 }

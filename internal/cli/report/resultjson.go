@@ -35,7 +35,7 @@ func ReadResult(folder string) (*cleavev1.Result, error) {
 	path := filepath.Join(folder, ResultFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v; --model is a folder that cleave run --out wrote", path, shell.WithoutPath(err))
+		return nil, fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v; a folder that cleave run --out wrote has it", path, shell.WithoutPath(err))
 	}
 	result := &cleavev1.Result{}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, result); err != nil {

@@ -19,6 +19,12 @@ import (
 func TestResultJSON(t *testing.T) {
 	result := clitest.ExampleResult()
 	result.Evaluation = &cleavev1.Evaluation{Nmi: 1, MutualInformation: math.Ln2, Ari: 1, PairwisePrecision: 1, PairwiseRecall: 0.5, PairwiseF: 2.0 / 3, Purity: 1}
+	result.RowScores = &cleavev1.RowScoresHead{Rows: 4, Measure: cleavev1.RowMeasure_ROW_MEASURE_FEATURE_SPACE, Runs: 10}
+	result.Version = "v1.2.3"
+	result.Origin = &cleavev1.Origin{
+		Version: "v1.2.3", Command: []string{"run", "--data", "p.csv", "--k", "2"}, Directory: "/home/me", Seed: 5,
+		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "p.csv", Sha256: "ba78", Bytes: 9}}, Spec: &cleavev1.JobSpec{DatasetId: "16bf", K: 2, Seed: 5},
+	}
 	result.Choice = exampleChoice()
 	result.Choice.Tried = result.Choice.Tried[:1]
 	var got bytes.Buffer
@@ -52,7 +58,7 @@ func TestResultJSONOfAnEmptyResult(t *testing.T) {
 	if err := json.Unmarshal(text.Bytes(), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"constraints", "evaluation", "inference", "spectral", "model", "embedding", "plan", "timings", "choice"} {
+	for _, name := range []string{"constraints", "evaluation", "inference", "spectral", "model", "embedding", "plan", "timings", "choice", "rowScores", "origin"} {
 		if value, there := fields[name]; there {
 			t.Errorf("%s is there: %s", name, value)
 		}

@@ -74,7 +74,7 @@ func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
 // drawResiduals draws the progress of the eigensolver, for runs without iterations of their own. A residual
 // of 0 has no logarithm and leaves a gap.
 func (r *Report) drawResiduals(w io.Writer, title string) error {
-	plot := picture.ObjectivePlot{Name: "log10 of the largest residual", Title: title}
+	plot := picture.ObjectivePlot{Name: "log10 of the largest residual", Step: "step", Title: titled(title, "how the eigenvectors converged")}
 	for _, step := range r.SolverSteps {
 		plot.Iterations = append(plot.Iterations, int(step.GetStep()))
 		plot.Values = append(plot.Values, math.Log10(step.GetResidual()))

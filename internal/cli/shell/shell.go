@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -35,6 +33,11 @@ func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.W
 	started := false
 	program.SilenceErrors, program.SilenceUsage = true, true
 	program.CompletionOptions.HiddenDefaultCmd = true
+	program.Version = LongVersion(program.Name())
+	program.SetVersionTemplate("{{.Version}}\n")
+	if program.Flags().Lookup("version") == nil {
+		program.Flags().Bool("version", false, "say which version this is, and of which commit")
+	}
 	program.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	program.SetErr(stderr)
 	program.SetArgs(append([]string{}, args...)) // nil would mean os.Args
@@ -50,15 +53,6 @@ func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.W
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", program.Name(), sentence(err))
 	return ExitCode(err)
-}
-
-// misuse says what is wrong with a command line, and which help to read.
-func misuse(command *cobra.Command, err error) error {
-	var value *pflag.InvalidValueError
-	if errors.As(err, &value) {
-		return Usage("--%s is %q; %s", value.GetFlag().Name, value.GetValue(), sentence(errors.Unwrap(value)))
-	}
-	return Usage("%s; see %s --help", sentence(err), command.CommandPath())
 }
 
 // FlagsOnly checks the arguments of commands that take only flags.
@@ -147,18 +141,4 @@ func FlagName(option string) string {
 		return "--init " + start + ":FILE"
 	}
 	return "--" + option
-}
-
-// version is set by the linker: -X github.com/cleave-project/cleave/internal/cli/shell.version=v1.2.3
-var version string
-
-// Version is this build's version: what the linker was told, or else what Go recorded from the repository.
-func Version() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
 }

@@ -169,7 +169,9 @@ func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use
 	}
 	rights := make([][]bool, len(uses))
 	for at, use := range uses {
-		rights[at] = r.right(answers[at*r.folds : (at+1)*r.folds]...)
+		own := answers[at*r.folds : (at+1)*r.folds]
+		rights[at] = r.right(own...)
+		r.rememberFolds(clustering.Way{Space: s.name, Use: use}, own)
 		for fold := range r.folds {
 			r.o.Trial(r.trial(clustering.Way{Space: s.name, Use: use}, rights[at], fold))
 		}

@@ -63,6 +63,7 @@ func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set
 	}
 	at := &coordinates{kept: s.plain.kept, columns: found.Embedding.Columns, values: found.Embedding.Values}
 	all := r.expand(s, at, &clustering.Result{Labels: found.Labels, StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut"}, set)
+	all.result.Runs = found.Runs
 	all.result.Objective = normalizedCut(s.graph, all.labels, r.spec.K)
 	return all, nil
 }

@@ -97,12 +97,14 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 		options.Together, options.Groups = multilevel.Numbers(rows, r.n, components.Of)
 	}
 	var best multilevel.Found
+	var runs []clustering.Labeling
 	bestValue := math.Inf(-1)
 	try := func(from string) error {
 		found, err := multilevel.Cluster(snapshot.Within(ctx, from), g, options, r.spec.Random(clustering.StreamLevels))
 		if err != nil {
 			return err
 		}
+		runs = append(runs, r.levelRun(rows, found.Labels))
 		if value := multilevel.Value(g, options.K, found.Labels); value > bestValue {
 			best, bestValue = found, value
 		}
@@ -119,14 +121,27 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 		return nil, 0, err
 	}
 	if rows == nil {
-		return r.levelAnswer(s, best.Labels, best), 0, nil
+		a = r.levelAnswer(s, best.Labels, best)
+		a.result.Runs = runs
+		return a, 0, nil
 	}
 	labels := clustering.Unassigned(r.n)
 	for at, i := range rows {
 		labels[i] = best.Labels[at]
 	}
 	piece.AttachTo(labels, r.spec.K, s.graph, set, loosestCluster(s.graph, labels, r.spec.K))
-	return r.levelAnswer(s, labels, best), r.n - len(rows), nil
+	a = r.levelAnswer(s, labels, best)
+	a.result.Runs = runs
+	return a, r.n - len(rows), nil
+}
+
+// levelRun is the labels of one cut of some vertices.
+func (r *run) levelRun(rows []int32, labels []int32) clustering.Labeling {
+	run := clustering.NewLabeling(labels, r.spec.K)
+	if rows == nil {
+		return run
+	}
+	return run.Among(r.n, rows)
 }
 
 // levelMatrix is the matrix of a normalized cut. A violated constraint costs softWeight times the mean weight of its points

@@ -37,7 +37,7 @@ func (p *Problem) spaceNames() []clustering.Space {
 		return raw[len(raw)-1:] // the neighbors, by cosines, unless they take too long
 	case *dataset.Points:
 		switch {
-		case p.spec.Scale == clustering.ScaleNone:
+		case p.spec.Scale == clustering.ScaleNone, p.spec.Scale == clustering.ScaleMinMax, p.spec.Scale == clustering.ScaleRobust:
 			return raw
 		case p.spec.Scale == clustering.ScaleZscore:
 			return standardized
@@ -52,6 +52,24 @@ func (p *Problem) spaceNames() []clustering.Space {
 // ofNeighbors tells whether a space is eigenvectors of a graph of nearest neighbors.
 func ofNeighbors(name clustering.Space) bool {
 	return name == clustering.SpaceNeighbors || name == clustering.SpaceStandardizedNeighbors
+}
+
+// Scale is what is done to the columns of dense points in a space.
+func (p *Problem) Scale(space clustering.Space) clustering.Scale {
+	switch {
+	case space == clustering.SpaceStandardized || space == clustering.SpaceStandardizedNeighbors:
+		return clustering.ScaleZscore
+	case p.spec.Scale == clustering.ScaleMinMax || p.spec.Scale == clustering.ScaleRobust:
+		return p.spec.Scale
+	default:
+		return clustering.ScaleNone
+	}
+}
+
+// units are those of the rows in a space; nil: as they are given.
+func (p *Problem) units(space clustering.Space) (*dataset.Units, error) {
+	_, units, _, err := clustering.InUnits(p.data, p.Scale(space))
+	return units, err
 }
 
 // Spaces are those that are tried, in this order.
@@ -70,11 +88,7 @@ func (p *Problem) Neighbors() int { return p.neighbors }
 
 // Rows is the problem of k-means on the rows of points in the units of a space, of which a plan can be made.
 func (p *Problem) Rows(space clustering.Space) (*centroid.Problem, error) {
-	scale := clustering.ScaleNone
-	if space == clustering.SpaceStandardized {
-		scale = clustering.ScaleZscore
-	}
-	return centroid.Prepare(p.data, p.kmeansSpec(scale))
+	return centroid.Prepare(p.data, p.kmeansSpec(p.Scale(space)))
 }
 
 // Fits is about how many runs of k-means there are in a space of rows.

@@ -62,6 +62,7 @@ type run struct {
 	opened      map[clustering.Space]*space
 	releases    []func()
 	notices     []clustering.Notice
+	ofFolds     map[clustering.Way][]clustering.Labeling // the answers to folds
 }
 
 // Run runs a problem.
@@ -79,14 +80,18 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 	if err != nil {
 		return nil, err
 	}
-	return r.report(found, choice), nil
+	result := r.report(found, choice)
+	if err := r.score(ctx, found, result); err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
 		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{},
+		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Way][]clustering.Labeling{},
 	}, err
 }
 
@@ -119,9 +124,10 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 		result.Model = nil
 		of := clustering.Embedding{Rows: len(found.at.kept), Columns: found.at.columns, Values: found.at.values}
 		result.Embedding = of.Among(r.n, found.at.kept)
+		result.Runs = clustering.LabelingsAmong(r.n, found.at.kept, result.Runs)
 	}
-	if points, dense := r.data.(*dataset.Points); dense && choice.Chosen.Space == clustering.SpaceStandardizedNeighbors {
-		result.Units = dataset.StandardUnits(points)
+	if ofNeighbors(choice.Chosen.Space) {
+		result.Units = r.opened[choice.Chosen.Space].units
 	}
 	if len(r.supervision.Seeds) > 0 {
 		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.Seeds))

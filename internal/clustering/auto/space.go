@@ -18,6 +18,7 @@ import (
 // space is a representation of the data: rows, or the eigenvectors of a graph.
 type space struct {
 	name      clustering.Space
+	units     *dataset.Units // that neighbors were found in; nil: as the rows are given
 	graph     *dataset.Graph // nil: rows
 	adjacency embedding.Multiplier
 	plain     *coordinates // nil: the rows of the data themselves
@@ -54,11 +55,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		if _, given := r.data.(*dataset.Kernel); given {
 			return s, r.openComponents(ctx, s)
 		}
-		scale := clustering.ScaleNone
-		if name == clustering.SpaceStandardized {
-			scale = clustering.ScaleZscore
-		}
-		return s, r.openRows(ctx, s, scale)
+		return s, r.openRows(ctx, s)
 	case clustering.SpaceLevels:
 		return s, r.openLevels(ctx, s, r.data.(*dataset.Graph))
 	case clustering.SpaceGraph:
@@ -69,9 +66,9 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		r.releases = append(r.releases, release)
 		return s, r.openGraph(ctx, s, r.data.(*dataset.Graph), adjacency)
 	case clustering.SpaceNeighbors, clustering.SpaceStandardizedNeighbors:
-		var units *dataset.Units
-		if name == clustering.SpaceStandardizedNeighbors {
-			units = dataset.StandardUnits(r.data.(*dataset.Points))
+		units, err := r.units(name)
+		if err != nil {
+			return nil, err
 		}
 		graph, err := r.shared.graph(name, func() (*dataset.Graph, error) { return r.neighborGraph(ctx, units) })
 		if err != nil {
@@ -82,6 +79,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		if err != nil {
 			return nil, err
 		}
+		s.units = units
 		return s, r.openGraph(ctx, s, graph, adjacency)
 	}
 	return nil, fmt.Errorf("auto: there is no space %d", name)
@@ -100,8 +98,8 @@ func (r *run) neighborGraph(ctx context.Context, units *dataset.Units) (*dataset
 }
 
 // openRows makes the space of the data's own rows.
-func (r *run) openRows(ctx context.Context, s *space, scale clustering.Scale) error {
-	problem, err := centroid.Prepare(r.data, r.kmeansSpec(scale))
+func (r *run) openRows(ctx context.Context, s *space) error {
+	problem, err := r.Rows(s.name)
 	if err != nil {
 		return err
 	}

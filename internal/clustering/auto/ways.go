@@ -128,6 +128,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*centr
 		if err != nil {
 			return nil, err
 		}
+		p.OnlyBest = t.fold != heldout.None
 		problems = append(problems, p)
 	}
 	return problems, nil
@@ -146,11 +147,14 @@ func leastOf(ctx context.Context, w *rows, fits [][]*centroid.Problem) ([]*clust
 	}
 	least := make([]*clustering.Result, len(fits))
 	for at, problems := range fits {
+		var runs []clustering.Labeling
 		for _, result := range results[:len(problems)] {
+			runs = append(runs, result.Runs...)
 			if least[at] == nil || result.Objective < least[at].Objective {
 				least[at] = result
 			}
 		}
+		least[at].Runs = runs
 		results = results[len(problems):]
 	}
 	return least, nil

@@ -26,11 +26,11 @@ func ExamplePredict() {
 		fmt.Println(err)
 		return
 	}
-	labels, err := centroid.Predict(context.Background(), model, points, 1)
+	found, err := centroid.Predict(context.Background(), model, points, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(labels)
+	fmt.Println(found.Labels)
 	// Output: [0 1 0]
 }

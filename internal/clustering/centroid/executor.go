@@ -33,4 +33,7 @@ type Executor interface {
 	Farthest(ctx context.Context, queries []vector.Query) ([]kernel.Candidate, error)
 	// Nearest is, for each query, the distance of every point to the nearest centroid.
 	Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error)
+	// NearestTwo is, for each query, three values for every point: the number of the nearest centroid, of equally near ones
+	// the lowest, and the distances to it and to the second nearest.
+	NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error)
 }

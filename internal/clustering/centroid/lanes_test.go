@@ -21,7 +21,7 @@ type log struct{ lines []string }
 func (l *log) add(format string, args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
-func (l *log) Restart(restart int) { l.add("restart %d", restart) }
+func (l *log) Restart(restart, _ int) { l.add("restart %d", restart) }
 func (l *log) Iteration(restart int, e clustering.HistoryEntry) {
 	l.add("%d: %d %x %d %x", restart, e.Iteration, e.Objective, e.Moved, *e.AssignmentObjective)
 }

@@ -59,7 +59,10 @@ func (m *lloyd) step() (clustering.Report, error) {
 		return clustering.Report{}, err
 	}
 	if moved == 0 {
-		return clustering.Report{Stop: clustering.StopConverged}, nil
+		if m.iteration == 0 { // the start is the result
+			m.value, err = m.distortion(old)
+		}
+		return clustering.Report{Stop: clustering.StopConverged}, err
 	}
 	assigned, err := m.distortion(old)
 	if err != nil {

@@ -120,3 +120,8 @@ func (l *Local) Farthest(ctx context.Context, queries []vector.Query) ([]kernel.
 func (l *Local) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	return l.shard.Nearest(ctx, l.tiles, queries)
 }
+
+// NearestTwo implements Executor.
+func (l *Local) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	return l.shard.NearestTwo(ctx, l.tiles, queries)
+}

@@ -2,7 +2,6 @@ package centroid
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -15,7 +14,7 @@ import (
 // Predict gives every row of the data the cluster of the nearest centroid, of equally near ones the lowest.
 // Rows are prepared and compared as in a run, so that the points of a run that converged get their labels
 // again, except those that constraints or seeds keep elsewhere.
-func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) ([]int32, error) {
+func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	if m.Landmarks != nil {
 		return predictByLandmarks(ctx, m, data, threads)
 	}
@@ -34,17 +33,7 @@ func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, thr
 	if err != nil {
 		return nil, err
 	}
-	nearest := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: centroids}
-	if spec.Mean != nil {
-		nearest.Centroids = slices.Clone(centroids)
-		for at := range nearest.Centroids {
-			nearest.Centroids[at] -= spec.Mean[at%m.D]
-		}
-	}
-	if m.Metric.Form() != metric.Identity {
-		nearest.Metric = m.Metric.Values()
-	}
-	return assignAll(ctx, vector.NewShard(source, threads), spec.Rows, nearest)
+	return assignAll(ctx, vector.NewShard(source, threads), spec.Rows, preparedModel(m, centroids, spec.Mean))
 }
 
 // inUnits gives the centroids and the rows of the data in the units of a model.
@@ -60,8 +49,24 @@ func inUnits(m *clustering.Model, data dataset.Dataset) ([]float64, dataset.Data
 	return centroids.(*dataset.Points).Values, rows, nil
 }
 
+// shardRows are all rows of a shard.
+type shardRows struct {
+	*vector.Shard
+	tiles []int
+}
+
+// NearestTwo implements measurer.
+func (s shardRows) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	return s.Shard.NearestTwo(ctx, s.tiles, queries)
+}
+
+// Distances implements measurer.
+func (s shardRows) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	return s.Shard.Distances(ctx, s.tiles, queries)
+}
+
 // assignAll labels points that have no label yet.
-func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) ([]int32, error) {
+func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
 	const step = 1
 	tiles, labels := partition.AllTiles(rows), clustering.Unassigned(rows)
 	if _, err := shard.Build(ctx, tiles); err != nil {
@@ -71,8 +76,12 @@ func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Mod
 		return nil, err
 	}
 	moves, err := shard.Assign(ctx, tiles, step, []vector.Query{{Model: m}})
+	if err != nil {
+		return nil, err
+	}
 	for _, move := range moves {
 		labels[move.Point] = move.To
 	}
-	return labels, err
+	own, next, err := distancesOf(ctx, shardRows{shard, tiles}, m, labels)
+	return clustering.Predicted(labels, clustering.MeasureDistortion, own, next), err
 }

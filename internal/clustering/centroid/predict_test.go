@@ -14,11 +14,11 @@ import (
 
 func predict(t testing.TB, m *clustering.Model, data dataset.Dataset) []int32 {
 	t.Helper()
-	labels, err := Predict(t.Context(), m, data, 2)
+	found, err := Predict(t.Context(), m, data, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return labels
+	return found.Labels
 }
 
 // A run that converged has assigned every point without constraints and seeds to its nearest centroid.

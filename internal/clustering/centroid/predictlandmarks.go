@@ -13,7 +13,7 @@ import (
 
 // predictByLandmarks gives every point the cluster whose centroid is nearest to its features. Landmarks and new points are
 // put together, because features are those of points among which the landmarks are.
-func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) ([]int32, error) {
+func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	landmarks := m.Landmarks.Points
 	points, dense := data.(*dataset.Points)
 	if !dense {
@@ -49,9 +49,11 @@ func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.D
 		return nil, err
 	}
 	nearest := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: m.Centroids}
-	labels, err := assignAll(ctx, vector.NewShard(source, threads), rows.Rows, nearest)
+	found, err := assignAll(ctx, vector.NewShard(source, threads), rows.Rows, nearest)
 	if err != nil {
 		return nil, err
 	}
-	return labels[landmarks.N:], nil
+	found.Labels = found.Labels[landmarks.N:]
+	found.Rows.Distance, found.Rows.Margin = found.Rows.Distance[landmarks.N:], found.Rows.Margin[landmarks.N:]
+	return found, nil
 }

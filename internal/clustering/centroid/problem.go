@@ -26,6 +26,8 @@ type Problem struct {
 	FromSample bool
 	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
 	MaxLanes int
+	// OnlyBest tells that nobody asks for the labels of restarts that do not win.
+	OnlyBest bool
 
 	spec     clustering.Spec
 	options  Options

@@ -77,6 +77,9 @@ func (f family) Restarts() int { return f.p.Restarts() }
 // MaxIterations implements clustering.Family.
 func (f family) MaxIterations() int { return f.p.spec.MaxIterations }
 
+// KeepsRuns implements clustering.Family.
+func (f family) KeepsRuns() bool { return !f.p.OnlyBest }
+
 // Method implements clustering.Family.
 func (f family) Method(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Method {
 	return f.p.newMethod(lane{l}, restart)

@@ -28,7 +28,7 @@ type Recorder struct {
 }
 
 // Restart implements clustering.Observer.
-func (r *Recorder) Restart(restart int) { r.Restarts = append(r.Restarts, restart) }
+func (r *Recorder) Restart(restart, _ int) { r.Restarts = append(r.Restarts, restart) }
 
 // Shift implements clustering.Observer.
 func (r *Recorder) Shift(s clustering.ShiftChange) { r.Shifts = append(r.Shifts, s) }

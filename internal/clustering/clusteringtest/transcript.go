@@ -31,7 +31,7 @@ func (t *Transcript) write(what string, values ...any) {
 func (t *Transcript) K(k clustering.KBegan) { t.write("k", k) }
 
 // Restart implements clustering.Observer.
-func (t *Transcript) Restart(restart int) { t.write("restart", restart) }
+func (t *Transcript) Restart(restart, _ int) { t.write("restart", restart) }
 
 // Iteration implements clustering.Observer.
 func (t *Transcript) Iteration(restart int, e clustering.HistoryEntry) {

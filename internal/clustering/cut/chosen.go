@@ -71,6 +71,9 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 		*result = *last
 	} else {
 		result.Labels, result.Embedding = m.ofAllRows(answer)
+		if result.Runs = answer.Runs; !m.kept.All() {
+			result.Runs = clustering.LabelingsAmong(m.n, m.kept.Kept(), answer.Runs)
+		}
 	}
 	if len(answer.Candidates) == 1 {
 		m.family.Warn(m.o, "NOTHING_HELD_OUT", "fewer than two constraints, or must-links alone, cannot tell how constraints should enter: "+

@@ -133,8 +133,8 @@ func (m *method) discretize(ctx context.Context, result *clustering.Result, vect
 			rows[at] /= costs[at%columns]
 		}
 	}
-	labels, err := m.kept.Cluster(ctx, rows, columns, m.kmeansSpec())
-	result.Labels = labels
+	found, err := m.kept.Cluster(ctx, rows, columns, m.kmeansSpec())
+	result.Labels, result.Runs = found.Labels, found.Runs
 	return err
 }
 

@@ -64,6 +64,9 @@ func (f *family) Restarts() int { return 1 }
 // MaxIterations implements clustering.Family.
 func (f *family) MaxIterations() int { return 1 }
 
+// KeepsRuns implements clustering.Family: there is one run, and those of k-means within it are kept by the method.
+func (f *family) KeepsRuns() bool { return false }
+
 // Method implements clustering.Family.
 func (f *family) Method(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Method {
 	return &method{Problem: f.p, family: f.kernel, x: f.x, o: o, reporter: embedding.NewReporter(o), stop: clustering.StopConverged}
@@ -128,6 +131,10 @@ func (m *method) Value() float64 { return 0 }
 func (m *method) FillResult(result *clustering.Result) {
 	result.Objective, result.PlainObjective = m.result.Objective, m.result.PlainObjective
 	result.Eigen, result.Embedding = m.result.Eigen, m.result.Embedding
+	if result.Runs = m.result.Runs; result.Embedding != nil && clustering.Complete(result.Labels) {
+		own, next := result.Embedding.Distances(result.Labels, m.spec.K, m.kept.Kept())
+		result.SetDistances(clustering.MeasureEmbedding, own, next)
+	}
 }
 
 // loadDegrees gets the degrees of the affinity, without constraints.
@@ -242,8 +249,9 @@ func (m *method) kmeansSpec() clustering.Spec {
 }
 
 // clusterRows makes vectors an embedding and clusters its rows by k-means.
-func (m *method) clusterRows(ctx context.Context, result *clustering.Result, vectors [][]float64) (err error) {
+func (m *method) clusterRows(ctx context.Context, result *clustering.Result, vectors [][]float64) error {
 	result.Embedding = embedding.New(vectors, m.Objective == kernelkmeans.ObjectiveNormalizedCut)
-	result.Labels, err = m.kept.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, m.kmeansSpec())
+	found, err := m.kept.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, m.kmeansSpec())
+	result.Labels, result.Runs = found.Labels, found.Runs
 	return err
 }

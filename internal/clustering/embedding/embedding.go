@@ -34,12 +34,18 @@ func New(vectors [][]float64, unit bool) *clustering.Embedding {
 	return e
 }
 
+// Clusters are labels of rows, and those of all starts of k-means among which they are the best.
+type Clusters struct {
+	Labels []int32
+	Runs   []clustering.Labeling
+}
+
 // Cluster runs k-means on the rows of an embedding, in this process: an embedding is small beside the matrix. Of the
 // spec it uses k, the seed, the restarts and the iterations.
-func Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) ([]int32, error) {
+func Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) (Clusters, error) {
 	points, err := dataset.NewPoints(len(values)/columns, columns, values)
 	if err != nil {
-		return nil, err
+		return Clusters{}, err
 	}
 	p, err := centroid.Prepare(points, clustering.Spec{
 		K: spec.K, Seed: spec.Seed, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
@@ -47,17 +53,17 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 		Scale: clustering.ScaleNone, // eigenvectors have one unit
 	})
 	if err != nil {
-		return nil, err
+		return Clusters{}, err
 	}
 	x, err := centroid.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
 	if err != nil {
-		return nil, err
+		return Clusters{}, err
 	}
 	found, err := centroid.Run(ctx, p, x, clustering.NopObserver{})
 	if err != nil {
-		return nil, err
+		return Clusters{}, err
 	}
-	return found.Labels, nil
+	return Clusters{found.Labels, found.Runs}, nil
 }
 
 type scaledMatrix struct {

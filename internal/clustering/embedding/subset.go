@@ -100,13 +100,13 @@ func (s Subset) Expand(vectors [][]float64) [][]float64 {
 
 // Cluster is the function Cluster for the rows that take part, with at most as many clusters; all others get no label, -1.
 // The values are those of all rows.
-func (s Subset) Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) ([]int32, error) {
+func (s Subset) Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) (Clusters, error) {
 	if s.All() {
 		return Cluster(ctx, values, columns, spec)
 	}
 	labels := clustering.Unassigned(s.n)
 	if len(s.kept) == 0 {
-		return labels, nil
+		return Clusters{Labels: labels}, nil
 	}
 	rows := make([]float64, 0, len(s.kept)*columns)
 	for _, i := range s.kept {
@@ -114,8 +114,8 @@ func (s Subset) Cluster(ctx context.Context, values []float64, columns int, spec
 	}
 	spec.K = min(spec.K, len(s.kept))
 	found, err := Cluster(ctx, rows, columns, spec)
-	for at, c := range found {
+	for at, c := range found.Labels {
 		labels[s.kept[at]] = c
 	}
-	return labels, err
+	return Clusters{labels, clustering.LabelingsAmong(s.n, s.kept, found.Runs)}, err
 }

@@ -41,14 +41,15 @@ func TestSubset(t *testing.T) {
 		t.Errorf("expanded %v", whole)
 	}
 	for _, k := range []int{2, 3} {
-		labels, err := s.Cluster(t.Context(), []float64{7, 1, 7, 2}, 1, clustering.Spec{K: k})
+		found, err := s.Cluster(t.Context(), []float64{7, 1, 7, 2}, 1, clustering.Spec{K: k})
+		labels := found.Labels
 		if err != nil || labels[0] != -1 || labels[2] != -1 || labels[1]+labels[3] != 1 {
 			t.Errorf("k = %d: labels %v, %v", k, labels, err)
 		}
 	}
 	none := NewSubset([]bool{true, true})
-	if labels, err := none.Cluster(t.Context(), []float64{1, 2}, 1, clustering.Spec{K: 1}); err != nil || !slices.Equal(labels, []int32{-1, -1}) {
-		t.Errorf("none: %v, %v", labels, err)
+	if found, err := none.Cluster(t.Context(), []float64{1, 2}, 1, clustering.Spec{K: 1}); err != nil || !slices.Equal(found.Labels, []int32{-1, -1}) {
+		t.Errorf("none: %v, %v", found.Labels, err)
 	}
 	if all := NewSubset(make([]bool, 3)); !all.All() || all.Size(3) != 3 || all.Row(2) != 2 || all.Left(1) {
 		t.Errorf("all: %+v", all)

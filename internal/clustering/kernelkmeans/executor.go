@@ -34,6 +34,9 @@ type Executor interface {
 	Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Candidate, error)
 	// Gains are, for each of the stats and for every row, by how much J falls at most when that row alone moves.
 	Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error)
+	// Fits are, for each of the stats, two lists of a value for every row: its distance to its own cluster, and to the
+	// nearest other one that is not empty; infinite where there is none.
+	Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error)
 	// Blocks are, for each block and for each of its points i, the sums S_ic over the clusters of its lane, and then M_ij
 	// for the block's points j.
 	Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error)

@@ -87,6 +87,11 @@ func (l *Local) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]flo
 	return l.shard.Gains(ctx, l.tiles, l.step, stats)
 }
 
+// Fits implements Executor.
+func (l *Local) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+	return l.shard.Fits(ctx, l.tiles, l.step, stats)
+}
+
 // Blocks implements Executor.
 func (l *Local) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
 	return l.shard.Blocks(ctx, l.tiles, l.step, blocks)

@@ -217,19 +217,7 @@ func (m *method) fillEmpty(ctx context.Context) error {
 	return nil
 }
 
-func (m *method) stats() kernel.ClusterStats {
-	s := kernel.ClusterStats{
-		Sigma:        m.sigma,
-		Weight:       make([]float64, len(m.counts)),
-		SelfAffinity: make([]float64, len(m.counts)),
-		Count:        append([]int32(nil), m.counts...),
-	}
-	for c := range m.counts {
-		s.Weight[c] = m.weightGrid.Value(m.weightUnits[c])
-		s.SelfAffinity[c] = m.p.Matrix.Grid.Value(m.selfUnits[c])
-	}
-	return s
-}
+func (m *method) stats() kernel.ClusterStats { return m.statsOf(m.labeling, m.sigma) }
 
 // shiftedValue is J of the shifted kernel, J + sigma (n - clusters), which never rises once that kernel is
 // positive semidefinite.

@@ -74,7 +74,7 @@ type log struct{ lines []string }
 func (l *log) add(format string, args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
-func (l *log) Restart(restart int)                              { l.add("restart %d", restart) }
+func (l *log) Restart(restart, _ int)                           { l.add("restart %d", restart) }
 func (l *log) Iteration(restart int, e clustering.HistoryEntry) { l.add("%d: %+v", restart, e) }
 func (l *log) Shift(s clustering.ShiftChange)                   { l.add("%+v", s) }
 func (l *log) Notice(n clustering.Notice)                       { l.add("%+v", n) }

@@ -9,20 +9,21 @@ import (
 
 // job is a problem on its executor.
 type job struct {
-	p *Problem
-	x Executor
+	p      *Problem
+	x      Executor
+	family *Family // once it is begun
 }
 
 // Run runs a problem.
 func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
-	return clustering.Run(ctx, job{p, x}, o)
+	return clustering.Run(ctx, &job{p: p, x: x}, o)
 }
 
 // Notices implements clustering.Job.
-func (j job) Notices() []clustering.Notice { return j.p.Warnings }
+func (j *job) Notices() []clustering.Notice { return j.p.Warnings }
 
 // Begin implements clustering.Job.
-func (j job) Begin(ctx context.Context, o clustering.Observer) (clustering.Family, error) {
+func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Family, error) {
 	p, err := j.p.withUnconstrained(ctx, j.x)
 	if err != nil {
 		return nil, err
@@ -39,6 +40,7 @@ func (j job) Begin(ctx context.Context, o clustering.Observer) (clustering.Famil
 		f.freeValue, f.freeReported = f.value(free), f.objective(free)
 	}
 	f.warnIsolated(o)
+	j.family = f
 	if f.Restarts() < j.p.spec.Restarts {
 		f.Warn(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
 	}
@@ -59,6 +61,9 @@ func (f *Family) Threads() int { return 1 }
 
 // MaxIterations implements clustering.Family.
 func (f *Family) MaxIterations() int { return f.p.spec.MaxIterations }
+
+// KeepsRuns implements clustering.Family.
+func (f *Family) KeepsRuns() bool { return true }
 
 // Method implements clustering.Family.
 func (f *Family) Method(restart int, l *clustering.Lane, o clustering.Observer) clustering.Method {

@@ -33,7 +33,8 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 		return nil, err
 	}
 	e := embedding.New(kept.Expand(pairs.Vectors), m.p.Objective == ObjectiveNormalizedCut)
-	return kept.Cluster(ctx, e.Values, e.Columns, clustering.Spec{K: k, Seed: m.p.spec.Seed})
+	found, err := kept.Cluster(ctx, e.Values, e.Columns, clustering.Spec{K: k, Seed: m.p.spec.Seed})
+	return found.Labels, err
 }
 
 // largePieces leaves out isolated points and small pieces.

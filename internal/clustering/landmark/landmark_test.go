@@ -141,11 +141,11 @@ func TestThreadsAndPrediction(t *testing.T) {
 			t.Fatalf("it ends by %v", one.StopReason)
 		}
 		got, err := centroid.Predict(t.Context(), one.Model, points, 2)
-		if err != nil || !slices.Equal(got, one.Labels) {
+		if err != nil || !slices.Equal(got.Labels, one.Labels) || !slices.Equal(got.Rows.Distance, one.Rows.Distance) {
 			t.Errorf("%v: other labels for the same points, %v", scale, err)
 		}
 		few := &dataset.Points{N: 7, D: points.D, Values: points.Values[:7*points.D]}
-		if got, err = centroid.Predict(t.Context(), one.Model, few, 1); err != nil || !slices.Equal(got, one.Labels[:7]) {
+		if got, err = centroid.Predict(t.Context(), one.Model, few, 1); err != nil || !slices.Equal(got.Labels, one.Labels[:7]) {
 			t.Errorf("%v: %v for the first points, %v; want %v", scale, got, err, one.Labels[:7])
 		}
 		if _, err := centroid.Predict(t.Context(), one.Model, &dataset.Points{N: 1, D: 2, Values: []float64{1, 2}}, 1); err == nil {

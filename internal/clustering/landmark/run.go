@@ -27,6 +27,9 @@ func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Obse
 	if err != nil {
 		return nil, err
 	}
+	if err := centroid.Score(ctx, begun, x, result); err != nil {
+		return nil, err
+	}
 	for at := range result.History {
 		result.History[at] = entryWith(result.History[at], rest)
 	}

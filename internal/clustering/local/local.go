@@ -17,6 +17,15 @@ import (
 
 // Solve runs a job from its spec to its result.
 func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
+	result, err := solve(ctx, data, spec, threads, o)
+	if err != nil {
+		return nil, err
+	}
+	result.Vote()
+	return result, nil
+}
+
+func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
 	if spec.Neighbors > 0 {
 		return solveNeighbors(ctx, data, spec, threads, o)
 	}
@@ -24,11 +33,11 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		job := howmany.Job{Data: data, Spec: spec}
 		return solveRange(ctx, job, job, threads, o)
 	}
-	return solve(ctx, data, spec, threads, nil, o)
+	return solveOne(ctx, data, spec, threads, nil, o)
 }
 
-// solve runs a job on the data as they are, for one k. What it has in common with others of auto is shared, if not nil.
-func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *auto.Shared, o clustering.Observer) (*clustering.Result, error) {
+// solveOne runs a job on the data as they are, for one k. What it has in common with others of auto is shared, if not nil.
+func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *auto.Shared, o clustering.Observer) (*clustering.Result, error) {
 	switch spec.Algorithm.(type) {
 	case *auto.Options:
 		p, err := auto.Prepare(data, spec)
@@ -46,7 +55,7 @@ func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		if err != nil {
 			return nil, err
 		}
-		return centroid.Run(ctx, p, x, o)
+		return centroid.RunAndScore(ctx, p, x, o)
 	case *cut.Options:
 		p, err := cut.Prepare(data, spec)
 		if err != nil {
@@ -69,7 +78,7 @@ func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 	if err != nil {
 		return nil, err
 	}
-	return kernelkmeans.Run(ctx, p, x, o)
+	return kernelkmeans.RunAndScore(ctx, p, x, o)
 }
 
 func solveByLandmarks(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {

@@ -28,7 +28,7 @@ func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.S
 	if spec.MaxK > 0 {
 		result, err = solveRange(ctx, howmany.Job{Data: graph, Spec: p.Spec}, howmany.Job{Data: data, Spec: spec}, threads, o)
 	} else {
-		result, err = Solve(ctx, graph, p.Spec, threads, o)
+		result, err = solve(ctx, graph, p.Spec, threads, o)
 	}
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type solver struct {
 
 // Solve implements howmany.Solver.
 func (s *solver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
-	return solve(ctx, s.data, spec, s.threads, s.shared, o)
+	return solveOne(ctx, s.data, spec, s.threads, s.shared, o)
 }
 
 // Small implements howmany.Solver.

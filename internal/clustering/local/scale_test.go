@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
@@ -53,8 +54,12 @@ func columns(t testing.TB, p *dataset.Points, of ...int) *dataset.Points {
 }
 
 func standardized(t testing.TB, p *dataset.Points) *dataset.Points {
+	return scaledBy(t, dataset.Standard, p)
+}
+
+func scaledBy(t testing.TB, rule dataset.Rule, p *dataset.Points) *dataset.Points {
 	t.Helper()
-	scaled, err := dataset.StandardUnits(p).Apply(p)
+	scaled, err := dataset.UnitsBy(rule, p).Apply(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,12 +105,27 @@ func specs(t testing.TB, points *dataset.Points) map[string]clustering.Spec {
 	return specs
 }
 
-// A job with the scale zscore has the labels, the objective and the coordinates of one on points that were standardized
-// before; its centroids are in the units of the data.
-func TestScaledIsAsIfStandardizedBefore(t *testing.T) {
+// A job with a scale has the labels, the objective and the coordinates of one on points that were scaled before; its
+// centroids are in the units of the data.
+func TestScaledIsAsIfScaledBefore(t *testing.T) {
+	for rule, scales := range map[dataset.Rule][]clustering.Scale{
+		dataset.Standard: {clustering.ScaleZscore, clustering.ScaleAuto},
+		dataset.MinMax:   {clustering.ScaleMinMax},
+		dataset.Robust:   {clustering.ScaleRobust},
+	} {
+		scaledAsBefore(t, rule, scales)
+	}
+}
+
+func scaledAsBefore(t *testing.T, rule dataset.Rule, scales []clustering.Scale) {
 	points := uneven(t, 150)
-	before := standardized(t, points)
-	for name, spec := range specs(t, points) {
+	before := scaledBy(t, rule, points)
+	all := specs(t, points)
+	all["auto"] = clustering.Spec{K: 3, Seed: 5, Algorithm: &auto.Options{}}
+	if rule == dataset.Standard {
+		delete(all, "auto") // it calls these rows standardized, and looks at their neighbors first
+	}
+	for name, spec := range all {
 		plain := spec
 		plain.Scale = clustering.ScaleNone
 		if name == "given centroids" {
@@ -114,7 +134,7 @@ func TestScaledIsAsIfStandardizedBefore(t *testing.T) {
 			plain.Algorithm = &options
 		}
 		want := solve(t, before, plain)
-		for _, scale := range []clustering.Scale{clustering.ScaleZscore, clustering.ScaleAuto} {
+		for _, scale := range scales {
 			spec.Scale = scale
 			got := solve(t, points, spec)
 			if !slices.Equal(got.Labels, want.Labels) || math.Float64bits(got.Objective) != math.Float64bits(want.Objective) {
@@ -123,7 +143,7 @@ func TestScaledIsAsIfStandardizedBefore(t *testing.T) {
 			if got.Embedding != nil && !slices.Equal(got.Embedding.Values, want.Embedding.Values) {
 				t.Errorf("%s, %v: other coordinates", name, scale)
 			}
-			if got.Units == nil || want.Units != nil {
+			if got.Units == nil || got.Units.Rule != rule || want.Units != nil {
 				t.Errorf("%s, %v: units %v and %v", name, scale, got.Units, want.Units)
 			}
 			if got.Model == nil || got.Model.Distortion != metric.SquaredEuclidean {
@@ -151,8 +171,8 @@ func TestPredictionInUnits(t *testing.T) {
 			t.Errorf("%s: %v", name, result.StopReason)
 		}
 		got, err := centroid.Predict(t.Context(), result.Model, points, 2)
-		if err != nil || !slices.Equal(got, result.Labels) {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, result.Labels)
+		if err != nil || !slices.Equal(got.Labels, result.Labels) || !slices.Equal(got.Rows.Distance, result.Rows.Distance) || !slices.Equal(got.Rows.Margin, result.Rows.Margin) {
+			t.Errorf("%s: %v, %v; want %v and %v", name, got, err, result.Labels, result.Rows)
 		}
 	}
 }

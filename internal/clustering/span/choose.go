@@ -31,6 +31,7 @@ type Answer struct {
 	Chosen     clustering.CutCandidate
 	Candidates []clustering.CutCandidate
 	Labels     []int32
+	Runs       []clustering.Labeling // of all starts, the labels among them
 	Embedding  *clustering.Embedding // nil: by a rule of the paper, which was asked last
 }
 

@@ -59,7 +59,7 @@ func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64
 	for at := range pairs {
 		pairs[at].I, pairs[at].J = c.place(pairs[at].I), c.place(pairs[at].J)
 	}
-	labels, err := r.run(ctx, coordinates(c.columns, f), pairs)
+	labels, _, err := r.run(ctx, coordinates(c.columns, f), pairs)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answ
 		k: c.K, starts: cmp.Or(c.Starts, embedding.DefaultRestarts), goOn: 2, iterations: 30, ofStarts: c.Iterations,
 		seed: c.seeds[len(c.seeds)-1], threads: c.threads,
 	}
-	answer.Labels, err = r.run(ctx, answer.Embedding, c.Pairs)
+	answer.Labels, answer.Runs, err = r.run(ctx, answer.Embedding, c.Pairs)
 	return err
 }
 

@@ -29,11 +29,11 @@ type rounded struct {
 	objective float64
 }
 
-// run rounds the rows of coordinates. The points of pairs are rows.
-func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []constraint.Pair) ([]int32, error) {
+// run rounds the rows of coordinates. The points of pairs are rows. It also returns what became of all starts.
+func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []constraint.Pair) (labels []int32, runs []clustering.Labeling, err error) {
 	points, err := dataset.NewPoints(rows.Rows, rows.Columns, rows.Values)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var found []rounded
 	for start := range r.starts {
@@ -41,7 +41,7 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 			Seed: r.seed + uint64(start), MaxIterations: cmp.Or(r.ofStarts, embedding.DefaultIterations), Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, p := range pairs {
 			if p.Violates(one.labels) {
@@ -52,21 +52,24 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	}
 	byObjective := func(a, b rounded) int { return cmp.Compare(a.objective, b.objective) }
 	slices.SortStableFunc(found, byObjective)
-	found = found[:min(r.goOn, len(found))]
+	best := found[:min(r.goOn, len(found))]
 	links := make([]constraint.Constraint, len(pairs))
 	for at, p := range pairs {
 		links[at] = p.Constraint()
 	}
-	for at, one := range found {
-		found[at], err = r.cluster(ctx, points, clustering.Spec{
+	for at, one := range best {
+		best[at], err = r.cluster(ctx, points, clustering.Spec{
 			Seed: r.seed, MaxIterations: r.iterations, Start: clustering.StartLabels, InitialLabels: one.labels, Constraints: links,
 			Algorithm: &centroid.Options{Algorithm: centroid.PCKmeans, Inference: inference.ICM},
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return slices.MinFunc(found, byObjective).labels, nil
+	for _, one := range found {
+		runs = append(runs, clustering.NewLabeling(one.labels, r.k))
+	}
+	return slices.MinFunc(best, byObjective).labels, runs, nil
 }
 
 func (r rounding) cluster(ctx context.Context, points *dataset.Points, spec clustering.Spec) (rounded, error) {

@@ -23,19 +23,19 @@ func TestRoundingPaysForPairs(t *testing.T) {
 		{I: 1, J: 41, Kind: constraint.MustLink, Weight: 1},
 	}
 	r := rounding{k: 2, starts: 3, goOn: 2, iterations: 30, seed: 1, threads: 1}
-	labels, err := r.run(context.Background(), rows, pairs)
+	labels, _, err := r.run(context.Background(), rows, pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if labels[40] != labels[1] || labels[41] != labels[0] || labels[0] == labels[1] {
 		t.Errorf("the labels are %d", labels)
 	}
-	if labels, err = r.run(context.Background(), rows, nil); err != nil || labels[40] != labels[0] {
+	if labels, _, err = r.run(context.Background(), rows, nil); err != nil || labels[40] != labels[0] {
 		t.Errorf("without pairs the labels are %d, %v", labels, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := r.run(ctx, rows, pairs); err == nil {
+	if _, _, err := r.run(ctx, rows, pairs); err == nil {
 		t.Error("a run that was canceled has labels")
 	}
 }

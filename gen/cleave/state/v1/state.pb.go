@@ -187,9 +187,12 @@ type JobRecord struct {
 	// The canonical bytes of the graph of neighbors that was clustered, and how many they are; empty when there is none.
 	NeighborGraphBlob  string `protobuf:"bytes,10,opt,name=neighbor_graph_blob,json=neighborGraphBlob,proto3" json:"neighbor_graph_blob,omitempty"`
 	NeighborGraphBytes uint64 `protobuf:"varint,11,opt,name=neighbor_graph_bytes,json=neighborGraphBytes,proto3" json:"neighbor_graph_bytes,omitempty"`
+	// The values of the row scores row by row as little-endian float64, and what they are; empty when there are none.
+	RowScoresBlob string            `protobuf:"bytes,12,opt,name=row_scores_blob,json=rowScoresBlob,proto3" json:"row_scores_blob,omitempty"`
+	RowScores     *v1.RowScoresHead `protobuf:"bytes,13,opt,name=row_scores,json=rowScores,proto3" json:"row_scores,omitempty"`
 	// Of a job with a range of k: the labels for each k from k_min on, as in labels_blob, one after the other.
-	KLabelsBlob string `protobuf:"bytes,12,opt,name=k_labels_blob,json=kLabelsBlob,proto3" json:"k_labels_blob,omitempty"`
-	KMin        uint32 `protobuf:"varint,13,opt,name=k_min,json=kMin,proto3" json:"k_min,omitempty"`
+	KLabelsBlob string `protobuf:"bytes,14,opt,name=k_labels_blob,json=kLabelsBlob,proto3" json:"k_labels_blob,omitempty"`
+	KMin        uint32 `protobuf:"varint,15,opt,name=k_min,json=kMin,proto3" json:"k_min,omitempty"`
 	// What the job takes of the coordinator's memory while it runs.
 	CoordinatorBytes uint64 `protobuf:"varint,20,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
 	// How many runs of the job ended with a crash of the coordinator and got no further than the one before; the run that
@@ -318,6 +321,20 @@ func (x *JobRecord) GetNeighborGraphBytes() uint64 {
 		return x.NeighborGraphBytes
 	}
 	return 0
+}
+
+func (x *JobRecord) GetRowScoresBlob() string {
+	if x != nil {
+		return x.RowScoresBlob
+	}
+	return ""
+}
+
+func (x *JobRecord) GetRowScores() *v1.RowScoresHead {
+	if x != nil {
+		return x.RowScores
+	}
+	return nil
 }
 
 func (x *JobRecord) GetKLabelsBlob() string {
@@ -564,7 +581,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xcc\x06\n" +
+	"createTime\"\xad\a\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -579,9 +596,12 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\ttable_ids\x18\t \x03(\tR\btableIds\x12.\n" +
 	"\x13neighbor_graph_blob\x18\n" +
 	" \x01(\tR\x11neighborGraphBlob\x120\n" +
-	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12\"\n" +
-	"\rk_labels_blob\x18\f \x01(\tR\vkLabelsBlob\x12\x13\n" +
-	"\x05k_min\x18\r \x01(\rR\x04kMin\x12+\n" +
+	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12&\n" +
+	"\x0frow_scores_blob\x18\f \x01(\tR\rrowScoresBlob\x127\n" +
+	"\n" +
+	"row_scores\x18\r \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12\"\n" +
+	"\rk_labels_blob\x18\x0e \x01(\tR\vkLabelsBlob\x12\x13\n" +
+	"\x05k_min\x18\x0f \x01(\rR\x04kMin\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
@@ -631,9 +651,10 @@ var file_cleave_state_v1_state_proto_goTypes = []any{
 	(*v1.Job)(nil),                // 9: cleave.v1.Job
 	(*v1.ModelHead)(nil),          // 10: cleave.v1.ModelHead
 	(*v1.EmbeddingHead)(nil),      // 11: cleave.v1.EmbeddingHead
-	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
-	(*v1.Event)(nil),              // 13: cleave.v1.Event
-	(*v1.Result)(nil),             // 14: cleave.v1.Result
+	(*v1.RowScoresHead)(nil),      // 12: cleave.v1.RowScoresHead
+	(*durationpb.Duration)(nil),   // 13: google.protobuf.Duration
+	(*v1.Event)(nil),              // 14: cleave.v1.Event
+	(*v1.Result)(nil),             // 15: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
 	6,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
@@ -644,15 +665,16 @@ var file_cleave_state_v1_state_proto_depIdxs = []int32{
 	9,  // 5: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
 	10, // 6: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
 	11, // 7: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
-	12, // 8: cleave.state.v1.JobRecord.time_used:type_name -> google.protobuf.Duration
-	13, // 9: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	14, // 10: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	13, // 11: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	12, // 8: cleave.state.v1.JobRecord.row_scores:type_name -> cleave.v1.RowScoresHead
+	13, // 9: cleave.state.v1.JobRecord.time_used:type_name -> google.protobuf.Duration
+	14, // 10: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	15, // 11: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	14, // 12: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }

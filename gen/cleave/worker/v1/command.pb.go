@@ -113,11 +113,13 @@ type Command struct {
 	//	*Command_Multiply
 	//	*Command_Gains
 	//	*Command_Blocks
+	//	*Command_Fits
 	//	*Command_VectorAssign
 	//	*Command_VectorFarthest
 	//	*Command_Distances
 	//	*Command_Nearest
 	//	*Command_Scatter
+	//	*Command_NearestTwo
 	//	*Command_Neighbors
 	//	*Command_Adopt
 	Operation isCommand_Operation `protobuf_oneof:"operation"`
@@ -329,6 +331,15 @@ func (x *Command) GetBlocks() *Blocks {
 	return nil
 }
 
+func (x *Command) GetFits() *Fits {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Fits); ok {
+			return x.Fits
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetVectorAssign() *VectorAssign {
 	if x != nil {
 		if x, ok := x.Operation.(*Command_VectorAssign); ok {
@@ -369,6 +380,15 @@ func (x *Command) GetScatter() *Scatter {
 	if x != nil {
 		if x, ok := x.Operation.(*Command_Scatter); ok {
 			return x.Scatter
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetNearestTwo() *NearestTwo {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_NearestTwo); ok {
+			return x.NearestTwo
 		}
 	}
 	return nil
@@ -469,6 +489,10 @@ type Command_Blocks struct {
 	Blocks *Blocks `protobuf:"bytes,29,opt,name=blocks,proto3,oneof"`
 }
 
+type Command_Fits struct {
+	Fits *Fits `protobuf:"bytes,30,opt,name=fits,proto3,oneof"`
+}
+
 type Command_VectorAssign struct {
 	// For jobs that were prepared with vectors (the vector family).
 	VectorAssign *VectorAssign `protobuf:"bytes,40,opt,name=vector_assign,json=vectorAssign,proto3,oneof"`
@@ -488,6 +512,10 @@ type Command_Nearest struct {
 
 type Command_Scatter struct {
 	Scatter *Scatter `protobuf:"bytes,44,opt,name=scatter,proto3,oneof"`
+}
+
+type Command_NearestTwo struct {
+	NearestTwo *NearestTwo `protobuf:"bytes,45,opt,name=nearest_two,json=nearestTwo,proto3,oneof"`
 }
 
 type Command_Neighbors struct {
@@ -532,6 +560,8 @@ func (*Command_Gains) isCommand_Operation() {}
 
 func (*Command_Blocks) isCommand_Operation() {}
 
+func (*Command_Fits) isCommand_Operation() {}
+
 func (*Command_VectorAssign) isCommand_Operation() {}
 
 func (*Command_VectorFarthest) isCommand_Operation() {}
@@ -541,6 +571,8 @@ func (*Command_Distances) isCommand_Operation() {}
 func (*Command_Nearest) isCommand_Operation() {}
 
 func (*Command_Scatter) isCommand_Operation() {}
+
+func (*Command_NearestTwo) isCommand_Operation() {}
 
 func (*Command_Neighbors) isCommand_Operation() {}
 
@@ -1400,7 +1432,7 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xd8\v\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xc7\f\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1423,12 +1455,15 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\x0fmatrix_farthest\x18\x1a \x01(\v2 .cleave.worker.v1.MatrixFarthestH\x00R\x0ematrixFarthest\x128\n" +
 	"\bmultiply\x18\x1b \x01(\v2\x1a.cleave.worker.v1.MultiplyH\x00R\bmultiply\x12/\n" +
 	"\x05gains\x18\x1c \x01(\v2\x17.cleave.worker.v1.GainsH\x00R\x05gains\x122\n" +
-	"\x06blocks\x18\x1d \x01(\v2\x18.cleave.worker.v1.BlocksH\x00R\x06blocks\x12E\n" +
+	"\x06blocks\x18\x1d \x01(\v2\x18.cleave.worker.v1.BlocksH\x00R\x06blocks\x12,\n" +
+	"\x04fits\x18\x1e \x01(\v2\x16.cleave.worker.v1.FitsH\x00R\x04fits\x12E\n" +
 	"\rvector_assign\x18( \x01(\v2\x1e.cleave.worker.v1.VectorAssignH\x00R\fvectorAssign\x12K\n" +
 	"\x0fvector_farthest\x18) \x01(\v2 .cleave.worker.v1.VectorFarthestH\x00R\x0evectorFarthest\x12;\n" +
 	"\tdistances\x18* \x01(\v2\x1b.cleave.worker.v1.DistancesH\x00R\tdistances\x125\n" +
 	"\anearest\x18+ \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearest\x125\n" +
-	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12;\n" +
+	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12?\n" +
+	"\vnearest_two\x18- \x01(\v2\x1c.cleave.worker.v1.NearestTwoH\x00R\n" +
+	"nearestTwo\x12;\n" +
 	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighbors\x120\n" +
 	"\x05adopt\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.AdoptH\x00R\x05adopt\x12\"\n" +
 	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParentB\v\n" +
@@ -1536,16 +1571,18 @@ var file_cleave_worker_v1_command_proto_goTypes = []any{
 	(*Multiply)(nil),       // 22: cleave.worker.v1.Multiply
 	(*Gains)(nil),          // 23: cleave.worker.v1.Gains
 	(*Blocks)(nil),         // 24: cleave.worker.v1.Blocks
-	(*VectorAssign)(nil),   // 25: cleave.worker.v1.VectorAssign
-	(*VectorFarthest)(nil), // 26: cleave.worker.v1.VectorFarthest
-	(*Distances)(nil),      // 27: cleave.worker.v1.Distances
-	(*Nearest)(nil),        // 28: cleave.worker.v1.Nearest
-	(*Scatter)(nil),        // 29: cleave.worker.v1.Scatter
-	(*Neighbors)(nil),      // 30: cleave.worker.v1.Neighbors
-	(*MatrixSpec)(nil),     // 31: cleave.worker.v1.MatrixSpec
-	(*VectorSpec)(nil),     // 32: cleave.worker.v1.VectorSpec
-	(*NeighborSpec)(nil),   // 33: cleave.worker.v1.NeighborSpec
-	(*Payload)(nil),        // 34: cleave.worker.v1.Payload
+	(*Fits)(nil),           // 25: cleave.worker.v1.Fits
+	(*VectorAssign)(nil),   // 26: cleave.worker.v1.VectorAssign
+	(*VectorFarthest)(nil), // 27: cleave.worker.v1.VectorFarthest
+	(*Distances)(nil),      // 28: cleave.worker.v1.Distances
+	(*Nearest)(nil),        // 29: cleave.worker.v1.Nearest
+	(*Scatter)(nil),        // 30: cleave.worker.v1.Scatter
+	(*NearestTwo)(nil),     // 31: cleave.worker.v1.NearestTwo
+	(*Neighbors)(nil),      // 32: cleave.worker.v1.Neighbors
+	(*MatrixSpec)(nil),     // 33: cleave.worker.v1.MatrixSpec
+	(*VectorSpec)(nil),     // 34: cleave.worker.v1.VectorSpec
+	(*NeighborSpec)(nil),   // 35: cleave.worker.v1.NeighborSpec
+	(*Payload)(nil),        // 36: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
@@ -1565,31 +1602,33 @@ var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	22, // 14: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
 	23, // 15: cleave.worker.v1.Command.gains:type_name -> cleave.worker.v1.Gains
 	24, // 16: cleave.worker.v1.Command.blocks:type_name -> cleave.worker.v1.Blocks
-	25, // 17: cleave.worker.v1.Command.vector_assign:type_name -> cleave.worker.v1.VectorAssign
-	26, // 18: cleave.worker.v1.Command.vector_farthest:type_name -> cleave.worker.v1.VectorFarthest
-	27, // 19: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
-	28, // 20: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
-	29, // 21: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
-	30, // 22: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
-	4,  // 23: cleave.worker.v1.Command.adopt:type_name -> cleave.worker.v1.Adopt
-	31, // 24: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	32, // 25: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
-	33, // 26: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
-	5,  // 27: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
-	34, // 28: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
-	34, // 29: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
-	34, // 30: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	34, // 31: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	12, // 32: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	14, // 33: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	34, // 34: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	13, // 35: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 36: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	25, // 17: cleave.worker.v1.Command.fits:type_name -> cleave.worker.v1.Fits
+	26, // 18: cleave.worker.v1.Command.vector_assign:type_name -> cleave.worker.v1.VectorAssign
+	27, // 19: cleave.worker.v1.Command.vector_farthest:type_name -> cleave.worker.v1.VectorFarthest
+	28, // 20: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
+	29, // 21: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
+	30, // 22: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
+	31, // 23: cleave.worker.v1.Command.nearest_two:type_name -> cleave.worker.v1.NearestTwo
+	32, // 24: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
+	4,  // 25: cleave.worker.v1.Command.adopt:type_name -> cleave.worker.v1.Adopt
+	33, // 26: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	34, // 27: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	35, // 28: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
+	5,  // 29: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
+	36, // 30: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
+	36, // 31: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
+	36, // 32: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	36, // 33: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	12, // 34: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	14, // 35: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	36, // 36: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	13, // 37: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 38: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_command_proto_init() }
@@ -1618,11 +1657,13 @@ func file_cleave_worker_v1_command_proto_init() {
 		(*Command_Multiply)(nil),
 		(*Command_Gains)(nil),
 		(*Command_Blocks)(nil),
+		(*Command_Fits)(nil),
 		(*Command_VectorAssign)(nil),
 		(*Command_VectorFarthest)(nil),
 		(*Command_Distances)(nil),
 		(*Command_Nearest)(nil),
 		(*Command_Scatter)(nil),
+		(*Command_NearestTwo)(nil),
 		(*Command_Neighbors)(nil),
 		(*Command_Adopt)(nil),
 	}

@@ -740,6 +740,60 @@ func (x *Gains) GetStats() []*ClusterStats {
 	return nil
 }
 
+// Fits answers, for each of stats, two lists of one float64 for each row of the tiles: its distance to its own cluster, and
+// to the nearest other one that is not empty.
+type Fits struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fits) Reset() {
+	*x = Fits{}
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fits) ProtoMessage() {}
+
+func (x *Fits) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fits.ProtoReflect.Descriptor instead.
+func (*Fits) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Fits) GetStep() uint64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Fits) GetStats() []*ClusterStats {
+	if x != nil {
+		return x.Stats
+	}
+	return nil
+}
+
 // Blocks answers, block after block, for each point i of the block that is a row of the tiles: float64 S_ic over the k
 // clusters of the lane, then float64 M_ij for all points j of the block.
 type Blocks struct {
@@ -752,7 +806,7 @@ type Blocks struct {
 
 func (x *Blocks) Reset() {
 	*x = Blocks{}
-	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -764,7 +818,7 @@ func (x *Blocks) String() string {
 func (*Blocks) ProtoMessage() {}
 
 func (x *Blocks) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -777,7 +831,7 @@ func (x *Blocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Blocks.ProtoReflect.Descriptor instead.
 func (*Blocks) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{10}
+	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Blocks) GetStep() uint64 {
@@ -805,7 +859,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +871,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +884,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{11}
+	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Block) GetLane() uint32 {
@@ -860,7 +914,7 @@ type Multiply struct {
 
 func (x *Multiply) Reset() {
 	*x = Multiply{}
-	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +926,7 @@ func (x *Multiply) String() string {
 func (*Multiply) ProtoMessage() {}
 
 func (x *Multiply) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_matrix_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +939,7 @@ func (x *Multiply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Multiply.ProtoReflect.Descriptor instead.
 func (*Multiply) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{12}
+	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Multiply) GetX() *Payload {
@@ -956,6 +1010,9 @@ const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"Q\n" +
 	"\x05Gains\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"P\n" +
+	"\x04Fits\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
 	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"M\n" +
 	"\x06Blocks\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x12/\n" +
@@ -985,7 +1042,7 @@ func file_cleave_worker_v1_matrix_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_matrix_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_worker_v1_matrix_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_cleave_worker_v1_matrix_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_cleave_worker_v1_matrix_proto_goTypes = []any{
 	(MatrixSource)(0),      // 0: cleave.worker.v1.MatrixSource
 	(*MatrixSpec)(nil),     // 1: cleave.worker.v1.MatrixSpec
@@ -998,33 +1055,35 @@ var file_cleave_worker_v1_matrix_proto_goTypes = []any{
 	(*MatrixAssign)(nil),   // 8: cleave.worker.v1.MatrixAssign
 	(*MatrixFarthest)(nil), // 9: cleave.worker.v1.MatrixFarthest
 	(*Gains)(nil),          // 10: cleave.worker.v1.Gains
-	(*Blocks)(nil),         // 11: cleave.worker.v1.Blocks
-	(*Block)(nil),          // 12: cleave.worker.v1.Block
-	(*Multiply)(nil),       // 13: cleave.worker.v1.Multiply
-	(v1.KernelFunction)(0), // 14: cleave.v1.KernelFunction
-	(*Payload)(nil),        // 15: cleave.worker.v1.Payload
+	(*Fits)(nil),           // 11: cleave.worker.v1.Fits
+	(*Blocks)(nil),         // 12: cleave.worker.v1.Blocks
+	(*Block)(nil),          // 13: cleave.worker.v1.Block
+	(*Multiply)(nil),       // 14: cleave.worker.v1.Multiply
+	(v1.KernelFunction)(0), // 15: cleave.v1.KernelFunction
+	(*Payload)(nil),        // 16: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_matrix_proto_depIdxs = []int32{
 	0,  // 0: cleave.worker.v1.MatrixSpec.source:type_name -> cleave.worker.v1.MatrixSource
-	14, // 1: cleave.worker.v1.MatrixSpec.function:type_name -> cleave.v1.KernelFunction
-	15, // 2: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
-	15, // 3: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
-	15, // 4: cleave.worker.v1.SetOperands.weights:type_name -> cleave.worker.v1.Payload
-	15, // 5: cleave.worker.v1.SetOperands.sparse_starts:type_name -> cleave.worker.v1.Payload
-	15, // 6: cleave.worker.v1.SetOperands.sparse_columns:type_name -> cleave.worker.v1.Payload
-	15, // 7: cleave.worker.v1.SetOperands.sparse_values:type_name -> cleave.worker.v1.Payload
-	15, // 8: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
-	15, // 9: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
+	15, // 1: cleave.worker.v1.MatrixSpec.function:type_name -> cleave.v1.KernelFunction
+	16, // 2: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
+	16, // 3: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
+	16, // 4: cleave.worker.v1.SetOperands.weights:type_name -> cleave.worker.v1.Payload
+	16, // 5: cleave.worker.v1.SetOperands.sparse_starts:type_name -> cleave.worker.v1.Payload
+	16, // 6: cleave.worker.v1.SetOperands.sparse_columns:type_name -> cleave.worker.v1.Payload
+	16, // 7: cleave.worker.v1.SetOperands.sparse_values:type_name -> cleave.worker.v1.Payload
+	16, // 8: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
+	16, // 9: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
 	7,  // 10: cleave.worker.v1.MatrixAssign.stats:type_name -> cleave.worker.v1.ClusterStats
 	7,  // 11: cleave.worker.v1.MatrixFarthest.stats:type_name -> cleave.worker.v1.ClusterStats
 	7,  // 12: cleave.worker.v1.Gains.stats:type_name -> cleave.worker.v1.ClusterStats
-	12, // 13: cleave.worker.v1.Blocks.blocks:type_name -> cleave.worker.v1.Block
-	15, // 14: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	7,  // 13: cleave.worker.v1.Fits.stats:type_name -> cleave.worker.v1.ClusterStats
+	13, // 14: cleave.worker.v1.Blocks.blocks:type_name -> cleave.worker.v1.Block
+	16, // 15: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_matrix_proto_init() }
@@ -1039,7 +1098,7 @@ func file_cleave_worker_v1_matrix_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_matrix_proto_rawDesc), len(file_cleave_worker_v1_matrix_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

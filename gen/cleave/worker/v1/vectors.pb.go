@@ -731,6 +731,52 @@ func (x *Nearest) GetQueries() *VectorQueries {
 	return nil
 }
 
+// NearestTwo answers three float64 for each row of the tiles, query after query: the number of the nearest centroid, of
+// equally near ones the lowest, and the distances to it and to the second nearest.
+type NearestTwo struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Queries       *VectorQueries         `protobuf:"bytes,1,opt,name=queries,proto3" json:"queries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NearestTwo) Reset() {
+	*x = NearestTwo{}
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NearestTwo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NearestTwo) ProtoMessage() {}
+
+func (x *NearestTwo) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NearestTwo.ProtoReflect.Descriptor instead.
+func (*NearestTwo) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *NearestTwo) GetQueries() *VectorQueries {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
 // Scatter answers the float64 deviation of the labeled points from their centroids, for each query tile after tile.
 type Scatter struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -742,7 +788,7 @@ type Scatter struct {
 
 func (x *Scatter) Reset() {
 	*x = Scatter{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +800,7 @@ func (x *Scatter) String() string {
 func (*Scatter) ProtoMessage() {}
 
 func (x *Scatter) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +813,7 @@ func (x *Scatter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scatter.ProtoReflect.Descriptor instead.
 func (*Scatter) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{8}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Scatter) GetStep() uint64 {
@@ -830,6 +876,9 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\tDistances\x129\n" +
 	"\aqueries\x18\x01 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"D\n" +
 	"\aNearest\x129\n" +
+	"\aqueries\x18\x01 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"G\n" +
+	"\n" +
+	"NearestTwo\x129\n" +
 	"\aqueries\x18\x01 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"X\n" +
 	"\aScatter\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
@@ -866,7 +915,7 @@ func file_cleave_worker_v1_vectors_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_vectors_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_worker_v1_vectors_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_cleave_worker_v1_vectors_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_cleave_worker_v1_vectors_proto_goTypes = []any{
 	(Preparation)(0),       // 0: cleave.worker.v1.Preparation
 	(Distortion)(0),        // 1: cleave.worker.v1.Distortion
@@ -879,33 +928,35 @@ var file_cleave_worker_v1_vectors_proto_goTypes = []any{
 	(*VectorFarthest)(nil), // 8: cleave.worker.v1.VectorFarthest
 	(*Distances)(nil),      // 9: cleave.worker.v1.Distances
 	(*Nearest)(nil),        // 10: cleave.worker.v1.Nearest
-	(*Scatter)(nil),        // 11: cleave.worker.v1.Scatter
-	(*Payload)(nil),        // 12: cleave.worker.v1.Payload
-	(*MatrixSpec)(nil),     // 13: cleave.worker.v1.MatrixSpec
+	(*NearestTwo)(nil),     // 11: cleave.worker.v1.NearestTwo
+	(*Scatter)(nil),        // 12: cleave.worker.v1.Scatter
+	(*Payload)(nil),        // 13: cleave.worker.v1.Payload
+	(*MatrixSpec)(nil),     // 14: cleave.worker.v1.MatrixSpec
 }
 var file_cleave_worker_v1_vectors_proto_depIdxs = []int32{
 	0,  // 0: cleave.worker.v1.VectorSpec.preparation:type_name -> cleave.worker.v1.Preparation
-	12, // 1: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
-	12, // 2: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
+	13, // 1: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
+	13, // 2: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
 	4,  // 3: cleave.worker.v1.VectorSpec.kernel_features:type_name -> cleave.worker.v1.KernelFeatures
-	13, // 4: cleave.worker.v1.KernelFeatures.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	12, // 5: cleave.worker.v1.KernelFeatures.landmarks:type_name -> cleave.worker.v1.Payload
-	12, // 6: cleave.worker.v1.KernelFeatures.projection:type_name -> cleave.worker.v1.Payload
+	14, // 4: cleave.worker.v1.KernelFeatures.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	13, // 5: cleave.worker.v1.KernelFeatures.landmarks:type_name -> cleave.worker.v1.Payload
+	13, // 6: cleave.worker.v1.KernelFeatures.projection:type_name -> cleave.worker.v1.Payload
 	6,  // 7: cleave.worker.v1.VectorQueries.queries:type_name -> cleave.worker.v1.VectorQuery
-	12, // 8: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
-	12, // 9: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
+	13, // 8: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
+	13, // 9: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
 	1,  // 10: cleave.worker.v1.VectorQuery.distortion:type_name -> cleave.worker.v1.Distortion
 	2,  // 11: cleave.worker.v1.VectorQuery.kind:type_name -> cleave.worker.v1.ScatterKind
 	5,  // 12: cleave.worker.v1.VectorAssign.queries:type_name -> cleave.worker.v1.VectorQueries
 	5,  // 13: cleave.worker.v1.VectorFarthest.queries:type_name -> cleave.worker.v1.VectorQueries
 	5,  // 14: cleave.worker.v1.Distances.queries:type_name -> cleave.worker.v1.VectorQueries
 	5,  // 15: cleave.worker.v1.Nearest.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 16: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	5,  // 16: cleave.worker.v1.NearestTwo.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 17: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_vectors_proto_init() }
@@ -921,7 +972,7 @@ func file_cleave_worker_v1_vectors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_vectors_proto_rawDesc), len(file_cleave_worker_v1_vectors_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

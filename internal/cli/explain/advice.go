@@ -1,0 +1,50 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+)
+
+// advice is what to try, by what was suspicious. It is the last paragraph: the others find the suspicions.
+func (e *explainer) advice() (all []string) {
+	r := e.r
+	dense := r.GetModel() != nil && r.GetModel().GetLandmarks() == nil || r.GetKernel() != nil
+	has := func(s suspicion) bool { return slices.Contains(e.suspicions, s) }
+	say := func(when bool, format string, args ...any) {
+		if when {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	say(has(unfinished), "Give it more iterations: --max-iterations %d.", max(2*r.GetIterations(), 200))
+	say(has(cycled), "Start more often, so that one start converges: --restarts 20.")
+	say(has(cutShort), "Give it more time (--timeout), or more workers: cleave plan says what it takes.")
+	say(has(eigenvectorsMissing), "Accept less accurate eigenvectors, as by --tolerance 1e-5, or join loose pieces of the graph: --components join.")
+	say(has(emptyClusters), "Ask for fewer clusters: --k %d.", nonEmpty(r.GetClusterSizes()))
+	if has(oneHuge) || has(singlePoints) {
+		say(true, "Outliers may decide: look at the points in the small clusters, and leave them out if they are errors.")
+		say(dense && r.Scale == nil, "Columns in units of their own may decide: --scale robust gives all the same spread, whatever a few extreme values are.")
+		say(r.GetNeighborGraph() == nil, "Compare points by their nearest neighbors, which finds clusters of any shape: --knn 10.")
+	}
+	say(has(pointsAtFault), "Check the points that are in several violated constraints, and their constraints.")
+	if has(manyViolated) {
+		say(r.GetChoice() == nil, "Leave out --algorithm: auto tries several ways, and takes the one that agrees best with constraints that it was not shown.")
+		say(true, "If every constraint is certain, --algorithm cop-kmeans violates none, or says that they contradict each other.")
+	}
+	say(has(waysAgreeLittle), "Look for other measurements, or check some constraints by hand: no way to compare the points explains them.")
+	say(has(fewConstraints), "Add constraints: from %d on they choose between ways.", enough)
+	say(r.GetConstraints().GetTotal() == 0 && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them by --constraints: they choose between ways to compare points.")
+	if len(all) == 0 {
+		all = append(all, "Nothing looks wrong.")
+	}
+	return all
+}
+
+func nonEmpty(sizes []uint32) int {
+	count := 0
+	for _, size := range sizes {
+		if size > 0 {
+			count++
+		}
+	}
+	return count
+}

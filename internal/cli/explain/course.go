@@ -1,0 +1,124 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/text"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// course says how a run went: why it stopped, what became of the objective, and where the time went.
+func (e *explainer) course() (all []string) {
+	r := e.r
+	if len(r.GetClusterSizes()) > 0 {
+		all = append(all, e.stopped())
+	}
+	if first, last, several := e.objectives(); several {
+		all = append(all, fmt.Sprintf("The objective (%s) went from %s to %s%s.", r.GetObjectiveName(), brief(first), brief(last), by(first, last)))
+	} else if len(r.GetClusterSizes()) > 0 && r.GetObjectiveName() != "" {
+		all = append(all, fmt.Sprintf("The objective (%s) is %s.", r.GetObjectiveName(), brief(r.GetObjective())))
+	}
+	if r.GetRestart() > 0 {
+		all = append(all, fmt.Sprintf("Of several starts number %d gave the best answer.", r.GetRestart()+1))
+	}
+	if shifts := len(r.GetShifts()); shifts > 0 {
+		all = append(all, fmt.Sprintf("%s raised the objective and was undone by a shift of the diagonal, which is %s at the end.", text.Plural(shifts, "step"), brief(r.GetSigma())))
+	}
+	if s := r.GetSpectral(); s != nil {
+		all = append(all, fmt.Sprintf("The eigenvectors took %s of the matrix with a vector.", text.Plural(int(s.GetProducts()), "product")))
+	}
+	return append(all, e.time()...)
+}
+
+func (e *explainer) stopped() string {
+	r := e.r
+	iterations := text.Plural(int(r.GetIterations()), "iteration")
+	switch r.GetStopReason() {
+	case cleavev1.StopReason_STOP_REASON_CONVERGED:
+		if r.GetIterations() == 0 {
+			return "It converged."
+		}
+		return fmt.Sprintf("It converged: after %s no point moved any more.", iterations)
+	case cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS:
+		e.suspect(unfinished)
+		return fmt.Sprintf("It did not converge: it was stopped after %s, the limit%s.", iterations, e.stillMoving())
+	case cleavev1.StopReason_STOP_REASON_TOLERANCE:
+		return fmt.Sprintf("It stopped after %s, when the objective improved by no more than the tolerance%s.", iterations, e.stillMoving())
+	case cleavev1.StopReason_STOP_REASON_RISE:
+		return fmt.Sprintf("It stopped after %s, because the next step would have raised the objective.", iterations)
+	case cleavev1.StopReason_STOP_REASON_CYCLE:
+		e.suspect(cycled)
+		return fmt.Sprintf("It did not converge: after %s the same labels came up again, and the best on the way were kept.", iterations)
+	case cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS:
+		e.suspect(eigenvectorsMissing)
+		return "The eigenvectors did not converge: their search came to its limit, and what it had was clustered."
+	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT:
+		e.suspect(cutShort)
+		return fmt.Sprintf("It came to its time limit after %s; these are the labels that it had%s.", iterations, e.stillMoving())
+	case cleavev1.StopReason_STOP_REASON_CANCELLED:
+		e.suspect(cutShort)
+		return fmt.Sprintf("It was cancelled after %s; these are the labels that it had%s.", iterations, e.stillMoving())
+	}
+	return fmt.Sprintf("It ended after %s.", iterations)
+}
+
+// stillMoving says how many points the last iteration moved.
+func (e *explainer) stillMoving() string {
+	history := e.r.GetHistory()
+	if len(history) == 0 || history[len(history)-1].GetMoved() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the last one still moved %s", text.Plural(int(history[len(history)-1].GetMoved()), "point"))
+}
+
+// objectives are the first and the last value of the objective.
+func (e *explainer) objectives() (first, last float64, several bool) {
+	history := e.r.GetHistory()
+	if len(history) < 2 {
+		return 0, 0, false
+	}
+	return history[0].GetObjective(), history[len(history)-1].GetObjective(), true
+}
+
+// by is by how much a value changed, where that can be said as a share.
+func by(first, last float64) string {
+	if first == 0 || (first < 0) != (last < 0) {
+		return ""
+	}
+	share := 100 * math.Abs(last-first) / math.Abs(first)
+	if share < 0.05 {
+		return ", as good as nothing: the start was good already"
+	}
+	return fmt.Sprintf(", by %s %%", strconv.FormatFloat(share, 'g', 2, 64))
+}
+
+// mostOf is the share of the time above which one phase is named.
+const mostOf = 0.6
+
+func (e *explainer) time() []string {
+	t := e.r.GetTimings()
+	total := t.GetTotal().AsDuration()
+	if total <= 0 {
+		return nil
+	}
+	for _, phase := range []struct {
+		name string
+		took time.Duration
+	}{
+		{"reading the data", t.GetLoad().AsDuration()}, {"building the matrix", t.GetBuild().AsDuration()},
+		{"finding where to start, eigenvectors and trials of ways included", t.GetInitialize().AsDuration()}, {"iterations", t.GetIterate().AsDuration()},
+	} {
+		if phase.took.Seconds() > mostOf*total.Seconds() {
+			return []string{fmt.Sprintf("It took %s, %.0f %% of it for %s.", seconds(total), 100*phase.took.Seconds()/total.Seconds(), phase.name)}
+		}
+	}
+	return []string{fmt.Sprintf("It took %s.", seconds(total))}
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s" }
+
+func brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// A folder and a job are explained alike; what is no folder and no job is refused.
+func TestExplain(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-moons --n 60 --noise 0.3 --constraints 30 --seed 1 --out g")
+	address := startServe(t, "--workers 1 --data-dir state")
+	const job = "--quiet --data g/data.csv --k 2 --algorithm pc-kmeans --constraints g/constraints.csv"
+	succeed(t, "run "+job+" --out o")
+	id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
+	byFolder := succeed(t, "explain o --constraints g/constraints.csv")
+	byJob := succeed(t, "explain "+id[:len(id)-2]+" --server "+address)
+	for _, want := range []string{"60 points were put into 2 clusters", "It converged", "The first 5 of them are cannot ", "What to try"} {
+		if !strings.Contains(byFolder, want) || !strings.Contains(byJob, want) {
+			t.Errorf("nothing says %q:\n%s\n%s", want, byFolder, byJob)
+		}
+	}
+	for line := range strings.Lines(byFolder) {
+		if len(line) > 81 {
+			t.Errorf("a line of %d letters: %q", len(line), line)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"explain", "which job?"},
+		{"explain g", "g/result.json: the file cannot be read"},
+		{"explain o --server " + address, "--server goes with a job"},
+		{"explain " + id + " --constraints g/constraints.csv --server " + address, "--constraints goes with a folder"},
+		{"explain nowhere", "which coordinator?"},
+		{"explain nowhere --server " + address, "nowhere"},
+	} {
+		if r := invoke(t, c.args); r.code != 2 || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: exit code %d, %q; want %q", c.args, r.code, r.stderr, c.want)
+		}
+	}
+}

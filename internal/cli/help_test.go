@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+)
+
+// commands are all commands of the program that people see.
+func commands(t *testing.T) (all []*cobra.Command) {
+	t.Helper()
+	a := &app{env: func(string) string { return "" }}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		all = append(all, c)
+		for _, child := range c.Commands() {
+			if child.IsAvailableCommand() {
+				walk(child)
+			}
+		}
+	}
+	walk(a.program())
+	return all
+}
+
+// Help has examples first, is in groups without leftovers, and fits its screen.
+func TestHelpOfEveryCommand(t *testing.T) {
+	for _, c := range commands(t) {
+		path := shell.Path(c)
+		for _, width := range []int{60, 80} {
+			columns := func(name string) string {
+				if name == "COLUMNS" {
+					return fmt.Sprint(width)
+				}
+				return ""
+			}
+			r := invokeIn(t.Context(), path+" --help", columns)
+			if r.code != 0 {
+				t.Fatalf("%s --help: exit code %d: %s", path, r.code, r.stderr)
+			}
+			for line := range strings.Lines(r.stdout) {
+				if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > width && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "  --") {
+					t.Errorf("%s --help in %d columns has the line %q", path, width, line)
+				}
+			}
+			if usage, examples := strings.Index(r.stdout, "\nUsage:\n"), strings.Index(r.stdout, "\nExamples:\n"); (examples < 0 || examples > usage) && path != "certs etcd" && !strings.HasPrefix(path, "certs ") {
+				t.Errorf("%s --help does not begin with examples:\n%s", path, r.stdout)
+			}
+		}
+	}
+}
+
+// Every example is a command line that parses.
+func TestExamplesParse(t *testing.T) {
+	a := &app{env: func(string) string { return "" }}
+	for path, text := range examples {
+		if path == "completion" {
+			continue // a line for the shell
+		}
+		for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+			if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			line, _, _ = strings.Cut(line, " <")
+			command, rest, err := a.program().Find(strings.Fields(line)[1:])
+			if err != nil || !command.HasParent() && !strings.HasPrefix(line, "cleave explain") {
+				t.Errorf("%s: %q is no command: %v", path, line, err)
+				continue
+			}
+			if err := command.ParseFlags(rest); err != nil {
+				t.Errorf("%s: %q: %v", path, line, err)
+			}
+		}
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"rnu", `there is no command "rnu"; did you mean run?`},
+		{"xyzzy", `there is no command "xyzzy"; see cleave --help`},
+		{"run --constrains c.csv", "unknown flag: --constrains; did you mean --constraints?"},
+		{"run --xyzzy", "unknown flag: --xyzzy; see cleave run --help"},
+		{"run --algorithm kmaens", "; did you mean kmeans?"},
+		{"run --kernel gausian", "; did you mean gaussian?"},
+		{"run --kernel cube", "polynomial, sigmoid or cosine\n"},
+		{"list --state suceeded", "; did you mean succeeded?"},
+		{"generate two-moon --out x", "; did you mean two-moons?"},
+		{"completion bsh", "; did you mean bash?"},
+	} {
+		if r := invoke(t, c.args); r.code != 2 || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: exit code %d, %q; want %q", c.args, r.code, r.stderr, c.want)
+		}
+	}
+}
+
+func TestVersionOfTheProgram(t *testing.T) {
+	for _, args := range []string{"--version", "version"} {
+		if out := succeed(t, args); !strings.HasPrefix(out, "cleave ") || !strings.Contains(out, "commit ") || !strings.Contains(out, "go1.") {
+			t.Errorf("%s: %q", args, out)
+		}
+	}
+}
+
+func TestPick(t *testing.T) {
+	all := []candidate{{"0199a1b2", "first", nil}, {"0199a1c3", "second", nil}, {"02", "third", []string{"worker-2"}}, {"0199a1", "short", nil}}
+	for _, c := range []struct{ given, want, fails string }{
+		{given: "0199a1b", want: "0199a1b2"},
+		{given: "0199a1", want: "0199a1"}, // one's whole id, though others begin so
+		{given: "worker", want: "02"},
+		{given: "7", want: "7"},
+		{given: "0199", fails: `"0199" is the beginning of 3: 0199a1b2 (first), 0199a1c3 (second), 0199a1 (short)`},
+	} {
+		got, err := pick("job", c.given, all)
+		if c.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%s: %v; want %s", c.given, err, c.fails)
+			}
+			continue
+		}
+		if err != nil || got != c.want {
+			t.Errorf("%s: %q, %v; want %q", c.given, got, err, c.want)
+		}
+	}
+}
+
+// Jobs go by the beginning of their ids, lists are as long as asked for, and several jobs are deleted at once.
+func TestJobsByTheBeginningOfTheirIDs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate gaussians --n 20 --out g")
+	address := startServe(t, "--workers 1 --data-dir state")
+	var ids []string
+	for range 3 {
+		ids = append(ids, strings.TrimSpace(succeed(t, "submit --wait --quiet --data g/data.csv --k 2 --algorithm kmeans --server "+address)))
+	}
+	if out := succeed(t, "list --limit 2 --server "+address); strings.Count(out, "\n") != 3 || !strings.Contains(out, ids[2]) || strings.Contains(out, ids[0]) {
+		t.Errorf("list --limit 2: %s", out)
+	}
+	beginning := ids[0][:len(ids[0])-1]
+	for _, command := range []string{"get", "watch", "result", "cancel"} {
+		if out := succeed(t, command+" "+beginning+" --server "+address); out == "" {
+			t.Errorf("%s by the beginning of an id says nothing", command)
+		}
+	}
+	succeed(t, "predict --job "+beginning+" --data g/data.csv --server "+address)
+	if r := invoke(t, "delete "+beginning+" "+ids[1][:1]+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "is the beginning of 3") {
+		t.Errorf("an ambiguous delete: exit code %d, %s", r.code, r.stderr)
+	}
+	if out := succeed(t, "delete "+beginning+" "+ids[1]+" --server "+address); out != ids[0]+": deleted\n"+ids[1]+": deleted\n" {
+		t.Errorf("delete says %q", out)
+	}
+	if out := succeed(t, "list --server "+address); strings.Count(out, "\n") != 2 {
+		t.Errorf("list: %s", out)
+	}
+	if out := succeed(t, "drain worker --server "+address); !strings.Contains(out, "draining; it has no tiles to give to other workers, then it leaves") {
+		t.Errorf("drain says %q", out)
+	}
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// candidate is something that an id may mean.
+type candidate struct {
+	id, about string
+	names     []string // that also stand for it
+}
+
+// The lengths of whole ids: a job's is a UUID, that of what is stored a SHA-256.
+const (
+	jobIDLength    = 36
+	storedIDLength = 64
+)
+
+// maxCandidates is how many candidates an error lists.
+const maxCandidates = 8
+
+// pick is the id that was meant: it was given whole, or by a name, or by a beginning that only one has. What nothing begins
+// with stays as it is, for the coordinator to say that there is none.
+func pick(what, given string, all []candidate) (string, error) {
+	var begun []candidate
+	for _, c := range all {
+		for _, name := range append([]string{c.id}, c.names...) {
+			if name == given {
+				return c.id, nil
+			}
+			if strings.HasPrefix(name, given) {
+				begun = append(begun, c)
+				break
+			}
+		}
+	}
+	switch len(begun) {
+	case 0:
+		return given, nil
+	case 1:
+		return begun[0].id, nil
+	}
+	var lines []string
+	for _, c := range begun[:min(len(begun), maxCandidates)] {
+		lines = append(lines, fmt.Sprintf("%s (%s)", c.id, c.about))
+	}
+	if more := len(begun) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return "", shell.Usage("which %s? %q is the beginning of %d: %s", what, given, len(begun), strings.Join(lines, ", "))
+}
+
+// jobID is the job that an id, or the beginning of one, means.
+func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
+	if len(given) >= jobIDLength {
+		return given, nil
+	}
+	jobs, err := c.ListJobs(ctx, cleavev1.JobState_JOB_STATE_UNSPECIFIED, 0)
+	if err != nil {
+		return given, nil // whoever may not list jobs can give whole ids
+	}
+	return pick("job", given, jobCandidates(jobs))
+}
+
+func jobCandidates(jobs []*cleavev1.Job) (all []candidate) {
+	for _, j := range jobs {
+		about := strings.ToLower(report.ShortName(j.GetState()))
+		if j.GetDisplayName() != "" {
+			about = j.GetDisplayName() + ", " + about
+		}
+		all = append(all, candidate{id: j.GetJobId(), about: about})
+	}
+	return all
+}
+
+// workerID is the worker that an id, a name, or the beginning of one of them means.
+func workerID(ctx context.Context, c *client.Client, given string) (string, error) {
+	workers, err := c.ListWorkers(ctx)
+	if err != nil {
+		return given, nil
+	}
+	var all []candidate
+	for _, w := range workers {
+		if w.GetName() == given {
+			return given, nil // the coordinator says so where several have the name
+		}
+		all = append(all, candidate{w.GetWorkerId(), w.GetName(), []string{w.GetName()}})
+	}
+	return pick("worker", given, all)
+}

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/page"
+)
+
+// PageFile is the report for people, in one file.
+const PageFile = "report.html"
+
+// pageBuilder makes a page of a report. What several sections need is found once.
+type pageBuilder struct {
+	*Report
+	scene   Scene
+	k       int
+	pairs   []constraint.Pair
+	columns []column // what rows are described by; none: nothing is known
+	space   *space   // nil: rows cannot be compared
+}
+
+// WritePage writes report.html.
+func (r *Report) WritePage(w io.Writer, s Scene) error {
+	b, err := r.newPageBuilder(s)
+	if err != nil {
+		return err
+	}
+	p := &page.Page{
+		Title: b.title(), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(), Asked: b.asked(),
+		Sizes: b.sizes(), Silhouette: b.silhouette(), Constraints: b.constraints(), Truth: b.truth(), Ways: b.ways(),
+		Course: b.course(), Plan: b.plan(), Times: b.times(), Repeat: b.repeat(),
+	}
+	if p.Map, err = b.clusterMap(); err != nil {
+		return err
+	}
+	b.describe(p)
+	return page.Write(w, p)
+}
+
+func (r *Report) newPageBuilder(s Scene) (*pageBuilder, error) {
+	b := &pageBuilder{Report: r, scene: s, k: int(r.Result.GetK())}
+	for _, label := range r.Labels { // a run that was stopped early may say nothing about k
+		b.k = max(b.k, int(label)+1)
+	}
+	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
+	if err != nil {
+		return nil, err
+	}
+	b.pairs = set.Pairs()
+	b.columns = b.findColumns()
+	b.space = b.compare()
+	return b, nil
+}
+
+func (b *pageBuilder) title() string {
+	if b.scene.Title != "" {
+		return b.scene.Title
+	}
+	return "A clustering"
+}
+
+// fileRow is the row of the data file that a point comes from.
+func (b *pageBuilder) fileRow(point int32) int {
+	if b.filter != nil {
+		return int(b.filter.Kept[point])
+	}
+	return int(point)
+}
+
+// maxName is how long an id may be on the page.
+const maxName = 120
+
+// name is what a point goes by: its id, or the number of its row.
+func (b *pageBuilder) name(point int32) string {
+	row := b.fileRow(point)
+	if row < len(b.scene.IDs) {
+		return page.Short(b.scene.IDs[row], maxName)
+	}
+	return strconv.Itoa(row)
+}
+
+// inSentence is a point within a sentence.
+func (b *pageBuilder) inSentence(point int32) string {
+	if len(b.scene.IDs) > 0 {
+		return page.Isolated(b.name(point))
+	}
+	return b.noun() + " " + b.name(point)
+}
+
+// noun is what was clustered.
+func (b *pageBuilder) noun() string {
+	if _, graph := b.scene.Data.(*dataset.Graph); graph {
+		return "vertex"
+	}
+	return "row"
+}
+
+// counted is a number of rows, or of vertices.
+func (b *pageBuilder) counted(n int) string {
+	switch noun := b.noun(); {
+	case n == 1:
+		return "1 " + noun
+	case noun == "vertex":
+		return page.Count(n) + " vertices"
+	default:
+		return page.Count(n) + " rows"
+	}
+}
+
+// idHeading is the heading of a column of names.
+func (b *pageBuilder) idHeading() string {
+	if len(b.scene.IDs) > 0 {
+		return "id"
+	}
+	return b.noun()
+}
+
+// class is the true class of a point, "" where there is none.
+func (b *pageBuilder) class(point int32) string {
+	if b.scene.Truth == nil {
+		return ""
+	}
+	return className(b.scene.Truth, int(point))
+}
+
+// className is the name of a point's true class.
+func className(t *jobflags.Truth, point int) string { return strconv.FormatInt(t.Labels[point], 10) }
+
+// sizesOf counts the points of each cluster.
+func (b *pageBuilder) sizesOf() []int {
+	sizes := make([]int, b.k)
+	for _, label := range b.Labels {
+		sizes[label]++
+	}
+	return sizes
+}

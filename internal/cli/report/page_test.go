@@ -1,0 +1,201 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/table"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+func pageOf(t *testing.T, r *Report, s Scene) string {
+	t.Helper()
+	var b strings.Builder
+	if err := r.WritePage(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// sections are the ids of the sections of a page.
+func sections(page string) (ids []string) {
+	for _, match := range regexp.MustCompile(`<h2 id="([a-z]+)"`).FindAllStringSubmatch(page, -1) {
+		ids = append(ids, match[1])
+	}
+	return ids
+}
+
+// example is n rows in k groups that lie apart, and a report that puts them there.
+func example(n, d, k int) (*Report, *dataset.Points) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	points, labels, sizes := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}, make([]int32, n), make([]uint32, k)
+	for i := range n {
+		labels[i] = int32(i % k)
+		sizes[i%k]++
+		for j := range d {
+			points.Values[i*d+j] = rng.NormFloat64() + 10*float64((i%k)*(j+1)%k)
+		}
+	}
+	result := clitest.ExampleResult()
+	result.K, result.Rows, result.ClusterSizes, result.Kernel, result.Constraints = uint32(k), uint32(n), sizes, nil, nil
+	return New(&client.Outcome{Result: result, Labels: labels}, nil), points
+}
+
+func TestPageOfPoints(t *testing.T) {
+	r, points := example(60, 3, 3)
+	truth := &jobflags.Truth{Labels: make([]int64, 60)}
+	for i, label := range r.Labels {
+		truth.Labels[i] = int64(label) + 5
+	}
+	truth.Labels[7] = 5 // of cluster 1
+	if err := r.Score(truth); err != nil {
+		t.Fatal(err)
+	}
+	r.Result.Choice = exampleChoice()
+	r.Result.Constraints = &cleavev1.ConstraintReport{Total: 2, Satisfied: 1, CannotLinkViolated: 1}
+	s := Scene{
+		Data: points, Header: []string{"height", "weight", "<age>"}, Truth: truth, Title: "people",
+		Constraints: []constraint.Constraint{{I: 0, J: 3, Kind: constraint.CannotLink}, {I: 1, J: 4, Kind: constraint.MustLink}},
+		Spec:        &cleavev1.JobSpec{K: 3, Seed: 42, DatasetId: "abc123"}, Command: "cleave run --data people.csv",
+	}
+	page := pageOf(t, r, s)
+	if got, want := strings.Join(sections(page), " "), "notices asked clusters sizes profiles rows separation constraints truth ways objective plan repeat"; got != want {
+		t.Errorf("the sections are %s, want %s", got, want)
+	}
+	for _, want := range []string{
+		"60 rows, compared by their nearest neighbors, fall into 3 clusters of 20 rows each.", "1 of 2 constraints hold.", "The clusters are far apart",
+		"height", "&lt;age&gt;", "<title>row 7, cluster 1, true class \u20685\u2069</title>", "cleave run --data people.csv", "abc123", ">42<",
+		"1 of 2 constraints do not hold", "neighbors, hard (taken)",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if n := strings.Count(page, "<use class=\"mark"); n != 60+3 { // and the silhouette's
+		t.Errorf("%d markers", n)
+	}
+	if again := pageOf(t, r, s); again != page {
+		t.Error("the same report gives two pages")
+	}
+}
+
+// A table gives profiles in its own names, categories among them, and ids.
+func TestPageOfATable(t *testing.T) {
+	r, points := example(40, 2, 2)
+	var ids, colors []string
+	heights, empty := make([]float64, 40), make([]bool, 40)
+	for i := range 40 {
+		ids = append(ids, fmt.Sprintf("id-%d", i))
+		colors = append(colors, []string{"red", "blue"}[i%2])
+		heights[i] = 100 + float64(i%2) + float64(i)/100
+	}
+	colors[4], empty[5] = "", true
+	table, err := table.New([]table.Column{
+		{Name: "name", Type: table.Text, Texts: append([]string(nil), ids...)}, {Name: "color", Type: table.Text, Texts: colors},
+		{Name: "height in cm", Type: table.Number, Numbers: heights, Empty: empty}, {Name: "number", Type: table.Integer, Integers: make([]int64, 40)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(t, r, Scene{Data: points, Table: table, IDs: ids, Title: "t"})
+	for _, want := range []string{"color = red", "more often \u2068color = red\u2069", "height in cm", "\u2068id-17\u2069, cluster 1", "id-"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if strings.Contains(page, "name =") {
+		t.Error("an id is a category")
+	}
+}
+
+// What is not known is absent, and no kind of data fails.
+func TestPagesOfOtherData(t *testing.T) {
+	kernel := &dataset.Kernel{N: 6, Values: make([]float64, 36)}
+	var edges []dataset.Edge
+	for i := range 6 {
+		kernel.Values[7*i] = 1
+		edges = append(edges, dataset.Edge{Source: int32(i), Target: int32((i + 1) % 6), Weight: 1})
+	}
+	graph, err := dataset.NewGraph(6, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var many []dataset.Edge
+	for i := range 2999 {
+		many = append(many, dataset.Edge{Source: int32(i), Target: int32(i + 1), Weight: 1})
+	}
+	large, err := dataset.NewGraph(3000, many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sparse, err := dataset.NewSparsePoints(6, 4, []int64{0, 1, 2, 3, 4, 5, 6}, []int32{0, 0, 1, 1, 2, 3}, []float64{1, 2, 1, 2, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data dataset.Dataset
+		n    int
+		want string
+	}{
+		"nothing": {nil, 6, "notices asked sizes objective plan repeat"},
+		"kernel":  {kernel, 6, "notices asked clusters sizes rows separation objective plan repeat"},
+		"graph":   {graph, 6, "notices asked clusters sizes rows objective plan repeat"},
+		"large":   {large, 3000, "notices asked clusters sizes rows objective plan repeat"},
+		"sparse":  {sparse, 6, "notices asked sizes objective plan repeat"},
+	} {
+		r, _ := example(c.n, 1, 2)
+		page := pageOf(t, r, Scene{Data: c.data})
+		if got := strings.Join(sections(page), " "); got != c.want {
+			t.Errorf("%s: the sections are %s, want %s", name, got, c.want)
+		}
+	}
+	r, _ := example(6, 1, 2)
+	r.Embedding = &clustering.Embedding{Rows: 6, Columns: 2, Values: []float64{0, 0, 5, 5, 0, 1, 5, 6, 1, 0, 6, 5}}
+	if got := strings.Join(sections(pageOf(t, r, Scene{Data: sparse})), " "); !strings.Contains(got, "clusters") || !strings.Contains(got, "separation") {
+		t.Errorf("with coordinates of sparse points the sections are %s", got)
+	}
+	empty := New(&client.Outcome{Result: &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED}}, nil)
+	if page := pageOf(t, empty, Scene{}); !strings.Contains(page, "before it had labels") {
+		t.Error("a run without labels does not say so")
+	}
+}
+
+// Odd values of points, one cluster, one row and one column are pages too.
+func TestPagesOfDegenerateData(t *testing.T) {
+	for _, shape := range [][3]int{{1, 1, 1}, {5, 1, 1}, {4, 2, 4}, {50, 1, 45}, {3, 400, 2}} {
+		r, points := example(shape[0], shape[1], shape[2])
+		pageOf(t, r, Scene{Data: points})
+		for at := range points.Values {
+			points.Values[at] = math.MaxFloat64 / 4
+		}
+		pageOf(t, r, Scene{Data: points})
+		r.Result.Kernel = &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE}
+		clear(points.Values)
+		pageOf(t, r, Scene{Data: points})
+	}
+}
+
+// A large page is a sample, says so, and stays small.
+func TestPageOfManyRowsIsSmall(t *testing.T) {
+	r, points := example(30_000, 3, 20)
+	page := pageOf(t, r, Scene{Data: points})
+	if len(page) > 2_000_000 {
+		t.Errorf("%d bytes", len(page))
+	}
+	for _, want := range []string{"Drawn: 5,000 of 30,000 rows", "Silhouettes of 2,000 of 30,000 rows"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+}

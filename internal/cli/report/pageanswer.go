@@ -1,0 +1,139 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// answer is what was found, in a few sentences.
+func (b *pageBuilder) answer() string {
+	r := b.Result
+	if len(b.Labels) == 0 {
+		return "The run was stopped before it had labels."
+	}
+	sentences := []string{b.sizeSentence()}
+	if c := r.GetConstraints(); c.GetTotal() > 0 {
+		sentences = append(sentences, fmt.Sprintf("%s of %s constraints hold.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
+	}
+	if e := r.GetEvaluation(); e != nil {
+		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is chance).", e.GetAri()))
+	}
+	if mean, ok := b.meanSilhouette(); ok {
+		sentences = append(sentences, fmt.Sprintf("The clusters %s (mean silhouette %.2f).", separationWords(mean), mean))
+	}
+	switch r.GetStopReason() {
+	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT:
+		sentences = append(sentences, "The time limit ended the run; these are the labels that it had.")
+	case cleavev1.StopReason_STOP_REASON_CANCELLED:
+		sentences = append(sentences, "The run was cancelled; these are the labels that it had.")
+	}
+	return strings.Join(sentences, " ")
+}
+
+// sizeSentence says how many clusters there are and how large they are.
+func (b *pageBuilder) sizeSentence() string {
+	sizes := slices.DeleteFunc(b.sizesOf(), func(size int) bool { return size == 0 })
+	all := b.counted(len(b.Labels))
+	if len(sizes) == 1 {
+		return all + " are one cluster."
+	}
+	slices.SortFunc(sizes, func(x, y int) int { return y - x })
+	how := "fall"
+	if c := b.Result.GetChoice().GetChosen(); c != nil {
+		how = "compared by " + spaceWords(c.GetSpace()) + ", fall"
+	}
+	const listed = 6
+	switch largest, smallest := sizes[0], sizes[len(sizes)-1]; {
+	case largest == smallest:
+		return fmt.Sprintf("%s%s into %d clusters of %s each.", all, comma(how), len(sizes), b.counted(largest))
+	case len(sizes) > listed:
+		return fmt.Sprintf("%s%s into %d clusters of %s to %s.", all, comma(how), len(sizes), page.Count(smallest), b.counted(largest))
+	}
+	var words []string
+	for _, size := range sizes {
+		words = append(words, page.Count(size))
+	}
+	last := len(words) - 1
+	return fmt.Sprintf("%s%s into %d clusters of %s and %s %s.", all, comma(how), len(sizes), strings.Join(words[:last], ", "), words[last], b.plural())
+}
+
+// comma sets off a verb that says more than "fall".
+func comma(how string) string {
+	if strings.Contains(how, ",") {
+		return ", " + how
+	}
+	return " " + how
+}
+
+func spaceWords(s cleavev1.Space) string {
+	switch s {
+	case cleavev1.Space_SPACE_ROWS:
+		return "their columns as they are"
+	case cleavev1.Space_SPACE_STANDARDIZED:
+		return "columns of equal variance"
+	case cleavev1.Space_SPACE_NEIGHBORS:
+		return "their nearest neighbors"
+	case cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS:
+		return "their nearest neighbors, in columns of equal variance"
+	case cleavev1.Space_SPACE_GRAPH:
+		return "eigenvectors of the graph"
+	case cleavev1.Space_SPACE_LEVELS:
+		return "the edges of the graph"
+	}
+	return wire.EnumWord(s)
+}
+
+// separationWords follow the usual reading of silhouettes (Kaufman and Rousseeuw 1990).
+func separationWords(mean float64) string {
+	switch {
+	case mean > 0.7:
+		return "are far apart"
+	case mean > 0.5:
+		return "are clearly separated"
+	case mean > 0.25:
+		return "overlap in part"
+	}
+	return "are hardly separated"
+}
+
+// meanSilhouette is the mean over all rows that have one.
+func (b *pageBuilder) meanSilhouette() (mean float64, ok bool) {
+	if b.space == nil || len(b.space.silhouettes) == 0 || b.k < 2 {
+		return 0, false
+	}
+	for _, v := range b.space.silhouettes {
+		mean += v / float64(len(b.space.silhouettes))
+	}
+	return mean, true
+}
+
+// figures are the numbers that matter most.
+func (b *pageBuilder) figures() []page.Fact {
+	facts := []page.Fact{{Name: "clusters", Value: page.Count(b.k)}, {Name: b.plural(), Value: page.Count(len(b.Labels))}}
+	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
+		facts = append(facts, page.Fact{Name: "constraints that hold", Value: page.Count(int(c.GetSatisfied())) + " of " + page.Count(int(c.GetTotal()))})
+	}
+	if e := b.Result.GetEvaluation(); e != nil {
+		facts = append(facts, page.Fact{Name: "adjusted Rand index", Value: fmt.Sprintf("%.3f", e.GetAri())})
+	}
+	if mean, ok := b.meanSilhouette(); ok {
+		facts = append(facts, page.Fact{Name: "mean silhouette", Value: page.Fixed(mean, 2)})
+	}
+	if t := b.Result.GetTimings().GetTotal(); t != nil {
+		facts = append(facts, page.Fact{Name: "time", Value: page.Seconds(t.AsDuration().Seconds())})
+	}
+	return facts
+}
+
+func (b *pageBuilder) notices() (list []string) {
+	for _, notice := range b.Result.GetWarnings() {
+		list = append(list, upperFirst(strings.TrimSuffix(notice.GetMessage(), ".")+"."))
+	}
+	return list
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/profile"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// column is what is known of each row under one name, as the data have it.
+type column struct {
+	name   string
+	number func(point int32) float64 // NaN: missing; nil for texts
+	text   func(point int32) string  // "": missing
+}
+
+// maxCategories is how many values a column of texts may have to describe clusters.
+const maxCategories = 50
+
+// findColumns takes the columns of the table that the data come from, or those of the points.
+func (b *pageBuilder) findColumns() []column {
+	if b.scene.Table != nil {
+		return b.tableColumns(b.scene.Table)
+	}
+	points, ok := b.scene.Data.(*dataset.Points)
+	if !ok || points.N != len(b.Labels) {
+		return nil
+	}
+	list := make([]column, points.D)
+	for at := range list {
+		number := func(point int32) float64 { return points.Values[int(point)*points.D+at] }
+		list[at] = column{b.columnName(at), number, func(point int32) string { return page.Number(number(point)) }}
+	}
+	return list
+}
+
+// tableColumns leaves out texts with too many values, such as ids.
+func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
+	if b.fileRow(int32(len(b.Labels)-1)) >= t.Rows() {
+		return nil
+	}
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		if b.isID(c) {
+			continue
+		}
+		empty := func(row int) bool { return c.Empty != nil && c.Empty[row] }
+		switch c.Type {
+		case table.Integer:
+			list = append(list, b.numbers(c.Name, empty, func(row int) float64 { return float64(c.Integers[row]) },
+				func(row int) string { return strconv.FormatInt(c.Integers[row], 10) }))
+		case table.Number:
+			list = append(list, b.numbers(c.Name, empty, func(row int) float64 { return c.Numbers[row] },
+				func(row int) string { return page.Number(c.Numbers[row]) }))
+		default:
+			list = append(list, column{name: c.Name, text: func(point int32) string { return c.Texts[b.fileRow(point)] }})
+		}
+	}
+	return list
+}
+
+// isID tells whether a column only names rows, or has so many different texts that none says much about a cluster.
+func (b *pageBuilder) isID(c *table.Column) bool {
+	if c.Type == table.Text {
+		seen := map[string]bool{}
+		for _, value := range c.Texts {
+			seen[value] = true
+			if len(seen) > maxCategories {
+				return true
+			}
+		}
+		return len(seen) == c.Len() && c.Len() > 1
+	}
+	if len(b.scene.IDs) == 0 || c.Type != table.Integer || c.Len() == 0 || c.Len() != len(b.scene.IDs) {
+		return false
+	}
+	for _, row := range []int{0, c.Len() / 2, c.Len() - 1} {
+		if strconv.FormatInt(c.Integers[row], 10) != b.scene.IDs[row] {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *pageBuilder) numbers(name string, empty func(row int) bool, value func(row int) float64, written func(row int) string) column {
+	return column{name, func(point int32) float64 {
+		if row := b.fileRow(point); !empty(row) {
+			return value(row)
+		}
+		return math.NaN()
+	}, func(point int32) string {
+		if row := b.fileRow(point); !empty(row) {
+			return written(row)
+		}
+		return ""
+	}}
+}
+
+// profiled are the columns of some points, and their labels.
+func (b *pageBuilder) profiled(points []int32) ([]profile.Column, []int32) {
+	columns, labels := make([]profile.Column, len(b.columns)), make([]int32, len(points))
+	for at, i := range points {
+		labels[at] = b.Labels[i]
+	}
+	for at, c := range b.columns {
+		columns[at].Name = c.name
+		for _, i := range points {
+			if c.number != nil {
+				columns[at].Numbers = append(columns[at].Numbers, c.number(i))
+			} else {
+				columns[at].Texts = append(columns[at].Texts, c.text(i))
+			}
+		}
+	}
+	return columns, labels
+}

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// asked is what the job was asked for.
+func (b *pageBuilder) asked() []page.Fact {
+	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: page.Count(int(b.Result.GetK()))}}
+	add := func(name, value string) {
+		if value != "" {
+			facts = append(facts, page.Fact{Name: name, Value: value})
+		}
+	}
+	if b.scene.Spec != nil {
+		if a := wire.Algorithm(b.scene.Spec); a.Name != "" {
+			add("algorithm", a.Name+": "+a.About)
+		}
+	}
+	add("objective", b.Result.GetObjectiveName())
+	add("constraints", b.pairText())
+	if b.scene.Truth != nil {
+		words := "given, to score the answer only"
+		if n := len(b.scene.Truth.ScoreOn); n > 0 {
+			words += fmt.Sprintf(", on %s", b.counted(n))
+		}
+		add("truth", words)
+	}
+	if n := int(b.Result.GetDroppedRows()); n > 0 {
+		add("left out", page.Count(n)+" rows with missing values")
+	}
+	if b.scene.Spec != nil {
+		options := wire.Request(b.scene.Spec, 0).Values
+		var names []string
+		for name := range options {
+			if !slices.Contains([]string{"k", "constraints", "name"}, name) {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			add(strings.ReplaceAll(name, "-", " "), options[name])
+		}
+	}
+	return facts
+}
+
+// dataText is the shape of the data.
+func (b *pageBuilder) dataText() string {
+	switch data := b.scene.Data.(type) {
+	case *dataset.Graph:
+		edges := 0
+		for i := range data.N {
+			neighbors, _ := data.Row(i)
+			for _, j := range neighbors {
+				if int(j) >= i {
+					edges++
+				}
+			}
+		}
+		return fmt.Sprintf("a graph of %s vertices and %s edges", page.Count(data.N), page.Count(edges))
+	case *dataset.Kernel:
+		return fmt.Sprintf("a kernel matrix of %s rows", page.Count(data.N))
+	case *dataset.Points, *dataset.SparsePoints:
+		words := fmt.Sprintf("%s rows of %s", page.Count(data.Rows()), text.Plural(jobflags.ColumnsOf(data), "column"))
+		if data.Kind() == dataset.KindSparsePoints {
+			words += ", sparse"
+		}
+		return words
+	}
+	return page.Count(len(b.Labels)) + " rows"
+}
+
+// pairText counts the constraints.
+func (b *pageBuilder) pairText() string {
+	must := 0
+	for _, p := range b.pairs {
+		if p.Kind == constraint.MustLink {
+			must++
+		}
+	}
+	if len(b.pairs) == 0 {
+		if total := b.Result.GetConstraints().GetTotal(); total > 0 {
+			return page.Count(int(total))
+		}
+		return ""
+	}
+	return fmt.Sprintf("%s and %s", text.Plural(must, "must-link"), text.Plural(len(b.pairs)-must, "cannot-link"))
+}
+
+// plan is how the work was divided.
+func (b *pageBuilder) plan() *page.Section {
+	p := b.Result.GetPlan()
+	if p.GetTiles() == 0 {
+		return nil
+	}
+	s := &page.Section{Facts: []page.Fact{
+		{Name: "tiles", Value: fmt.Sprintf("%s of %s", page.Count(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row"))},
+		{Name: "storage", Value: wire.PlanStorageName(p.GetStorage())},
+		{Name: "memory", Value: fmt.Sprintf("%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))},
+	}}
+	if p.GetComputedTiles() > 0 {
+		s.Facts = append(s.Facts, page.Fact{Name: "computed again", Value: text.Plural(int(p.GetComputedTiles()), "tile")})
+	}
+	if shares := p.GetShares(); len(shares) > 0 {
+		const limit = 100
+		s.Table = &page.Table{Caption: "Workers", Columns: []page.Column{{Name: "worker"}, {Name: "threads", Numbers: true}, {Name: "memory", Numbers: true}, {Name: "tiles", Numbers: true}}}
+		for _, share := range shares[:min(len(shares), limit)] {
+			s.Table.Rows = append(s.Table.Rows, []page.Cell{
+				page.Named(share.GetName()), page.Text(page.Count(int(share.GetThreads()))), page.Text(text.Bytes(share.GetBytes())),
+				page.Text(page.Count(int(share.GetStoredTiles() + share.GetComputedTiles()))),
+			})
+		}
+		if len(shares) > limit {
+			s.Table.Note = fmt.Sprintf("Shown: %d of %d workers.", limit, len(shares))
+		}
+	}
+	return s
+}
+
+// times says where time went.
+func (b *pageBuilder) times() *page.Table {
+	t := b.Result.GetTimings()
+	total := t.GetTotal().AsDuration()
+	if total <= 0 {
+		return nil
+	}
+	table := &page.Table{Caption: fmt.Sprintf("Where %s went", page.Seconds(total.Seconds())), Columns: []page.Column{{Name: "phase"}, {Name: "time", Numbers: true}, {Name: "share"}}}
+	rest := total
+	add := func(name string, d time.Duration) {
+		share := d.Seconds() / total.Seconds()
+		table.Rows = append(table.Rows, []page.Cell{page.Text(name), page.Text(page.Seconds(d.Seconds())), page.ShareBar(page.Percent(share), share)})
+	}
+	for _, phase := range []struct {
+		name string
+		d    *durationpb.Duration
+	}{{"loading data", t.GetLoad()}, {"building tiles", t.GetBuild()}, {"first labels, and trials of ways", t.GetInitialize()}, {"iterations", t.GetIterate()}} {
+		if d := phase.d.AsDuration(); d > 0 {
+			add(phase.name, d)
+			rest -= d
+		}
+	}
+	if rest > total/100 {
+		add("waiting and the rest", rest)
+	}
+	return table
+}
+
+// repeat is what it takes to get the same answer again.
+func (b *pageBuilder) repeat() *page.Repeat {
+	r := &page.Repeat{Facts: []page.Fact{{Name: "version", Value: shell.Version()}}, Command: b.scene.Command}
+	spec := b.scene.Spec
+	if spec == nil {
+		return r
+	}
+	r.Facts = append(r.Facts, page.Fact{Name: "seed", Value: fmt.Sprint(spec.GetSeed())})
+	if id := spec.GetDatasetId(); id != "" {
+		r.Facts = append(r.Facts, page.Fact{Name: "data, SHA-256", Value: id})
+	}
+	for _, used := range wire.UsedTables(spec) {
+		if id := used.Input.GetTableId(); id != "" {
+			r.Facts = append(r.Facts, page.Fact{Name: used.Name() + ", SHA-256", Value: id})
+		}
+	}
+	var written bytes.Buffer
+	if err := PrintMessage(&written, spec); err == nil && written.Len() <= maxSpecBytes {
+		r.Spec = written.String()
+	}
+	return r
+}
+
+// maxSpecBytes is how long a spec is shown: one with tables within it may be long.
+const maxSpecBytes = 200_000

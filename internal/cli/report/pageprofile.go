@@ -1,0 +1,260 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/profile"
+)
+
+// How much is said about what sets clusters apart.
+const (
+	maxProfileValues  = 2_000_000 // of more, a sample of the rows
+	minProfileRows    = 1000
+	profiledClusters  = 40 // with their traits
+	profileTraits     = 6
+	overviewColumns   = 16
+	overviewClusters  = 24
+	clearDifference   = 0.5 // standard deviations: a difference that is worth a word
+	fullDifference    = 2.0 // one that has the whole bar
+	rowColumns        = 6
+	borderlineRows    = 12
+	typicalRowsOfFew  = 3
+	typicalRowsOfMany = 1
+	fewClusters       = 8
+)
+
+// describe fills in what the columns say: profiles, typical and borderline rows.
+func (b *pageBuilder) describe(p *page.Page) {
+	telling := []int(nil)
+	if len(b.columns) > 0 && b.k > 1 && len(b.Labels) > 0 {
+		rows := profile.Sample(b.Labels, b.k, max(minProfileRows, maxProfileValues/len(b.columns)))
+		columns, labels := b.profiled(rows)
+		traits := profile.Traits(columns, labels, b.k)
+		telling = tellingColumns(traits, len(columns))
+		p.Profiles = b.profiles(traits, telling)
+		if p.Profiles != nil && len(rows) < len(b.Labels) {
+			p.Profiles.Note = strings.TrimSpace(p.Profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(rows)), b.counted(len(b.Labels))))
+		}
+	} else {
+		for at := range b.columns {
+			telling = append(telling, at)
+		}
+	}
+	if b.space == nil {
+		return
+	}
+	shown := telling[:min(rowColumns, len(telling))]
+	p.Typical, p.Borderline = b.typical(shown), b.borderline(shown)
+	p.RowsNote = "Typical rows are nearest to the middle of their cluster, " + b.space.words + "."
+	if b.space.graph {
+		p.RowsNote = "Typical vertices have most of their edges within their cluster."
+	}
+	if p.Borderline != nil {
+		p.RowsNote += " Borderline ones lie between two clusters: a margin of 1 is in the middle of a cluster, 0 halfway to the next, less than 0 nearer to the next."
+	}
+	if n := len(b.space.places); n < len(b.Labels) {
+		p.RowsNote += fmt.Sprintf(" Chosen from a sample of %s.", b.counted(n))
+	}
+}
+
+// tellingColumns are all columns, those that tell clusters apart best first.
+func tellingColumns(traits [][]profile.Trait, columns int) []int {
+	most := make([]float64, columns)
+	for _, list := range traits {
+		for _, t := range list {
+			most[t.Column] = max(most[t.Column], math.Abs(t.Difference))
+		}
+	}
+	order := make([]int, columns)
+	for at := range order {
+		order[at] = at
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(most[y], most[x]) })
+	return order
+}
+
+func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Profiles {
+	p := &page.Profiles{
+		Text:     "The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
+		Overview: b.overview(traits, telling),
+	}
+	sizes := b.sizesOf()
+	shown := make([]int, b.k)
+	for cluster := range shown {
+		shown[cluster] = cluster
+	}
+	if b.k > profiledClusters {
+		slices.SortStableFunc(shown, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
+		shown = shown[:profiledClusters]
+		slices.Sort(shown)
+		p.Note = fmt.Sprintf("Shown: the %d largest of %s clusters.", profiledClusters, page.Count(b.k))
+	}
+	for _, cluster := range shown {
+		if list := traits[cluster]; len(list) > 0 {
+			p.Clusters = append(p.Clusters, b.profile(cluster, sizes[cluster], list))
+		}
+	}
+	if len(p.Clusters) == 0 {
+		return nil
+	}
+	return p
+}
+
+// profile lists the traits of a cluster.
+func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Profile {
+	t := &page.Table{
+		Caption: fmt.Sprintf("What sets cluster %d apart", cluster),
+		Columns: []page.Column{{Name: "column"}, {Name: "here", Numbers: true}, {Name: "elsewhere", Numbers: true}, {Name: "difference"}},
+	}
+	var words []string
+	for _, trait := range traits[:min(len(traits), profileTraits)] {
+		name := b.columns[trait.Column].name
+		here, elsewhere := meanCell(trait.Inside), meanCell(trait.Outside)
+		word := page.Isolated(page.Short(name, 50))
+		more, less := "higher "+word, "lower "+word
+		if trait.Category != "" {
+			name += " = " + trait.Category
+			here, elsewhere = page.Text(page.Percent(trait.Inside.Mean)), page.Text(page.Percent(trait.Outside.Mean))
+			word = page.Isolated(page.Short(name, 50))
+			more, less = "more often "+word, "less often "+word
+		}
+		heading := page.Named(page.Short(name, maxName))
+		t.Rows = append(t.Rows, []page.Cell{heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference), trait.Difference/fullDifference)})
+		switch {
+		case len(words) == 3:
+		case trait.Difference >= clearDifference:
+			words = append(words, more)
+		case trait.Difference <= -clearDifference:
+			words = append(words, less)
+		}
+	}
+	summary := "No column sets it clearly apart."
+	if len(words) > 0 {
+		summary = upperFirst(strings.Join(words, ", ") + ".")
+	}
+	return page.Profile{Cluster: cluster, Size: b.counted(size), Summary: summary, Table: t}
+}
+
+func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// meanCell has the mean, and the median below.
+func meanCell(s profile.Summary) page.Cell {
+	return page.Cell{Text: page.Number(s.Mean), Below: "median " + page.Number(s.Median)}
+}
+
+// differenceText says that a difference is beyond measure where nothing varies.
+func differenceText(difference float64) string {
+	switch {
+	case difference >= profile.MaxDifference:
+		return "all higher"
+	case difference <= -profile.MaxDifference:
+		return "all lower"
+	}
+	return page.Signed(difference, 2)
+}
+
+// overview has the most telling columns and all clusters in one table.
+func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Table {
+	if b.k > overviewClusters || len(telling) < 2 {
+		return nil
+	}
+	t := &page.Table{Caption: "Differences at a glance, in standard deviations", Columns: []page.Column{{Name: "column"}}, Wide: true}
+	for cluster := range b.k {
+		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster})
+	}
+	for _, at := range telling[:min(len(telling), overviewColumns)] {
+		row := []page.Cell{page.Named(page.Short(b.columns[at].name, maxName))}
+		for cluster := range b.k {
+			found := slices.IndexFunc(traits[cluster], func(t profile.Trait) bool { return t.Column == at })
+			if found < 0 {
+				row = append(row, page.Text(""))
+				continue
+			}
+			difference := traits[cluster][found].Difference
+			cell := page.Text(shortDifference(difference)).Tinted(difference / fullDifference)
+			if category := traits[cluster][found].Category; category != "" {
+				cell.Text, cell.Name = page.Short(category, 20)+" "+cell.Text, true
+			}
+			row = append(row, cell)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(telling) > overviewColumns {
+		t.Note = fmt.Sprintf("The %d of %s columns that tell clusters apart best.", overviewColumns, page.Count(len(telling)))
+	}
+	return t
+}
+
+func shortDifference(difference float64) string {
+	switch {
+	case difference >= 10:
+		return "> 10"
+	case difference <= -10:
+		return "< \u221210"
+	}
+	return page.Signed(math.Round(10*difference)/10, 1)
+}
+
+// typical lists the rows that are nearest to the middle of their clusters.
+func (b *pageBuilder) typical(columns []int) *page.Table {
+	each := typicalRowsOfMany
+	if b.k <= fewClusters {
+		each = typicalRowsOfFew
+	}
+	t := &page.Table{Caption: "Typical " + b.plural(), Columns: []page.Column{{Name: b.idHeading()}, {Name: "cluster"}}}
+	b.headColumns(t, columns)
+	for cluster, list := range profile.Typical(b.space.places, b.Labels, b.k, each) {
+		if cluster == profiledClusters {
+			t.Note = fmt.Sprintf("Shown: the first %d clusters.", profiledClusters)
+			break
+		}
+		for _, p := range list {
+			t.Rows = append(t.Rows, append([]page.Cell{page.Named(b.name(p.Row)), page.OfCluster(cluster)}, b.cells(p.Row, columns)...))
+		}
+	}
+	return t
+}
+
+// borderline lists the rows of the smallest margins.
+func (b *pageBuilder) borderline(columns []int) *page.Table {
+	t := &page.Table{
+		Caption: "Borderline " + b.plural(),
+		Columns: []page.Column{{Name: b.idHeading()}, {Name: "cluster"}, {Name: "next"}, {Name: "margin", Numbers: true}},
+	}
+	b.headColumns(t, columns)
+	for _, p := range profile.Borderline(b.space.places, borderlineRows) {
+		t.Rows = append(t.Rows, append([]page.Cell{
+			page.Named(b.name(p.Row)), page.OfCluster(int(b.Labels[p.Row])), page.OfCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)),
+		}, b.cells(p.Row, columns)...))
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+func (b *pageBuilder) plural() string {
+	if b.noun() == "vertex" {
+		return "vertices"
+	}
+	return "rows"
+}
+
+func (b *pageBuilder) headColumns(t *page.Table, columns []int) {
+	for _, at := range columns {
+		t.Columns = append(t.Columns, page.Column{Name: page.Short(b.columns[at].name, 60), Numbers: b.columns[at].number != nil})
+	}
+}
+
+// cells are what the columns say about a row.
+func (b *pageBuilder) cells(point int32, columns []int) (cells []page.Cell) {
+	for _, at := range columns {
+		cells = append(cells, page.Named(page.Short(b.columns[at].text(point), maxName)))
+	}
+	return cells
+}

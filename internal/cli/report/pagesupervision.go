@@ -1,0 +1,201 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/page"
+)
+
+const (
+	maxShownPairs   = 50
+	maxShownClasses = 40
+)
+
+// constraints says which constraints do not hold, and what they cost.
+func (b *pageBuilder) constraints() *page.Section {
+	report := b.Result.GetConstraints()
+	if report.GetTotal() == 0 && len(b.pairs) == 0 {
+		return nil
+	}
+	s := &page.Section{}
+	violatedCount := int(report.GetTotal() - report.GetSatisfied())
+	if violatedCount == 0 {
+		s.Text = append(s.Text, fmt.Sprintf("All %s constraints hold.", page.Count(int(report.GetTotal()))))
+	} else {
+		s.Text = append(s.Text, fmt.Sprintf("%s of %s constraints do not hold: must-links whose two ends are in different clusters (%s), and cannot-links whose ends are in the same one (%s).",
+			page.Count(violatedCount), page.Count(int(report.GetTotal())), page.Count(int(report.GetMustLinkViolated())), page.Count(int(report.GetCannotLinkViolated()))))
+	}
+	if cost := b.costText(); cost != "" {
+		s.Text = append(s.Text, cost)
+	}
+	_, violated := b.splitPairs()
+	if len(violated) == 0 {
+		return s
+	}
+	slices.SortStableFunc(violated, func(x, y constraint.Pair) int { return cmp.Compare(y.Weight, x.Weight) })
+	heavy := slices.ContainsFunc(violated, func(p constraint.Pair) bool { return p.Weight != violated[0].Weight })
+	s.Table = &page.Table{Caption: "Constraints that do not hold", Columns: []page.Column{{Name: "one"}, {Name: "other"}, {Name: "kind"}, {Name: "their clusters"}, {Name: ""}}}
+	if heavy {
+		s.Table.Columns = append(s.Table.Columns, page.Column{Name: "weight", Numbers: true})
+		s.Table.Caption += ", the heaviest first"
+	}
+	for _, p := range violated[:min(len(violated), maxShownPairs)] {
+		row := []page.Cell{page.Named(b.name(p.I)), page.Named(b.name(p.J)), page.Text(p.Kind.String()), page.OfCluster(int(b.Labels[p.I])), page.OfCluster(int(b.Labels[p.J]))}
+		if heavy {
+			row = append(row, page.Text(page.Number(p.Weight)))
+		}
+		s.Table.Rows = append(s.Table.Rows, row)
+	}
+	s.Table.Columns[3].Name, s.Table.Columns[4].Name = "cluster of one", "cluster of the other"
+	if len(violated) > maxShownPairs {
+		s.Table.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, page.Count(len(violated)))
+	}
+	return s
+}
+
+// costText says what violated constraints add to the objective, where that is known.
+func (b *pageBuilder) costText() string {
+	r := b.Result
+	if h := r.GetHistory(); len(h) > 0 {
+		if parts := h[len(h)-1].GetParts(); parts != nil {
+			cost := parts.GetMustLink() + parts.GetCannotLink()
+			if cost == 0 {
+				return ""
+			}
+			words := fmt.Sprintf("They cost %s: %s for must-links and %s for cannot-links, beside a distortion of %s", page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()), page.Number(parts.GetDistortion()))
+			if whole := cost + parts.GetDistortion(); whole > 0 {
+				words += fmt.Sprintf(" (%s of the two together)", page.Percent(cost/whole))
+			}
+			return words + "."
+		}
+	}
+	if r.PlainObjective != nil && r.GetPlainObjective() != r.GetObjective() {
+		return fmt.Sprintf("The objective is %s on the data alone, and %s with what constraints reward and cost.", page.Number(r.GetPlainObjective()), page.Number(r.GetObjective()))
+	}
+	return ""
+}
+
+// commonClasses are the most frequent true classes of the clusters, of equally frequent ones the first by name; nil
+// without a truth.
+func (b *pageBuilder) commonClasses() []string {
+	if b.scene.Truth == nil {
+		return nil
+	}
+	classes, counts := b.countClasses()
+	common := make([]string, b.k)
+	for cluster, row := range counts {
+		most := 0
+		for at, count := range row {
+			if count > most {
+				common[cluster], most = classes[at], count
+			}
+		}
+	}
+	return common
+}
+
+// countClasses counts the true classes of each cluster; classes are in ascending order.
+func (b *pageBuilder) countClasses() (classes []string, counts [][]int) {
+	ranks := Ranks(b.scene.Truth.Labels)
+	classes = make([]string, slices.Max(ranks)+1)
+	counts = make([][]int, b.k)
+	for cluster := range counts {
+		counts[cluster] = make([]int, len(classes))
+	}
+	for i, rank := range ranks {
+		classes[rank] = className(b.scene.Truth, i)
+		counts[b.Labels[i]][rank]++
+	}
+	return classes, counts
+}
+
+// truth compares clusters with true classes.
+func (b *pageBuilder) truth() *page.Section {
+	e := b.Result.GetEvaluation()
+	if e == nil {
+		return nil
+	}
+	s := &page.Section{Facts: []page.Fact{
+		{Name: "adjusted Rand index", Value: fmt.Sprintf("%.4f: pairs that are grouped alike, beyond chance", e.GetAri())},
+		{Name: "NMI", Value: fmt.Sprintf("%.4f: normalized mutual information", e.GetNmi())},
+		{Name: "pairwise F", Value: fmt.Sprintf("%.4f: precision %.4f, recall %.4f", e.GetPairwiseF(), e.GetPairwisePrecision(), e.GetPairwiseRecall())},
+		{Name: "purity", Value: fmt.Sprintf("%.4f: the share of rows in the most frequent class of their cluster", e.GetPurity())},
+	}}
+	if b.scene.Truth == nil || len(b.Labels) == 0 {
+		return s
+	}
+	classes, counts := b.countClasses()
+	order := make([]int, len(classes))
+	for at := range order {
+		order[at] = at
+	}
+	t := &page.Table{Caption: "Rows of each cluster (down) by their true class (across)", Columns: []page.Column{{Name: "cluster"}}, Wide: true}
+	if len(order) > maxShownClasses {
+		total := func(class int) (n int) {
+			for _, row := range counts {
+				n += row[class]
+			}
+			return n
+		}
+		slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(total(y), total(x)) })
+		order = order[:maxShownClasses]
+		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, page.Count(len(classes)))
+	}
+	for _, class := range order {
+		t.Columns = append(t.Columns, page.Column{Name: page.Short(classes[class], 60), Numbers: true})
+	}
+	for cluster, row := range counts {
+		if cluster == maxShownPairs*2 {
+			t.Note = strings.TrimSpace(t.Note + fmt.Sprintf(" Shown: the first %d clusters.", cluster))
+			break
+		}
+		size, most := 0, 0
+		for _, count := range row {
+			size, most = size+count, max(most, count)
+		}
+		cells := []page.Cell{page.OfCluster(cluster)}
+		for _, class := range order {
+			cell := page.Text(page.Count(row[class])).Shaded(float64(row[class]) / float64(max(1, size)))
+			cell.Strong = row[class] == most && most > 0
+			cells = append(cells, cell)
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	s.Table = t
+	return s
+}
+
+// ways compares what auto tried.
+func (b *pageBuilder) ways() *page.Section {
+	choice := b.Result.GetChoice()
+	if choice == nil {
+		return nil
+	}
+	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, rows compared by %s.", wayText(choice.GetChosen()), spaceWords(choice.GetChosen().GetSpace()))}}
+	if reason := choice.GetReason(); reason != "" {
+		s.Text = append(s.Text, "Because "+strings.TrimSuffix(reason, ".")+".")
+	}
+	if len(choice.GetTried()) == 0 {
+		return s
+	}
+	s.Table = &page.Table{
+		Caption: "How well ways agree with constraints that they were not shown: 1 all right, 0 as by chance",
+		Columns: []page.Column{{Name: "way"}, {Name: "agreement"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "against no constraints, in standard errors", Numbers: true}},
+	}
+	for _, t := range bestWays(choice, len(choice.GetTried())) {
+		name := page.Text(wayText(t.GetWay()))
+		if sameWay(t.GetWay(), choice.GetChosen()) {
+			name.Text += " (taken)"
+		}
+		s.Table.Rows = append(s.Table.Rows, []page.Cell{
+			name, page.ShareBar(fmt.Sprintf("%.2f", t.GetAgreement()), t.GetAgreement()),
+			page.Text(fmt.Sprintf("%d of %d", t.GetMustLinksRight(), t.GetMustLinks())), page.Text(fmt.Sprintf("%d of %d", t.GetCannotLinksRight(), t.GetCannotLinks())),
+			page.Text(page.Signed(t.GetAdvantage(), 1)),
+		})
+	}
+	return s
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+)
+
+// The page that run writes is made again from its folder and its files.
+func TestReportOfAFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate gaussians --n 90 --d 3 --k 3 --constraints 20 --seed 2 --out g")
+	succeed(t, "generate two-circles --n 80 --seed 2 --out c")
+	for _, job := range []struct{ run, files string }{
+		{"--data g/data.csv --k 3 --algorithm mpc-kmeans --constraints g/constraints.csv --truth g/truth.csv", "--data g/data.csv --constraints g/constraints.csv --truth g/truth.csv"},
+		{"--data c/data.csv --k 2 --algorithm spectral", "--data c/data.csv"},
+		{"--data c/data.csv --k 2 --algorithm kernel-kmeans --kernel gaussian", "--data c/data.csv"},
+	} {
+		succeed(t, "run "+job.run+" --quiet --out o")
+		before := clitest.Read(t, "o/report.html")
+		if out := succeed(t, "report o --out again.html "+job.files); out != "again.html\n" {
+			t.Errorf("printed %q", out)
+		}
+		again := clitest.Read(t, "again.html")
+		for _, part := range []string{"clusters", "sizes", "profiles", "rows", "separation", "constraints", "truth"} {
+			if had, has := sectionOf(before, part), sectionOf(again, part); had != has {
+				t.Errorf("%s: the section %s is another:\n%.400s\ninstead of\n%.400s", job.run, part, has, had)
+			}
+		}
+	}
+	if err := os.Remove("o/report.html"); err != nil {
+		t.Fatal(err)
+	}
+	r := invoke(t, "report o")
+	if page := clitest.Read(t, "o/report.html"); r.code != 0 || !strings.Contains(r.stderr, "without the data") || !strings.Contains(page, "Repeat it") {
+		t.Errorf("without the data: %+v", r)
+	}
+}
+
+// sectionOf is a section of a page.
+func sectionOf(page, id string) string {
+	_, rest, _ := strings.Cut(page, `<h2 id="`+id+`"`)
+	section, _, _ := strings.Cut(rest, "</section>")
+	return section
+}
+
+// The page of a job has what the page of the same run has.
+func TestReportOfAJob(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate gaussians --n 60 --d 3 --k 2 --constraints 20 --seed 2 --out g")
+	address := startServe(t, "--workers 2 --data-dir state")
+	const job = "--data g/data.csv --k 2 --algorithm pc-kmeans --constraints g/constraints.csv"
+	succeed(t, "run "+job+" --quiet --out o")
+	id := strings.TrimSpace(succeed(t, "submit --wait --quiet "+job+" --server "+address))
+	succeed(t, "report "+id+" --data g/data.csv --server "+address)
+	before, page := clitest.Read(t, "o/report.html"), clitest.Read(t, "report.html")
+	for _, part := range []string{"asked", "clusters", "sizes", "profiles", "rows", "separation", "constraints"} {
+		if had, has := sectionOf(before, part), sectionOf(page, part); had == "" || had != has {
+			t.Errorf("the section %s is another:\n%.400s\ninstead of\n%.400s", part, has, had)
+		}
+	}
+	if r := invoke(t, "report "+id+" --out bare.html --server "+address); r.code != 0 || !strings.Contains(clitest.Read(t, "bare.html"), "constraints hold") {
+		t.Errorf("without the data: %+v", r)
+	}
+}
+
+func TestReportOfDroppedRows(t *testing.T) {
+	clitest.Folder(t, map[string]string{"d.csv": "x,y\n0,0\n,\n0,1\n9,9\n9,8\n", "c.csv": "i,j,kind\n0,2,cannot\n0,1,must\n3,4,must\n"})
+	succeed(t, "run --data d.csv --k 2 --algorithm pc-kmeans --missing drop --quiet --out o")
+	succeed(t, "report o --data d.csv --constraints c.csv")
+	page := clitest.Read(t, "o/report.html")
+	for _, want := range []string{"<title>row 4, cluster ", "<title>row 2, cluster "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if strings.Contains(page, "<title>row 1, cluster ") {
+		t.Error("a row that was dropped is drawn")
+	}
+}
+
+func TestReportRefusals(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate gaussians --n 30 --d 2 --k 2 --out g")
+	succeed(t, "generate gaussians --n 31 --d 2 --k 2 --out other")
+	succeed(t, "run --data g/data.csv --k 2 --algorithm kmeans --quiet --out o")
+	for args, want := range map[string]string{
+		"report":                                  "which job or folder?",
+		"report g":                                "result.json",
+		"report o --data other/data.csv":          "the data have 31 rows; o was made of 30",
+		"report o --truth other/truth.csv":        "outside 0..29",
+		"report o --out missing/folder/page.html": "missing",
+		"report nowhere --server 127.0.0.1:1 --constraints g/constraints.csv": "--constraints goes with a folder only",
+	} {
+		if r := invoke(t, args); r.code == 0 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: exit code %d, %q without %q", args, r.code, r.stderr, want)
+		}
+	}
+	clitest.Write(t, "o/labels.csv", "index,label\n0,1\n")
+	if r := invoke(t, "report o"); r.code != 2 || !strings.Contains(r.stderr, "labels of 1 row") {
+		t.Errorf("labels that are too few: %+v", r)
+	}
+}

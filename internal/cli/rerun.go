@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+type rerunFlags struct {
+	out    string
+	server *string
+	quiet  bool
+}
+
+func (a *app) rerunCommand() *cobra.Command {
+	f := &rerunFlags{}
+	cmd := &cobra.Command{
+		Use:   "rerun DIR",
+		Short: "Repeat a run from the folder that it wrote, and compare the bits of both answers",
+		Args:  cobra.ArbitraryArgs,
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.out, "out", "", "write the files of the new run into this `DIR`")
+	f.server = addServerFlag(set)
+	set.BoolVar(&f.quiet, "quiet", false, "show no progress, only warnings")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return shell.Usage("rerun takes one folder, which cleave run --out wrote")
+		}
+		return a.rerun(cmd.Context(), args[0], f)
+	}
+	return cmd
+}
+
+// recorded is a run in a folder.
+type recorded struct {
+	dir    string
+	result *cleavev1.Result
+	labels []int64
+}
+
+func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
+	before, err := loadRecorded(dir)
+	if err != nil {
+		return err
+	}
+	origin := before.result.GetOrigin()
+	if now := shell.Version(); now != origin.GetVersion() {
+		fmt.Fprintf(a.stderr, "cleave: the run was made by version %s, this is %s: another version may give other bits\n", origin.GetVersion(), now)
+	}
+	a.command = command{origin.GetCommand(), origin.GetDirectory()}
+	var again *report.Report
+	if f.out != "" && filepath.Clean(f.out) == filepath.Clean(dir) {
+		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
+	}
+	if origin.GetCommand()[0] == "run" {
+		again, err = a.rerunCommandLine(ctx, before, f)
+	} else {
+		again, err = a.rerunSpec(ctx, before, f)
+	}
+	if err != nil {
+		return err
+	}
+	return before.compare(a.stdout, again)
+}
+
+// loadRecorded reads what a run has recorded of itself.
+func loadRecorded(dir string) (*recorded, error) {
+	result, err := report.ReadResult(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(result.GetOrigin().GetCommand()) == 0 {
+		return nil, fault.Invalid("NO_ORIGIN", "%s does not say how it was made; results of earlier versions of Cleave do not", filepath.Join(dir, report.ResultFile))
+	}
+	_, labels, err := format.LoadTable(filepath.Join(dir, report.LabelsFile), table.Labels, 0)
+	return &recorded{dir, result, labels}, err
+}
+
+// rerunCommandLine runs the recorded command line again, if its files are what they were.
+func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFlags) (again *report.Report, err error) {
+	own := a.access
+	cmd, run := a.newRunCommand()
+	parent := &cobra.Command{}
+	parent.AddCommand(cmd)
+	a.addAccessFlags(parent)
+	if err := cmd.ParseFlags(a.command.arguments[1:]); err != nil {
+		return nil, fault.Invalid("BAD_COMMAND", "%s: the recorded command line is none of this version: %v", before.dir, err)
+	}
+	if *f.server != "" {
+		*run.server, a.access = *f.server, own
+	}
+	if err := before.checkInputs(jobflags.NamedFiles(cmd.Flags(), a.command.directory)); err != nil {
+		return nil, err
+	}
+	jobflags.ResolveFiles(cmd.Flags(), a.command.directory)
+	run.out, run.saveGraph, run.json, run.quiet = f.out, "", false, f.quiet
+	run.finished = func(r *report.Report) { again = r }
+	err = a.run(ctx, run)
+	return again, err
+}
+
+// rerunSpec runs the recorded spec again, of a job that was submitted: its coordinator has the data and the tables.
+func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
+	c, err := a.remote(*f.server)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	p := report.NewProgress(a.stderr, f.quiet)
+	defer p.End()
+	origin := before.result.GetOrigin()
+	id, err := c.Complete(ctx, origin.GetSpec(), nil, p)
+	if err != nil {
+		return nil, err
+	}
+	o, err := c.Fetch(ctx, id, f.out != "")
+	if err != nil {
+		return nil, err
+	}
+	again := report.New(o, nil)
+	if again.Result.Origin = origin; f.out == "" {
+		return again, nil
+	}
+	p.End()
+	scene := report.Scene{Title: origin.GetSpec().GetDisplayName()}
+	warn := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
+	return again, report.WriteFolder(ctx, f.out, again.Files(scene, warn))
+}
+
+// checkInputs refuses files that are not those of the run.
+func (r *recorded) checkInputs(now []jobflags.NamedFile) error {
+	var other []string
+	known, directory := map[string]bool{}, r.result.GetOrigin().GetDirectory()
+	for _, input := range r.result.GetOrigin().GetInputs() {
+		path := jobflags.Within(directory, input.GetPath())
+		known[path] = true
+		if path == jobflags.StandardInput || input.GetSha256() == "" {
+			other = append(other, input.GetPath()+" was no file that can be read again")
+			continue
+		}
+		switch hash, _, err := hashFile(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			other = append(other, path+" is missing")
+		case err != nil:
+			other = append(other, fmt.Sprintf("%s cannot be read: %v", path, shell.WithoutPath(err)))
+		case hash != input.GetSha256():
+			other = append(other, path+" has changed")
+		}
+	}
+	for _, file := range now {
+		if path := jobflags.Within(directory, file.Path); !known[path] {
+			other = append(other, path+" is new")
+		}
+	}
+	if len(other) > 0 {
+		return fault.Invalid("OTHER_INPUTS", "%s cannot be repeated, because its files are not what they were: %s", r.dir, strings.Join(other, "; "))
+	}
+	return nil
+}
+
+// compare says whether another run has the same bits.
+func (r *recorded) compare(w io.Writer, again *report.Report) error {
+	labels, differ := again.FileLabels(), 0
+	if len(labels) != len(r.labels) {
+		return fmt.Errorf("%s has %s, the new run %d", r.dir, text.Plural(len(r.labels), "label"), len(labels))
+	}
+	for i, label := range labels {
+		if int64(label) != r.labels[i] {
+			differ++
+		}
+	}
+	was, is := r.result.GetObjective(), again.Result.GetObjective()
+	if differ > 0 || math.Float64bits(was) != math.Float64bits(is) {
+		return fmt.Errorf("other bits than %s: %d of %s differ, and the objective is %v where it was %v", r.dir, differ, text.Plural(len(labels), "label"), is, was)
+	}
+	_, err := fmt.Fprintf(w, "the same bits as %s: %s, and the objective %v\n", r.dir, text.Plural(len(labels), "label"), is)
+	return err
+}

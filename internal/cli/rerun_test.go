@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/report"
+)
+
+// smallSets makes data of every kind, in the folder of the test.
+func smallSets(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	succeed(t, "generate gaussians --n 60 --d 3 --k 3 --noise 2 --constraints 20 --seed 1 --out points")
+	succeed(t, "generate blocks --n 60 --k 3 --constraints 60 --seed 1 --out graph")
+	var kernel strings.Builder
+	for i := range 12 {
+		for j := range 12 {
+			entry := "0"
+			if i%3 == j%3 {
+				entry = "0.5"
+			}
+			if i == j {
+				entry = "1"
+			}
+			kernel.WriteString(entry + map[bool]string{true: "\n", false: ","}[j == 11])
+		}
+	}
+	clitest.Write(t, "kernel.csv", kernel.String())
+	truth := strings.SplitAfter(clitest.Read(t, "points/truth.csv"), "\n")
+	clitest.Write(t, "seeds.csv", strings.Join(truth[:16], ""))
+	clitest.Write(t, "weights.csv", "index,weight\n3,2\n")
+	clitest.Write(t, "beliefs.csv", "i,j,belief\n0,1,0.9\n0,2,-0.5\n1,2,-0.5\n")
+}
+
+// A run is repeated from its folder, wherever that is done from, to the same files.
+func TestRerunGivesTheSameBits(t *testing.T) {
+	smallSets(t)
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --quiet --out first")
+	clitest.Write(t, "job.yaml", "k: 3\nseed: 7\nkmeans: {}\n")
+	for at, args := range []string{
+		"--data points/data.csv --k 3 --constraints points/constraints.csv --truth points/truth.csv",
+		"--data points/data.csv --k 3 --algorithm seeded-kmeans --seeds seeds.csv",
+		"--data points/data.csv --k 3 --algorithm kernel-kmeans --weights weights.csv --restarts 2",
+		"--data points/data.csv --k 3 --algorithm kmeans --init labels:first/labels.csv",
+		"--data points/data.csv --k 3 --algorithm kmeans --init centroids:first/centroids.csv",
+		"--data points/data.csv -f job.yaml",
+		"--graph graph/edges.csv --k 3 --constraints graph/constraints.csv",
+		"--graph graph/edges.csv --k 2 --algorithm constrained-spectral --beliefs beliefs.csv",
+		"--kernel-matrix kernel.csv --k 3",
+	} {
+		out := filepath.Join(home, "out"+string(rune('a'+at)))
+		succeed(t, "run "+args+" --quiet --out "+out)
+		t.Chdir("/")
+		got := succeed(t, "rerun "+out+" --quiet --out "+out+"/again")
+		t.Chdir(home)
+		if !strings.HasPrefix(got, "the same bits as "+out+": ") {
+			t.Errorf("%s: %q", args, got)
+		}
+		if clitest.Read(t, out+"/labels.csv") != clitest.Read(t, out+"/again/labels.csv") {
+			t.Errorf("%s: labels.csv differs", args)
+		}
+	}
+	succeed(t, "rerun outa/again --quiet") // what rerun wrote is a run too
+}
+
+func TestRerunRefuses(t *testing.T) {
+	smallSets(t)
+	succeed(t, "run --data points/data.csv --k 3 --constraints points/constraints.csv --algorithm pc-kmeans --quiet --out out")
+	refused := func(args, want string, code int) {
+		t.Helper()
+		if r := invoke(t, "rerun "+args); r.code != code || !strings.Contains(r.stderr, want) || r.stdout != "" {
+			t.Errorf("rerun %s: exit code %d, %q, %q; want %q", args, r.code, r.stdout, r.stderr, want)
+		}
+	}
+	refused("", "rerun takes one folder", 2)
+	refused("nowhere", "nowhere/result.json: the file cannot be read", 2)
+	refused("out --out out", "is the folder of the run itself", 2)
+	constraints := clitest.Read(t, "points/constraints.csv")
+	clitest.Write(t, "points/constraints.csv", constraints+"0,1,must,\n")
+	refused("out --quiet", "points/constraints.csv has changed", 2)
+	if err := os.Remove("points/data.csv"); err != nil {
+		t.Fatal(err)
+	}
+	refused("out --quiet", "points/data.csv is missing", 2)
+	refused("out --quiet", "points/constraints.csv has changed; ", 2)
+
+	succeed(t, "generate gaussians --n 60 --d 3 --k 3 --noise 2 --constraints 20 --seed 1 --out points")
+	labels := clitest.Read(t, "out/labels.csv")
+	first := strings.SplitN(labels, "\n", 3)[1] // the first row is put into another cluster
+	cells := strings.Split(first, ",")
+	cells[1] = map[bool]string{true: "1", false: "0"}[cells[1] == "0"]
+	clitest.Write(t, "out/labels.csv", strings.Replace(labels, first, strings.Join(cells, ","), 1))
+	refused("out --quiet", "other bits than out: 1 of 60 labels differ, and the objective is", 1)
+	clitest.Write(t, "out/result.json", `{"k": 3}`)
+	refused("out", "does not say how it was made", 2)
+}
+
+// What a command line should not have had does not stay in result.json.
+func TestOriginHasNoSecrets(t *testing.T) {
+	smallSets(t)
+	secret := "cleave_" + strings.Repeat("aB3-_", 9)
+	succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --quiet --out out --name "+secret)
+	result, err := report.ReadResult("out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := result.GetOrigin()
+	if command := strings.Join(origin.GetCommand(), " "); strings.Contains(command, secret) || !strings.HasSuffix(command, "--name [redacted]") {
+		t.Errorf("the command is %q", command)
+	}
+	if input := origin.GetInputs()[0]; len(origin.GetInputs()) != 1 || input.GetFlag() != "data" || input.GetPath() != "points/data.csv" || len(input.GetSha256()) != 64 ||
+		input.GetBytes() != uint64(len(clitest.Read(t, "points/data.csv"))) {
+		t.Errorf("the inputs are %v", origin.GetInputs())
+	}
+	if origin.GetVersion() == "" || result.GetVersion() == "" || origin.GetSpec().GetKmeans() == nil {
+		t.Errorf("the origin is %v, the version %q", origin, result.GetVersion())
+	}
+}
+
+// labels.csv has how far rows are from their clusters and how sure their labels are, and is read as labels again.
+func TestLabelsHaveScores(t *testing.T) {
+	smallSets(t)
+	for args, header := range map[string]string{
+		"--data points/data.csv --algorithm kmeans":              "index,label,distance,margin,confidence",
+		"--data points/data.csv --algorithm kmeans --restarts 1": "index,label,distance,margin",
+		"--graph graph/edges.csv":                                "index,label,distance,margin",
+	} {
+		succeed(t, "run "+args+" --k 3 --quiet --out out")
+		labels := clitest.Read(t, "out/labels.csv")
+		if lines := strings.Split(labels, "\n"); lines[0] != header || len(lines) != 62 || strings.Contains(labels, ",,") {
+			t.Errorf("%s: labels.csv is\n%s", args, labels)
+		}
+		if got := succeed(t, "evaluate --labels out/labels.csv --truth out/labels.csv"); !strings.Contains(got, "NMI         1.0000") {
+			t.Errorf("%s: %s", args, got)
+		}
+	}
+	data := strings.SplitAfter(clitest.Read(t, "points/data.csv"), "\n")
+	data[2] = "?" + data[2][strings.Index(data[2], ","):]
+	clitest.Write(t, "holes.csv", strings.Join(data, ""))
+	succeed(t, "run --data holes.csv --missing drop --k 3 --algorithm kmeans --quiet --out holes")
+	if lines := strings.Split(clitest.Read(t, "holes/labels.csv"), "\n"); lines[2] != "1,-1,,," {
+		t.Errorf("a dropped row is %q", lines[2])
+	}
+}

@@ -1,0 +1,26 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFolded(t *testing.T) {
+	const content = "way      neighbors, cuts\nbecause  it agrees with held-out ones\n         and more\nshort\n"
+	for width, want := range map[int]string{
+		0:  content,
+		40: content,
+		26: "way      neighbors, cuts\nbecause  it agrees with\n         held-out ones\n         and more\nshort\n",
+	} {
+		var out strings.Builder
+		w := Folded(&out, width)
+		for _, letter := range []byte(content) { // as a table comes, in pieces
+			if n, err := w.Write([]byte{letter}); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if out.String() != want {
+			t.Errorf("in %d columns:\n%s", width, out.String())
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package shell
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Table is a list for people: a header, and rows whose first cell is an id.
+type Table struct {
+	Header []string
+	rows   [][]string
+}
+
+// Add adds a row.
+func (t *Table) Add(cells ...any) {
+	row := make([]string, len(cells))
+	for at, cell := range cells {
+		row[at] = fmt.Sprint(cell)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// between is the space between columns.
+const between = 2
+
+// Write writes the table. Where it is too wide for the screen its ids are shortened, but never so much that one begins like
+// another; if that does not suffice, every row becomes a paragraph. A width of 0 fits everything.
+func (t *Table) Write(w io.Writer, width int) error {
+	var out strings.Builder
+	switch short := t.shortened(); {
+	case width == 0 || t.width() <= width:
+		t.columns(&out)
+	case short.width() <= width:
+		short.columns(&out)
+	default:
+		t.paragraphs(&out, width)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// widths are those of the columns.
+func (t *Table) widths() []int {
+	widths := make([]int, len(t.Header))
+	for _, row := range append([][]string{t.Header}, t.rows...) {
+		for at, cell := range row {
+			widths[at] = max(widths[at], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+func (t *Table) width() int {
+	total := between * (len(t.Header) - 1)
+	for _, width := range t.widths() {
+		total += width
+	}
+	return total
+}
+
+func (t *Table) columns(out *strings.Builder) {
+	widths := t.widths()
+	for _, row := range append([][]string{t.Header}, t.rows...) {
+		line := ""
+		for at, cell := range row {
+			line += cell + strings.Repeat(" ", widths[at]-utf8.RuneCountInString(cell)+between)
+		}
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
+	}
+}
+
+// paragraphs writes a line for every cell that is not empty.
+func (t *Table) paragraphs(out *strings.Builder, width int) {
+	indent := between
+	for _, name := range t.Header {
+		indent = max(indent, len(name)+between)
+	}
+	for number, row := range t.rows {
+		if number > 0 {
+			fmt.Fprintln(out)
+		}
+		for at, cell := range row {
+			if cell == "" {
+				continue
+			}
+			for line, part := range text.Wrap(cell, max(width-indent, 1)) {
+				name := ""
+				if line == 0 {
+					name = strings.ToLower(t.Header[at])
+				}
+				fmt.Fprintf(out, "%-*s%s\n", indent, name, part)
+			}
+		}
+	}
+}
+
+// shortestID is how much of an id is left at least.
+const shortestID = 8
+
+// shortened is the table with the shortest ids that tell its rows apart.
+func (t *Table) shortened() *Table {
+	var ids []string
+	for _, row := range t.rows {
+		ids = append(ids, row[0])
+	}
+	sorted := slices.Sorted(slices.Values(ids))
+	length := shortestID
+	for at := 1; at < len(sorted); at++ {
+		length = max(length, common(sorted[at-1], sorted[at])+1)
+	}
+	short := &Table{Header: t.Header}
+	for _, row := range t.rows {
+		row = slices.Clone(row)
+		row[0] = row[0][:min(length, len(row[0]))]
+		short.rows = append(short.rows, row)
+	}
+	return short
+}
+
+// common is how many letters two texts have in common at the beginning.
+func common(a, b string) int {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return at
+}

@@ -1,0 +1,31 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTable(t *testing.T) {
+	table := Table{Header: []string{"JOB", "NAME", "STATE"}}
+	table.Add("0199a1b2-aaaa-bbbb", "moons", "RUNNING")
+	table.Add("0199a1b3-aaaa-bbbb", "", "FAILED")
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{0, "JOB                 NAME   STATE\n0199a1b2-aaaa-bbbb  moons  RUNNING\n0199a1b3-aaaa-bbbb         FAILED\n"},
+		{34, "JOB                 NAME   STATE\n0199a1b2-aaaa-bbbb  moons  RUNNING\n0199a1b3-aaaa-bbbb         FAILED\n"},
+		{30, "JOB       NAME   STATE\n0199a1b2  moons  RUNNING\n0199a1b3         FAILED\n"},
+		{20, "job    0199a1b2-aaaa-bbbb\nname   moons\nstate  RUNNING\n\njob    0199a1b3-aaaa-bbbb\nstate  FAILED\n"},
+	} {
+		var out strings.Builder
+		if err := table.Write(&out, c.width); err != nil || out.String() != c.want {
+			t.Errorf("in %d columns: %v\n%s", c.width, err, out.String())
+		}
+	}
+	table.Add("0199a1b2-aaaa-bbbc", "blobs", "PENDING") // ids differ at the end only
+	var out strings.Builder
+	if err := table.Write(&out, 30); err != nil || !strings.Contains(out.String(), "job    0199a1b2-aaaa-bbbc") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}

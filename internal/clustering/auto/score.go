@@ -1,0 +1,78 @@
+package auto
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// score adds to the result what is known of single rows, in the space of the answer: their distances, and the labels of
+// all starts and folds of the way that was chosen.
+func (r *run) score(ctx context.Context, found *answer, result *clustering.Result) error {
+	way := result.Choice.Chosen
+	result.Runs = append(result.Runs[:len(result.Runs):len(result.Runs)], r.ofFolds[way]...)
+	switch s := r.opened[way.Space]; {
+	case s.levels != nil:
+		own, next := edgeShares(s.graph, result.Labels, r.spec.K)
+		result.SetDistances(clustering.MeasureEdgeShare, own, next)
+	case found.at != nil:
+		own, next := result.Embedding.Distances(result.Labels, r.spec.K, found.at.kept)
+		result.SetDistances(clustering.MeasureEmbedding, own, next)
+	default:
+		return centroid.Score(ctx, s.rows.problem, s.rows.x, result)
+	}
+	return nil
+}
+
+// rememberFolds keeps the labels of a way's answers to folds. Without constraints these are all the same answer.
+func (r *run) rememberFolds(way clustering.Way, answers []*answer) {
+	if way.Use == clustering.UseNone {
+		return
+	}
+	for _, a := range answers {
+		r.ofFolds[way] = append(r.ofFolds[way], clustering.NewLabeling(a.labels, r.spec.K))
+	}
+}
+
+// edgeShares are, for every vertex, the share of the weights of its edges that leads out of its cluster, and out of the
+// other cluster that most of them lead to. Loops do not count. A vertex without edges has no shares.
+func edgeShares(g *dataset.Graph, labels []int32, k int) (own, next []float64) {
+	own, next = make([]float64, g.N), make([]float64, g.N)
+	to, seen := make([]float64, k), make([]int32, 0, k)
+	for i := range g.N {
+		total := 0.0
+		neighbors, weights := g.Row(i)
+		for at, j := range neighbors {
+			if int(j) == i || weights[at] == 0 {
+				continue
+			}
+			c := labels[j]
+			if to[c] == 0 {
+				seen = append(seen, c)
+			}
+			to[c] += weights[at]
+			total += weights[at]
+		}
+		most := 0.0
+		for _, c := range seen {
+			if c != labels[i] {
+				most = max(most, to[c])
+			}
+		}
+		own[i], next[i] = 1-to[labels[i]]/total, 1-most/total
+		if !(total > 0) {
+			own[i], next[i] = math.Inf(1), math.Inf(1)
+		}
+		if k == 1 {
+			next[i] = math.Inf(1)
+		}
+		for _, c := range seen {
+			to[c] = 0
+		}
+		seen = seen[:0]
+	}
+	return own, next
+}

@@ -1,0 +1,134 @@
+package page
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Map shows the clusters in two dimensions.
+type Map struct {
+	Text   string // what is shown
+	Note   string // what was left out
+	Axes   [2]string
+	Points []Point
+	Links  []Link // below the points, in this order
+	// Clusters are listed in the legend, in this order; they have their places in the plane if Placed.
+	Clusters []MapCluster
+	Kinds    []LinkKind // what the links are, for the legend
+	Table    *Table     // the same for those who do not see it
+}
+
+// Point is drawn as a marker, or as a disc if it has a radius.
+type Point struct {
+	X, Y    float64
+	Cluster int
+	Title   string // its id, and more
+	Radius  float64
+	Ring    bool // stands out: the truth disagrees
+}
+
+// Link is a line between two points, by their places in the list.
+type Link struct {
+	From, To int
+	Kind     string  // class: "must", "cannot", "must violated", "cannot violated" or "edge"
+	Width    float64 // 0: the usual
+}
+
+// LinkKind is an entry of the legend.
+type LinkKind struct{ Class, Name, Count string }
+
+// MapCluster is an entry of the legend, and the place where the number of the cluster is written.
+type MapCluster struct {
+	Cluster int
+	Size    string
+	X, Y    float64
+	Placed  bool
+}
+
+const (
+	mapWidth, mapHeight = 800, 600
+	// maxScaleRatio is the ratio of two scales up to which both axes get the same one, so that a circle is round.
+	maxScaleRatio = 4
+)
+
+func (m *Map) draw() *drawing {
+	d := &drawing{ID: "map", Label: "Clusters in two dimensions. " + m.Text, Width: mapWidth, Height: mapHeight, Left: 12, Top: 12, Right: mapWidth - 12, Bottom: mapHeight - 12}
+	if m.Axes[0] != "" {
+		d.Bottom = mapHeight - 46
+	}
+	if m.Axes[1] != "" {
+		d.Left = 74
+	}
+	x, y := m.scales(d)
+	var onX, onY *axis
+	if m.Axes[0] != "" {
+		onX = &x
+	}
+	if m.Axes[1] != "" {
+		onY = &y
+	}
+	d.addTicks(onX, onY, false)
+	d.addAxes(m.Axes[0], m.Axes[1])
+	d.Domain = domain(x, y)
+	switch n := len(m.Points); {
+	case n > 1500:
+		d.Class = "crowd"
+	case n > 500:
+		d.Class = "many"
+	}
+	for _, link := range m.Links {
+		a, b := m.Points[link.From], m.Points[link.To]
+		width := "link " + link.Kind
+		if link.Width > 0 {
+			width += " w" + strconv.Itoa(int(math.Ceil(10*min(1, link.Width))))
+		}
+		d.Lines = append(d.Lines, line{width, x.at(a.X), y.at(a.Y), x.at(b.X), y.at(b.Y)})
+	}
+	for _, p := range m.Points {
+		class := "mark " + colorClass(p.Cluster)
+		if p.Ring {
+			class += " ring"
+		}
+		d.Dots = append(d.Dots, mark{Class: class, Shape: shapeOf(p.Cluster).Name, Cluster: p.Cluster, X: x.at(p.X), Y: y.at(p.Y), Radius: number(p.Radius), Title: p.Title})
+	}
+	for _, c := range m.Clusters {
+		if c.Placed {
+			d.Names = append(d.Names, label{Class: "name middle", Text: strconv.Itoa(c.Cluster), X: x.at(c.X), Y: y.at(c.Y) + 5, Cluster: c.Cluster})
+		}
+	}
+	return d
+}
+
+// scales fits the points into the frame, on both axes by the same scale where that leaves no thin strip.
+func (m *Map) scales(d *drawing) (x, y axis) {
+	x, y = axis{math.Inf(1), math.Inf(-1), d.Left, d.Right}, axis{math.Inf(1), math.Inf(-1), d.Bottom, d.Top}
+	for _, p := range m.Points {
+		x.lo, x.hi = min(x.lo, p.X), max(x.hi, p.X)
+		y.lo, y.hi = min(y.lo, p.Y), max(y.hi, p.Y)
+	}
+	if len(m.Points) == 0 {
+		x.lo, x.hi, y.lo, y.hi = 0, 1, 0, 1
+	}
+	x.lo, x.hi = widen(x.lo, x.hi, 0.04)
+	y.lo, y.hi = widen(y.lo, y.hi, 0.04)
+	perX, perY := (x.hi-x.lo)/float64(x.to-x.from), (y.hi-y.lo)/float64(y.from-y.to)
+	switch {
+	case (m.Axes[0] == "") != (m.Axes[1] == "") || perX > maxScaleRatio*perY || perY > maxScaleRatio*perX:
+	case perX > perY:
+		by := (perX*float64(y.from-y.to) - (y.hi - y.lo)) / 2
+		y.lo, y.hi = y.lo-by, y.hi+by
+	default:
+		by := (perY*float64(x.to-x.from) - (x.hi - x.lo)) / 2
+		x.lo, x.hi = x.lo-by, x.hi+by
+	}
+	return x, y
+}
+
+func domain(x, y axis) string {
+	var parts []string
+	for _, v := range []float64{x.lo, x.hi, y.lo, y.hi} {
+		parts = append(parts, strconv.FormatFloat(v, 'g', 9, 64))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,108 @@
+package page
+
+import "math"
+
+// Table is a table with a caption. The first cell of a row is its heading.
+type Table struct {
+	Caption string
+	Columns []Column
+	Rows    [][]Cell
+	Note    string
+	Wide    bool // has many columns, and small cells
+}
+
+// Column is the heading of a column.
+type Column struct {
+	Name    string
+	Numbers bool // aligned to the right
+	Mark    *int // the cluster that it is about
+}
+
+// Cell is a cell of a table.
+type Cell struct {
+	Text  string
+	Below string   // in small letters
+	Mark  *int     // the cluster that it names, shown by its marker
+	Heat  string   // class of its background
+	Bar   *float64 // -1..1: a bar to the left or right of the middle; 0..1 with Whole
+	// Whole bars begin at the left.
+	Whole   bool
+	Strong  bool
+	Name    bool // given by strangers: an id, a category; in whatever script
+	Missing bool
+}
+
+// Text is a cell.
+func Text(text string) Cell { return Cell{Text: text} }
+
+// Named is a cell with a text of the data's.
+func Named(text string) Cell {
+	if text == "" {
+		return Cell{Missing: true}
+	}
+	return Cell{Text: text, Name: true}
+}
+
+// OfCluster is a cell with the number of a cluster.
+func OfCluster(cluster int) Cell { return Cell{Text: Count(cluster), Mark: &cluster} }
+
+// ShareBar is a cell with a bar of a share of the whole width.
+func ShareBar(text string, share float64) Cell {
+	return Cell{Text: text, Bar: &share, Whole: true}
+}
+
+// DifferenceBar is a cell with a bar to either side.
+func DifferenceBar(text string, difference float64) Cell { return Cell{Text: text, Bar: &difference} }
+
+// Shaded gives a cell a background by a share from 0 to 1.
+func (c Cell) Shaded(share float64) Cell {
+	if step := int(math.Round(8 * min(1, max(0, share)))); step > 0 {
+		c.Heat = "h" + Count(step)
+	}
+	return c
+}
+
+// Tinted gives a cell a background by a difference from -1 to 1.
+func (c Cell) Tinted(difference float64) Cell {
+	switch step := int(math.Round(6 * min(1, max(-1, difference)))); {
+	case step > 0:
+		c.Heat = "more" + Count(step)
+	case step < 0:
+		c.Heat = "less" + Count(-step)
+	}
+	return c
+}
+
+// The bar of a cell is drawn in a box of this width.
+const barWidth = 100
+
+// BarX is where the bar begins.
+func (c Cell) BarX() number {
+	if c.Whole {
+		return 0
+	}
+	return number(barWidth/2 + min(0, c.length()))
+}
+
+// BarWidth is how long it is.
+func (c Cell) BarWidth() number {
+	return number(math.Abs(c.length()))
+}
+
+// BarClass tells the two sides apart.
+func (c Cell) BarClass() string {
+	switch {
+	case c.Whole:
+		return "bar"
+	case *c.Bar < 0:
+		return "bar less"
+	}
+	return "bar more"
+}
+
+func (c Cell) length() float64 {
+	if c.Whole {
+		return barWidth * min(1, max(0, *c.Bar))
+	}
+	return barWidth / 2 * min(1, max(-1, *c.Bar))
+}

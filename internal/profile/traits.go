@@ -1,0 +1,208 @@
+// Package profile says what clusters are in the terms of their data: which columns set them apart, which rows are typical
+// of a cluster and which lie between two, and how well clusters are separated.
+package profile
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+)
+
+// Column is a column of a table: numbers, of which NaN is missing, or texts, of which "" is.
+type Column struct {
+	Name    string
+	Numbers []float64 // nil: a column of texts
+	Texts   []string
+}
+
+// Trait is what a column says about a cluster.
+type Trait struct {
+	Column   int    // its place in the list
+	Category string // the value that is more or less frequent than elsewhere; "" for numbers
+	// The rows of the cluster, and all others.
+	Inside, Outside Summary
+	// Difference of the two means in standard deviations (Cohen's d, of the pooled variance), and of shares by the
+	// arcsine of their square roots, which is alike (Cohen's h). It is at most MaxDifference.
+	Difference float64
+}
+
+// Summary is about the values of some rows that are there.
+type Summary struct {
+	Count        int
+	Mean, Median float64 // of a category: its share, and nothing
+}
+
+// MaxDifference stands for the difference of columns that do not vary within the cluster nor outside.
+const MaxDifference = 100
+
+// Traits are what sets each cluster apart, one for each column where both sides have values, the largest difference
+// first; equal ones are in the order of the columns. Of a column of texts it is the category that differs most.
+func Traits(columns []Column, labels []int32, k int) [][]Trait {
+	all := make([][]Trait, k)
+	for at, column := range columns {
+		of := numbersTraits
+		if column.Numbers == nil {
+			of = textsTraits
+		}
+		for cluster, trait := range of(column, labels, k) {
+			if trait.Inside.Count > 0 && trait.Outside.Count > 0 {
+				trait.Column = at
+				all[cluster] = append(all[cluster], trait)
+			}
+		}
+	}
+	for _, traits := range all {
+		slices.SortStableFunc(traits, func(a, b Trait) int {
+			return cmp.Compare(math.Abs(b.Difference), math.Abs(a.Difference))
+		})
+	}
+	return all
+}
+
+// numbersTraits finds the trait of every cluster from one sorted order of the column.
+func numbersTraits(c Column, labels []int32, k int) []Trait {
+	order := make([]int32, 0, len(labels))
+	for i := range labels {
+		if !math.IsNaN(c.Numbers[i]) {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(c.Numbers[a], c.Numbers[b]) })
+	places := make([][]int, k) // of the rows of each cluster in that order, ascending
+	for at, i := range order {
+		places[labels[i]] = append(places[labels[i]], at)
+	}
+	value := func(at int) float64 { return c.Numbers[order[at]] }
+	n := len(order)
+	center, whole := 0.0, moments{}
+	if n > 0 {
+		center = value(n / 2) // sums of differences from a middle value do not cancel
+	}
+	parts := make([]moments, k)
+	for _, i := range order {
+		parts[labels[i]].add(c.Numbers[i] - center)
+		whole.add(c.Numbers[i] - center)
+	}
+	traits := make([]Trait, k)
+	for cluster, inside := range parts {
+		outside := whole.without(inside)
+		at := places[cluster]
+		t := &traits[cluster]
+		t.Inside = Summary{inside.count, center + inside.mean(), median(inside.count, func(rank int) float64 { return value(at[rank]) })}
+		t.Outside = Summary{outside.count, center + outside.mean(), median(outside.count, func(rank int) float64 { return value(outsideRank(at, rank)) })}
+		t.Difference = difference(inside, outside)
+	}
+	return traits
+}
+
+// outsideRank is the place of the row that has a rank among those whose places are not in taken, which ascend.
+func outsideRank(taken []int, rank int) int {
+	return rank + sort.Search(len(taken), func(j int) bool { return taken[j]-j > rank }) // before taken[j] are taken[j] - j others
+}
+
+func median(count int, value func(rank int) float64) float64 {
+	if count == 0 {
+		return math.NaN()
+	}
+	if count%2 == 1 {
+		return value(count / 2)
+	}
+	low, high := value(count/2-1), value(count/2)
+	return low + (high-low)/2
+}
+
+// moments are sums of values and their squares.
+type moments struct {
+	count        int
+	sum, squares float64
+}
+
+func (m *moments) add(v float64) {
+	m.count++
+	m.sum += v
+	m.squares += v * v
+}
+
+func (m moments) without(part moments) moments {
+	return moments{m.count - part.count, m.sum - part.sum, m.squares - part.squares}
+}
+
+func (m moments) mean() float64 {
+	if m.count == 0 {
+		return math.NaN()
+	}
+	return m.sum / float64(m.count)
+}
+
+// scatter is the sum of squared differences from the mean.
+func (m moments) scatter() float64 {
+	if m.count == 0 {
+		return 0
+	}
+	return max(0, m.squares-m.sum*m.sum/float64(m.count))
+}
+
+// roundingShare is how much of a sum of squares may be rounding.
+const roundingShare = 1e-12
+
+func difference(inside, outside moments) float64 {
+	if inside.count == 0 || outside.count == 0 {
+		return 0
+	}
+	by := inside.mean() - outside.mean()
+	scatter := inside.scatter() + outside.scatter()
+	if scatter <= roundingShare*(inside.squares+outside.squares) {
+		scatter = 0
+	}
+	if by == 0 {
+		return 0
+	}
+	deviation := math.Sqrt(scatter / float64(max(1, inside.count+outside.count-2)))
+	return max(-MaxDifference, min(MaxDifference, by/deviation))
+}
+
+// textsTraits counts the categories of every cluster.
+func textsTraits(c Column, labels []int32, k int) []Trait {
+	totals := map[string]int{}
+	counts := make([]map[string]int, k)
+	sizes, all := make([]int, k), 0
+	for i, label := range labels {
+		value := c.Texts[i]
+		if value == "" {
+			continue
+		}
+		if counts[label] == nil {
+			counts[label] = map[string]int{}
+		}
+		counts[label][value]++
+		totals[value]++
+		sizes[label]++
+		all++
+	}
+	categories := make([]string, 0, len(totals))
+	for category := range totals {
+		categories = append(categories, category)
+	}
+	slices.Sort(categories)
+	traits := make([]Trait, k)
+	for cluster := range traits {
+		best := &traits[cluster]
+		for _, category := range categories {
+			inside, outside := sizes[cluster], all-sizes[cluster]
+			if inside == 0 || outside == 0 {
+				break
+			}
+			here := counts[cluster][category]
+			t := Trait{Category: category,
+				Inside:  Summary{Count: inside, Mean: float64(here) / float64(inside)},
+				Outside: Summary{Count: outside, Mean: float64(totals[category]-here) / float64(outside)}}
+			t.Difference = 2*math.Asin(math.Sqrt(t.Inside.Mean)) - 2*math.Asin(math.Sqrt(t.Outside.Mean))
+			// Of equal differences the category that is more frequent here says more.
+			if by := cmp.Compare(math.Abs(t.Difference), math.Abs(best.Difference)); best.Category == "" || by > 0 || by == 0 && t.Difference > best.Difference {
+				*best = t
+			}
+		}
+	}
+	return traits
+}

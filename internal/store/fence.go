@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// A transaction that got no answer may still be on its way: a member of etcd that was stopped passes it on when it wakes up, after
+// others have changed the same keys. So every transaction has the condition that the key of the term was last written at a
+// certain revision, its mark, and after one without an answer the key is written again before the next. What was under way
+// has another mark then, and does nothing.
+type mark struct {
+	mu       sync.Mutex
+	revision int64
+	doubted  bool // a transaction with this mark got no answer
+}
+
+// errMoved says that a transaction had an old mark, and did nothing.
+var errMoved = errors.New("store: the mark was moved")
+
+// holds is the condition that this term has not ended.
+func (t *etcdTerm) holds() clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(t.key), "=", t.revision)
+}
+
+// fence is the mark for the next transaction, which is moved first if there is doubt about it.
+func (t *etcdTerm) fence(ctx context.Context) (int64, error) {
+	t.mark.mu.Lock()
+	defer t.mark.mu.Unlock()
+	if !t.mark.doubted {
+		return t.mark.revision, nil
+	}
+	write := clientv3.OpPut(t.key, t.name, clientv3.WithLease(t.lease))
+	resp, err := t.state.transact(ctx, []clientv3.Cmp{t.holds()}, []clientv3.Op{write}, nil)
+	if err != nil {
+		return 0, err
+	}
+	if !resp.Succeeded {
+		return 0, t.over()
+	}
+	t.mark.revision, t.mark.doubted = resp.Header.Revision, false
+	return t.mark.revision, nil
+}
+
+// doubt has the mark moved before the next transaction.
+func (t *etcdTerm) doubt(used int64) {
+	t.mark.mu.Lock()
+	defer t.mark.mu.Unlock()
+	t.mark.doubted = t.mark.doubted || used == t.mark.revision
+}
+
+// moved takes note of a mark that was moved by an attempt that got no answer.
+func (t *etcdTerm) moved(from, to int64) {
+	t.mark.mu.Lock()
+	defer t.mark.mu.Unlock()
+	if t.mark.revision == from {
+		t.mark.revision = to
+	}
+}
+
+// over ends a term that etcd says is over.
+func (t *etcdTerm) over() error {
+	t.end()
+	<-t.lost
+	return ErrNotLeader
+}
+
+// transact runs a transaction, which fails if it gets no answer in time.
+func (s *etcdState) transact(ctx context.Context, conditions []clientv3.Cmp, changes, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if s.patience > 0 {
+		limited, cancel = context.WithTimeout(ctx, s.patience)
+	}
+	defer cancel()
+	resp, err := s.client.Txn(limited).If(conditions...).Then(changes...).Else(otherwise...).Commit()
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = unanswered(err)
+	}
+	return resp, err
+}

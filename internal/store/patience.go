@@ -1,0 +1,311 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// patientBlobs are Blobs that may hang: an object store that takes connections and answers nothing, or a directory on a file
+// server that is gone, whose system calls cannot even be canceled. Each operation has a goroutine of its own, and whoever waits
+// for it leaves when nothing has moved for a while. The goroutine stays until its call returns; it shares no memory with
+// the caller, because bytes pass through pipes.
+//
+// Once an operation hangs, others are refused at once, so that callers do not pile up. A probe finds out when the store answers again.
+type patientBlobs struct {
+	Blobs
+	limit  time.Duration
+	ctx    context.Context // ends when the store is closed
+	cancel context.CancelFunc
+	hangs  atomic.Bool
+}
+
+// Patient gives up on operations of b that move no byte for a time. They fail as those of a store that cannot be reached.
+func Patient(b Blobs, limit time.Duration) Blobs {
+	p := &patientBlobs{Blobs: b, limit: limit}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+func (b *patientBlobs) Close() error {
+	b.cancel()
+	return b.Blobs.Close()
+}
+
+// probed is the name of a blob that is looked for only to see whether there is an answer.
+const probed = "probe"
+
+// suspect refuses operations until the store answers a probe, whatever it says.
+func (b *patientBlobs) suspect() {
+	if b.hangs.Swap(true) {
+		return
+	}
+	go func() {
+		defer b.hangs.Store(false)
+		for answered := false; !answered && b.ctx.Err() == nil; {
+			ctx, cancel := context.WithTimeout(b.ctx, b.limit)
+			_, _ = b.Blobs.Size(ctx, probed)
+			answered = ctx.Err() == nil
+			cancel()
+		}
+	}()
+}
+
+// attempt is one operation, and the patience of whoever waits for it.
+type attempt struct {
+	blobs  *patientBlobs
+	name   string
+	ctx    context.Context // of the operation
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	timer  *time.Timer   // runs while somebody waits
+	over   bool          // nobody waits any more
+	gaveUp chan struct{} // closed when patience is at an end
+	pipe   interface{ CloseWithError(error) error }
+}
+
+// begin begins an operation, unless the store is known to hang. Either end of a pipe is closed when it is given up.
+func (b *patientBlobs) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*attempt, error) {
+	a := &attempt{blobs: b, name: name, gaveUp: make(chan struct{}), pipe: pipe}
+	if b.hangs.Load() {
+		return nil, a.fault()
+	}
+	a.ctx, a.cancel = context.WithCancel(context.WithValue(ctx, attemptKey{}, a))
+	a.timer = time.AfterFunc(b.limit, a.giveUp)
+	return a, nil
+}
+
+// wait begins a time in which the caller waits for the store.
+func (a *attempt) wait() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.over {
+		a.timer.Reset(a.blobs.limit)
+	}
+}
+
+// end ends the operation: nobody waits for it any more.
+func (a *attempt) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+	a.timer.Stop()
+	a.cancel()
+}
+
+func (a *attempt) giveUp() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return
+	}
+	a.over = true
+	a.blobs.suspect()
+	a.cancel()
+	if a.pipe != nil {
+		_ = a.pipe.CloseWithError(a.fault())
+	}
+	close(a.gaveUp)
+}
+
+func (a *attempt) fault() error {
+	return fault.New(fault.Unavailable, blobsUnavailable, "the blob store hangs: nothing moved for %v; try again when it answers", a.blobs.limit).
+		With("blob", a.name).Because(fmt.Errorf("blob %q", a.name))
+}
+
+type attemptKey struct{}
+
+// progressed tells whoever waits for a long operation that it gets on.
+func progressed(ctx context.Context) {
+	if a, is := ctx.Value(attemptKey{}).(*attempt); is {
+		a.wait()
+	}
+}
+
+// try runs an operation that gives one value.
+func try[T any](ctx context.Context, b *patientBlobs, name string, do func(context.Context) (T, error)) (value T, err error) {
+	a, err := b.begin(ctx, name, nil)
+	if err != nil {
+		return value, err
+	}
+	defer a.end()
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		value, err := do(a.ctx)
+		done <- answer{value, err}
+	}()
+	select {
+	case got := <-done:
+		return got.value, got.err
+	case <-a.gaveUp:
+		return value, a.fault()
+	}
+}
+
+// Size implements Blobs.
+func (b *patientBlobs) Size(ctx context.Context, name string) (int64, error) {
+	return try(ctx, b, name, func(ctx context.Context) (int64, error) { return b.Blobs.Size(ctx, name) })
+}
+
+// Delete implements Blobs.
+func (b *patientBlobs) Delete(ctx context.Context, name string) error {
+	_, err := try(ctx, b, name, func(ctx context.Context) (none struct{}, err error) { return none, b.Blobs.Delete(ctx, name) })
+	return err
+}
+
+// List implements Blobs.
+func (b *patientBlobs) List(ctx context.Context, prefix string) ([]string, error) {
+	return try(ctx, b, prefix, func(ctx context.Context) ([]string, error) { return b.Blobs.List(ctx, prefix) })
+}
+
+// Usage implements Blobs.
+func (b *patientBlobs) Usage(ctx context.Context) (int64, error) {
+	return try(ctx, b, "", b.Blobs.Usage)
+}
+
+// Free implements Blobs.
+func (b *patientBlobs) Free() (int64, bool) {
+	type space struct {
+		bytes int64
+		known bool
+	}
+	free, err := try(b.ctx, b, "", func(context.Context) (s space, err error) {
+		s.bytes, s.known = b.Blobs.Free()
+		return s, nil
+	})
+	return free.bytes, free.known && err == nil
+}
+
+// RemoveTemporary implements Blobs.
+func (b *patientBlobs) RemoveTemporary(ctx context.Context) {
+	_, _ = try(ctx, b, "", func(ctx context.Context) (none struct{}, err error) {
+		b.Blobs.RemoveTemporary(ctx)
+		return none, nil
+	})
+}
+
+// Open implements Blobs.
+func (b *patientBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	near, far := io.Pipe()
+	a, err := b.begin(ctx, name, far)
+	if err != nil {
+		return nil, err
+	}
+	opened := make(chan error, 1)
+	go func() {
+		r, err := b.Blobs.Open(a.ctx, name, offset, length)
+		if opened <- err; err != nil {
+			return
+		}
+		defer r.Close()
+		_, err = io.Copy(far, r)
+		_ = far.CloseWithError(err)
+	}()
+	select {
+	case err = <-opened:
+	case <-a.gaveUp:
+		err = a.fault()
+	}
+	if err != nil {
+		_ = near.Close() // what opens after all is closed
+		a.end()
+		return nil, err
+	}
+	a.timer.Stop()
+	return &patientReader{near, a}, nil
+}
+
+type patientReader struct {
+	*io.PipeReader
+	attempt *attempt
+}
+
+func (r *patientReader) Read(p []byte) (int, error) {
+	r.attempt.wait()
+	defer r.attempt.timer.Stop()
+	return r.PipeReader.Read(p)
+}
+
+func (r *patientReader) Close() error {
+	r.attempt.end()
+	return r.PipeReader.Close()
+}
+
+var errNotWritten = errors.New("the content was not written")
+
+// Put implements Blobs. Like all, it calls write only when the name is free.
+func (b *patientBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	far, near := io.Pipe()
+	a, err := b.begin(ctx, name, far)
+	if err != nil {
+		return err
+	}
+	defer a.end()
+	asked, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		err := b.Blobs.Put(a.ctx, name, func(w io.Writer) error {
+			close(asked)
+			_, err := io.Copy(w, far)
+			return err
+		})
+		_ = far.CloseWithError(err)
+		done <- err
+	}()
+	ended := func() error {
+		a.wait()
+		select {
+		case err := <-done:
+			return err
+		case <-a.gaveUp:
+			return a.fault()
+		}
+	}
+	select {
+	case <-asked:
+	case err := <-done:
+		return err
+	case <-a.gaveUp:
+		return a.fault()
+	}
+	a.timer.Stop()
+	written := errNotWritten
+	defer func() { // also if write panics
+		if written != nil {
+			_ = near.CloseWithError(written)
+			_ = ended()
+		}
+	}()
+	if written = write(patientWriter{near, a}); written != nil {
+		return written
+	}
+	_ = near.Close()
+	return ended()
+}
+
+// patientWriter waits for portions that a store takes in a moment unless it hangs.
+type patientWriter struct {
+	w       io.Writer
+	attempt *attempt
+}
+
+func (w patientWriter) Write(p []byte) (written int, err error) {
+	const portion = 256 << 10
+	defer w.attempt.timer.Stop()
+	for len(p) > 0 && err == nil {
+		w.attempt.wait()
+		var n int
+		n, err = w.w.Write(p[:min(len(p), portion)])
+		p, written = p[n:], written+n
+	}
+	return written, err
+}

@@ -1,0 +1,236 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const testPatience = 30 * time.Second
+
+// hangingBlobs stop when they are told to, as a file server does that is gone: contexts do not help.
+type hangingBlobs struct {
+	Blobs
+	back chan struct{} // nil unless they hang; closed when they go on
+}
+
+func (b *hangingBlobs) pass() {
+	if b.back != nil {
+		<-b.back
+	}
+}
+
+func (b *hangingBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	b.pass()
+	err := b.Blobs.Put(ctx, name, func(w io.Writer) error {
+		return write(writerFunc(func(p []byte) (int, error) {
+			b.pass()
+			return w.Write(p)
+		}))
+	})
+	b.pass()
+	return err
+}
+
+func (b *hangingBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	b.pass()
+	r, err := b.Blobs.Open(ctx, name, offset, length)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{readerFunc(func(p []byte) (int, error) {
+		b.pass()
+		return r.Read(p)
+	}), r}, nil
+}
+
+func (b *hangingBlobs) Size(ctx context.Context, name string) (int64, error) {
+	b.pass()
+	return b.Blobs.Size(ctx, name)
+}
+
+func (b *hangingBlobs) Delete(ctx context.Context, name string) error {
+	b.pass()
+	return b.Blobs.Delete(ctx, name)
+}
+
+func (b *hangingBlobs) List(ctx context.Context, prefix string) ([]string, error) {
+	b.pass()
+	return b.Blobs.List(ctx, prefix)
+}
+
+func (b *hangingBlobs) Usage(ctx context.Context) (int64, error) {
+	b.pass()
+	return b.Blobs.Usage(ctx)
+}
+
+func (b *hangingBlobs) Free() (int64, bool) {
+	b.pass()
+	return 1, true
+}
+
+func (b *hangingBlobs) RemoveTemporary(ctx context.Context) {
+	b.pass()
+	b.Blobs.RemoveTemporary(ctx)
+}
+
+type (
+	writerFunc func([]byte) (int, error)
+	readerFunc func([]byte) (int, error)
+)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+func (f readerFunc) Read(p []byte) (int, error)  { return f(p) }
+
+// Every operation on a store that hangs, from its beginning or half-way, ends when patience does; others are refused at once, until
+// the store is back.
+func TestPatienceEnds(t *testing.T) {
+	content := pattern(3*blockBytes + 7)
+	for what, operation := range map[string]func(t *testing.T, b Blobs, hang func()) error{
+		"put": func(t *testing.T, b Blobs, hang func()) error {
+			hang()
+			return b.Put(t.Context(), "new", func(w io.Writer) error { return nil })
+		},
+		"put half-way": func(t *testing.T, b Blobs, hang func()) error {
+			return b.Put(t.Context(), "new", func(w io.Writer) error {
+				hang()
+				_, err := w.Write(content)
+				return err
+			})
+		},
+		"put at the end": func(t *testing.T, b Blobs, hang func()) error {
+			return b.Put(t.Context(), "new", func(w io.Writer) error {
+				defer hang()
+				_, err := w.Write(content[:10])
+				return err
+			})
+		},
+		"open": func(t *testing.T, b Blobs, hang func()) error {
+			hang()
+			_, err := b.Open(t.Context(), "old", 0, -1)
+			return err
+		},
+		"read": func(t *testing.T, b Blobs, hang func()) error {
+			r, err := b.Open(t.Context(), "old", 0, -1)
+			check(t, err)
+			defer r.Close()
+			_, err = r.Read(make([]byte, 10))
+			check(t, err)
+			hang()
+			_, err = io.Copy(io.Discard, r)
+			return err
+		},
+		"size": func(t *testing.T, b Blobs, hang func()) error {
+			hang()
+			_, err := b.Size(t.Context(), "old")
+			return err
+		},
+		"delete": func(t *testing.T, b Blobs, hang func()) error { hang(); return b.Delete(t.Context(), "old") },
+		"list":   func(t *testing.T, b Blobs, hang func()) error { hang(); _, err := b.List(t.Context(), ""); return err },
+		"usage":  func(t *testing.T, b Blobs, hang func()) error { hang(); _, err := b.Usage(t.Context()); return err },
+		"free": func(t *testing.T, b Blobs, hang func()) error {
+			hang()
+			if _, known := b.Free(); known {
+				t.Error("it knows what is free")
+			}
+			return nil
+		},
+		"temporary files": func(t *testing.T, b Blobs, hang func()) error { hang(); b.RemoveTemporary(t.Context()); return nil },
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				below, err := OpenBlobs(t.Context(), "mem://")
+				check(t, err)
+				hanging := &hangingBlobs{Blobs: below}
+				b := Patient(hanging, testPatience)
+				defer b.Close()
+				put(t, b, "old", content)
+				began := time.Now()
+				err = operation(t, b, func() {
+					synctest.Wait()
+					hanging.back = make(chan struct{})
+				})
+				if took := time.Since(began); took != testPatience {
+					t.Errorf("it ended after %v", took)
+				}
+				if err != nil || what != "free" && what != "temporary files" {
+					wantReason(t, err, blobsUnavailable)
+				}
+				for range 100 {
+					_, err := b.List(t.Context(), "")
+					wantReason(t, err, blobsUnavailable)
+				}
+				if took := time.Since(began); took != testPatience {
+					t.Errorf("others waited too, until after %v", took)
+				}
+				close(hanging.back)
+				synctest.Wait()
+				hanging.back = nil
+				put(t, b, "again", content)
+				if !bytes.Equal(read(t, b, "again", 0, -1), content) {
+					t.Error("what was stored afterwards is something else")
+				}
+			})
+		})
+	}
+}
+
+// A store that is slow is not one that hangs, and time that the caller takes does not count.
+func TestPatienceIsByProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		below, err := OpenBlobs(t.Context(), "mem://")
+		check(t, err)
+		content := pattern(40 * blockBytes)
+		slow := &slowBlobs{Blobs: below, pause: testPatience - time.Second}
+		b := Patient(slow, testPatience)
+		defer b.Close()
+		check(t, b.Put(t.Context(), "x", func(w io.Writer) error {
+			time.Sleep(10 * testPatience)
+			_, err := w.Write(content)
+			time.Sleep(10 * testPatience)
+			return err
+		}))
+		r, err := b.Open(t.Context(), "x", 0, -1)
+		check(t, err)
+		time.Sleep(10 * testPatience)
+		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%d bytes came back: %v", len(got), err)
+		}
+		check(t, r.Close())
+	})
+}
+
+// slowBlobs pause before each portion.
+type slowBlobs struct {
+	Blobs
+	pause time.Duration
+}
+
+func (b *slowBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	return b.Blobs.Put(ctx, name, func(w io.Writer) error {
+		calls := 0
+		return write(writerFunc(func(p []byte) (int, error) {
+			if calls++; calls%8 == 0 {
+				time.Sleep(b.pause)
+			}
+			return w.Write(p)
+		}))
+	})
+}
+
+func (b *slowBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	r, err := b.Blobs.Open(ctx, name, offset, length)
+	return struct {
+		io.Reader
+		io.Closer
+	}{readerFunc(func(p []byte) (int, error) {
+		time.Sleep(b.pause)
+		return r.Read(p)
+	}), r}, err
+}

@@ -1,0 +1,11 @@
+// What opens reports in a real browser. It has a module of its own, so that the programs do not know of it.
+module github.com/cleave-project/cleave/tools/browser
+
+go 1.26.0
+
+require (
+	github.com/chromedp/cdproto v0.157.8
+	github.com/chromedp/chromedp v0.21.0
+)
+
+require github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
