@@ -70,7 +70,8 @@ var packages = []packageRule{
 	{"clustering/landmark", pure, "clustering clustering/centroid clustering/kernelkmeans dataset evaluate fault kernel metric partition snapshot spectral vector"},
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans clustering/piece clustering/span constraint dataset fault kernel partition snapshot spectral text"},
 	{"clustering/auto", pure, "catalog clustering clustering/centroid clustering/embedding clustering/heldout clustering/kernelkmeans clustering/knn clustering/piece clustering/span constraint dataset fault metric multilevel neighbor parallel partition planning snapshot spectral text"},
-	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark dataset fault neighbor"},
+	{"clustering/howmany", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/heldout clustering/kernelkmeans constraint dataset kernel metric parallel partition snapshot"},
+	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/howmany clustering/kernelkmeans clustering/knn clustering/landmark dataset fault neighbor"},
 	{"clustering/comparison", pure, "clustering clustering/auto clustering/cut clustering/heldout clustering/local dataset"},
 	{"table", pure, "clustering clustering/cut constraint fault text"},
 	{"recipe", pure, "dataset fault table text"},
@@ -97,7 +98,7 @@ var packages = []packageRule{
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning spectral table vector"},
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector waitlock wire"},
-	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning snapshot store table text turns waitlock wire"},
+	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/howmany clustering/kernelkmeans clustering/knn clustering/landmark clustering/local constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning snapshot store table text turns waitlock wire"},
 	{"worker", api, "backoff candidates clustering constraint credentials dataset fault kernel labeling neighbor observe parallel partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault redact text"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset evaluate fault format recipe synth table text wire"},

@@ -72,7 +72,7 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 	line("message", cmp.Or(j.GetError().GetMessage(), j.GetStatusMessage()))
 	line("dataset", j.GetDatasetId())
 	line("algorithm", wire.Algorithm(spec).Name)
-	line("clusters", fmt.Sprint(spec.GetK()))
+	line("clusters", report.ClustersText(spec))
 	for _, used := range wire.UsedTables(spec) {
 		line(used.Name(), c.DescribeTable(ctx, used.Input))
 	}

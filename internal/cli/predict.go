@@ -182,7 +182,11 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 			}
 			columns = int(old.GetColumns())
 		}
-		return &predictor{clusters: int(spec.GetK()), columns: columns, assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
+		k, err := c.ClustersOf(ctx, jobID, spec)
+		if err != nil {
+			return nil, err
+		}
+		return &predictor{clusters: k, columns: columns, assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
 			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
 		}}, nil
 	}

@@ -3,6 +3,7 @@ package clustering
 // Observer hears what happens in a run. The order of events is part of the answer: it depends on nothing but the data
 // and the spec.
 type Observer interface {
+	K(k KBegan)                    // one k of a range begins
 	Restart(restart, restarts int) // one of several restarts begins; not called where there is only one
 	Iteration(restart int, e HistoryEntry)
 	Shift(s ShiftChange)
@@ -21,6 +22,9 @@ type SolverStep struct {
 	Converged, Wanted int
 	StepsLeft         *int // an estimate; nil: there is none
 }
+
+// KBegan says that one number of clusters of a range is run: see package howmany.
+type KBegan struct{ K, Min, Max int }
 
 // LevelBegan says that a graph is refined on one of its levels (see package multilevel). The last one is 0, the graph itself.
 type LevelBegan struct{ Level, Levels, Vertices int }
@@ -46,6 +50,9 @@ type ShiftChange struct {
 
 // NopObserver ignores all events.
 type NopObserver struct{}
+
+// K implements Observer.
+func (NopObserver) K(KBegan) {}
 
 // Restart implements Observer.
 func (NopObserver) Restart(int, int) {}

@@ -54,6 +54,8 @@ func (r *restartObserver) pass(event func(Observer)) {
 	r.pending = append(r.pending, event)
 }
 
+func (r *restartObserver) K(k KBegan) { r.pass(func(o Observer) { o.K(k) }) }
+
 func (r *restartObserver) Restart(restart, restarts int) {
 	r.pass(func(o Observer) { o.Restart(restart, restarts) })
 }

@@ -17,6 +17,7 @@ const (
 	StreamLandmarks                       // which points are landmarks
 	StreamSample                          // which rows starts are made on
 	StreamExchange                        // which points centroids are exchanged for
+	StreamParts                           // which parts of the data a number of clusters is tried on
 )
 
 // Those of constrained-spectral where it chooses by its constraints.

@@ -86,6 +86,9 @@ func (r *recorder) Trial(t Trial) {
 	r.observer.Trial(t)
 }
 
+// K implements Observer; it is about no restart.
+func (r *recorder) K(k KBegan) { r.observer.K(k) }
+
 // Phase implements Observer.
 func (r *recorder) Phase(p Phase) { r.observer.Phase(p) }
 

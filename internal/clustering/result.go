@@ -38,6 +38,7 @@ type Result struct {
 	Choice              *Choice         // nil: the algorithm was given
 	NeighborGraph       *NeighborGraph  // nil: the data were clustered as they are
 	Landmarks           *LandmarkReport // nil: there were no landmarks
+	HowMany             *HowMany        // nil: k was given
 	Rows                *RowScores      // nil: nothing is known of single rows
 	// Runs are the labels of all restarts and the like, the answer's among them, until Vote compares them.
 	Runs []Labeling

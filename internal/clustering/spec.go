@@ -13,7 +13,9 @@ import (
 
 // Spec is what the user asks for. With the data set it determines the answer to the last bit.
 type Spec struct {
-	K    int
+	K int
+	// MaxK, if not 0, asks for every number of clusters from K to MaxK: see package howmany.
+	MaxK int
 	Seed uint64
 	// The next three are 0 for the algorithms of package cut, which have their own: see cut.Eigenvectors.
 	Restarts      int     // 0: see Runs

@@ -12,6 +12,10 @@ func Validate(rows int, spec Spec) error {
 		return fault.Invalid("NO_ALGORITHM", "no algorithm is given").OnField("spec.algorithm")
 	case spec.K < 1:
 		return fault.Invalid("BAD_K", "k is %d; at least one cluster is needed", spec.K).OnField("spec.k")
+	case spec.MaxK > 0:
+		if err := validateRange(rows, spec); err != nil {
+			return err
+		}
 	case spec.K > rows:
 		return fault.Invalid("BAD_K", "k is %d but there are only %d rows; k must be at most the number of rows", spec.K, rows).OnField("spec.k")
 	}

@@ -13,6 +13,7 @@ func resumedJobs() map[string]*workload {
 	return map[string]*workload{
 		"kernel k-means": longPoints(), "metrics": longMetrics(), "landmarks": longLandmarks(),
 		"constrained spectral": longEigenvectors()["constrained-spectral"], "auto": longAuto(), "neighbors": longNeighbors(),
+		"a range of k": longRange(),
 	}
 }
 

@@ -200,7 +200,7 @@ func (e *jobEnd) failureProto() *cleavev1.Error {
 }
 
 // endBlobs are the names of the blobs that are stored; empty for those that are not.
-type endBlobs struct{ outcome, labels, rowScores, model, embedding, neighborGraph string }
+type endBlobs struct{ outcome, labels, kLabels, rowScores, model, embedding, neighborGraph string }
 
 // storeOutcome stores the labels, the model, the embedding, and the outcome, which has the result and all
 // events.
@@ -238,6 +238,9 @@ func (c *Coordinator) storeResult(id string, r *clustering.Result, attempt int, 
 		return err
 	}
 	err := put(&blobs.labels, "labels", func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
+	if err == nil && r.HowMany != nil {
+		err = put(&blobs.kLabels, "klabels", func(w io.Writer) error { return writeAll(w, r.HowMany.Labels) })
+	}
 	if err == nil && r.Rows != nil {
 		err = put(&blobs.rowScores, "rows", func(w io.Writer) error { return wire.WriteRowScores(w, r.Rows) })
 	}
@@ -278,6 +281,9 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 	}
 	e.change = func(record *statev1.JobRecord) {
 		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
+		if record.KLabelsBlob = blobs.kLabels; blobs.kLabels != "" {
+			record.KMin = uint32(e.run.result.HowMany.Min)
+		}
 		if blobs.model != "" {
 			record.Model = wire.ModelHead(e.run.result.Model)
 		}

@@ -127,6 +127,11 @@ func (l *liveProgress) levelBegan(level *cleavev1.LevelBegan) {
 	l.update(func(p *cleavev1.Progress) { p.Solver, p.WayTried, p.Level = nil, nil, level })
 }
 
+// kBegan notes the number of clusters that is run.
+func (l *liveProgress) kBegan(k *cleavev1.KBegan) {
+	l.update(func(p *cleavev1.Progress) { p.K, p.Solver, p.WayTried, p.Level = k, nil, nil, nil })
+}
+
 // tiles notes how many tiles are built.
 func (l *liveProgress) tiles(workers, built, all int) {
 	l.update(func(p *cleavev1.Progress) {

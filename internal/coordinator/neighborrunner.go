@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/howmany"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -17,6 +18,7 @@ import (
 // made here, and workers get it as they get any data set, while the job needs it.
 type neighborRunner struct {
 	problem  *knn.Problem
+	spec     clustering.Spec // with neighbors
 	data     dataset.Dataset
 	bytes    int64
 	graphs   *datasetStore
@@ -37,7 +39,7 @@ func newNeighborRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, 
 	if err != nil {
 		return nil, err
 	}
-	return &neighborRunner{problem: problem, data: data, bytes: bytes, graphs: graphs, outline: onOutline}, nil
+	return &neighborRunner{problem: problem, spec: spec, data: data, bytes: bytes, graphs: graphs, outline: onOutline}, nil
 }
 
 func (r *neighborRunner) objective() string { return r.outline.objective() }
@@ -77,6 +79,9 @@ func (r *neighborRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet
 	onGraph, err := runnerOf(graph, r.problem.Spec, bytes)
 	if err != nil {
 		return nil, &searched, err
+	}
+	if several, is := onGraph.(*rangeRunner); is {
+		several.origin = howmany.Job{Data: r.data, Spec: r.spec}
 	}
 	if r.maxLanes > 0 {
 		onGraph.limitLanes(r.maxLanes)

@@ -90,6 +90,13 @@ func (o *observer) log(e *cleavev1.Event) {
 	}
 }
 
+// K implements clustering.Observer.
+func (o *observer) K(k clustering.KBegan) {
+	began := wire.KBeganProto(k)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: began}})
+	o.job.progress.kBegan(began)
+}
+
 // Restart implements clustering.Observer.
 func (o *observer) Restart(restart, restarts int) {
 	o.job.progress.restartBegan(restart, restarts)

@@ -64,6 +64,13 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 	if err != nil {
 		return nil, err
 	}
+	if p.GetKRange() != nil {
+		outcome, err := c.readOutcome(ctx, record)
+		if err != nil {
+			return nil, err
+		}
+		p.K, p.KRange = outcome.GetResult().GetK(), nil
+	}
 	var labels []int32
 	if p.GetAuto() != nil || p.GetNeighborGraph() != nil {
 		labels, err = c.predictByNeighbors(ctx, record, p, fresh)

@@ -70,6 +70,10 @@ func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(firs
 		return err
 	}
 	defer r.Close()
+	return readLabels(r, id, yield)
+}
+
+func readLabels(r io.Reader, id string, yield func(first uint64, labels []int32) error) error {
 	buffered, portion := bufio.NewReaderSize(r, 4*labelsPerMessage), make([]byte, 4*labelsPerMessage)
 	for first := uint64(0); ; {
 		n, err := io.ReadFull(buffered, portion)
@@ -103,9 +107,13 @@ func (c *Coordinator) allLabels(ctx context.Context, id string) (labels []int32,
 }
 
 func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
-	return s.c.readLabels(stream.Context(), request.GetJobId(), func(first uint64, labels []int32) error {
+	send := func(first uint64, labels []int32) error {
 		return stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: uint32(first), Labels: wire.LabelsProto(labels)})
-	})
+	}
+	if k := request.GetK(); k > 0 {
+		return s.c.readLabelsOf(stream.Context(), request.GetJobId(), k, send)
+	}
+	return s.c.readLabels(stream.Context(), request.GetJobId(), send)
 }
 
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {

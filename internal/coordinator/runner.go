@@ -41,6 +41,9 @@ func (c *Coordinator) newRunner(data dataset.Dataset, spec clustering.Spec, byte
 
 // runnerOf prepares a job that clusters the data as they are.
 func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
+	if spec.MaxK > 0 {
+		return newRangeRunner(data, spec, bytes)
+	}
 	switch options := spec.Algorithm.(type) {
 	case *auto.Options:
 		return newAutoRunner(data, spec, bytes)
@@ -131,7 +134,13 @@ func runOn(x interface {
 func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Units = r.problem.Units
 	x, err := f.NewExecutor(ctx, task)
-	return runOn(x, err, func() (*clustering.Result, error) { return kernelkmeans.RunAndScore(ctx, r.problem, x, o) })
+	return runOn(x, err, func() (*clustering.Result, error) { return r.executeOn(ctx, x, o) })
+}
+
+func (r *kernelRunner) units() *dataset.Units { return r.problem.Units }
+
+func (r *kernelRunner) executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error) {
+	return kernelkmeans.RunAndScore(ctx, r.problem, x, o)
 }
 
 // vectorRunner runs a job of the vector family.

@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 )
@@ -49,5 +50,11 @@ func (r *spectralRunner) limitLanes(int) {}
 func (r *spectralRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Units = r.problem.Units
 	x, err := f.NewExecutor(ctx, task)
-	return runOn(x, err, func() (*clustering.Result, error) { return cut.Run(ctx, r.problem, x, o) })
+	return runOn(x, err, func() (*clustering.Result, error) { return r.executeOn(ctx, x, o) })
+}
+
+func (r *spectralRunner) units() *dataset.Units { return r.problem.Units }
+
+func (r *spectralRunner) executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error) {
+	return cut.Run(ctx, r.problem, x, o)
 }

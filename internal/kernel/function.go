@@ -61,6 +61,12 @@ func (s *MatrixSpec) entry(product, normX, normY float64) float64 {
 	return math.NaN()
 }
 
+// Value is the kernel value of two points, whose inner product and squared lengths are given, without the rounding of entries
+// to a grid.
+func (s *MatrixSpec) Value(product, normX, normY float64) float64 {
+	return s.entry(product, normX, normY)
+}
+
 // indefiniteBound bounds the entries of kernels that are not positive semidefinite, which Cauchy-Schwarz does not
 // cover, by the largest |x|^2: |tanh| <= 1, and polynomials with a negative coefficient are at most
 // (|gamma| max|x|^2 + |coef0|)^degree.

@@ -39,7 +39,9 @@ type Options struct {
 	Groups   int
 	// Labels are labels to improve on, which only vertices of the same one are merged by. Nil: there are none.
 	Labels []int32
-	Level  func(Level) // hears how far it is; nil: nobody does
+	// Descents is how many there are at most; 0: as many as the size of the graph allows.
+	Descents int
+	Level    func(Level) // hears how far it is; nil: nobody does
 }
 
 // Level is a level that is about to be refined; the last one is 0.
@@ -68,6 +70,9 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, e
 	var best *labeling
 	var steps []Step
 	descents := max(1, min(maxDescents, descentWork/max(1, g.Entries())))
+	if o.Descents > 0 {
+		descents = min(descents, int64(o.Descents))
+	}
 	for descent := range descents {
 		told := m
 		if descent > 0 {

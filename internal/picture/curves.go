@@ -14,6 +14,7 @@ import (
 type CurvesPlot struct {
 	Title, Subtitle string
 	X, Y            string // what the axes measure
+	WholeX          bool   // amounts are few whole numbers: ticks are too, and each has a dot
 	Panels          []CurvesPanel
 }
 
@@ -21,6 +22,7 @@ type CurvesPlot struct {
 type CurvesPanel struct {
 	Title  string
 	Curves []Curve
+	Mark   float64 // an amount that a dashed line stands at; 0: there is none
 }
 
 // Curve is a mean at each amount X, and the range of the values that it is the mean of, unless Low and
@@ -69,6 +71,9 @@ func Curves(w io.Writer, c CurvesPlot) error {
 			f.x.name = c.X
 		}
 		s.drawPanel(f, panel, column == 0, names)
+		if c.WholeX {
+			s.drawDots(f, panel, names)
+		}
 	}
 	return s.writeTo(w)
 }
@@ -118,7 +123,11 @@ func (c CurvesPlot) axes(columns int) (x, y axis) {
 	y.lo, y.hi = rangeOf(ys...)
 	x.lo, x.hi = widened(x.lo, x.hi, 0.02)
 	y.lo, y.hi = widened(y.lo, y.hi, 0.02)
-	x.ticks, y.ticks = linearTicks(x.lo, x.hi, 12/columns, 0), linearTicks(y.lo, y.hi, 7, 0)
+	smallest := 0.0
+	if c.WholeX {
+		smallest = 1
+	}
+	x.ticks, y.ticks = linearTicks(x.lo, x.hi, 12/columns, smallest), linearTicks(y.lo, y.hi, 7, 0)
 	return x, y
 }
 
@@ -154,6 +163,9 @@ func (s *sheet) drawPanel(f frame, panel CurvesPanel, values bool, names []strin
 	s.drawFrame(shown)
 	title := textStyle{size: 11, bold: true, color: ink}
 	s.write(title, alignLeft, f.Min.X, f.Max.Y+5, s.fit(title, panel.Title, f.Size().X))
+	if panel.Mark != 0 {
+		s.StrokeLines(draw.LineStyle{Color: shiftLine, Width: 1.2, Dashes: []vg.Length{4, 3}}, []vg.Point{f.at(panel.Mark, f.y.lo), f.at(panel.Mark, f.y.hi)})
+	}
 	for _, curve := range panel.Curves {
 		s.drawBand(f, curve, slices.Index(names, curve.Name))
 	}
@@ -164,6 +176,16 @@ func (s *sheet) drawPanel(f frame, panel CurvesPanel, values bool, names []strin
 		}
 		if len(line) > 1 {
 			s.StrokeLines(curveStyle(slices.Index(names, curve.Name)), line)
+		}
+	}
+}
+
+// drawDots marks each amount of each curve.
+func (s *sheet) drawDots(f frame, panel CurvesPanel, names []string) {
+	outline := draw.LineStyle{Color: white, Width: 0.9}
+	for _, curve := range panel.Curves {
+		for at, x := range curve.X {
+			s.drawMarker(markerOf(slices.Index(names, curve.Name)), f.at(x, curve.Mean[at]), 3.4, &outline)
 		}
 	}
 }

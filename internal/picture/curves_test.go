@@ -18,7 +18,7 @@ func someCurves() CurvesPlot {
 	flat := Curve{Name: "flat", X: x, Mean: []float64{0.25, 0.25, 0.25}}
 	return CurvesPlot{
 		Title: "Scores", X: "constraints", Y: "score",
-		Panels: []CurvesPanel{{"first", []Curve{rising, flat}}, {"second", []Curve{flat}}, {"third", nil}, {"fourth", []Curve{rising}}},
+		Panels: []CurvesPanel{{Title: "first", Curves: []Curve{rising, flat}}, {Title: "second", Curves: []Curve{flat}}, {Title: "third"}, {Title: "fourth", Curves: []Curve{rising}}},
 	}
 }
 

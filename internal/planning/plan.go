@@ -78,8 +78,14 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	plan.Storage = p.StorageName(plan.Stored > 0, plan.Computed > 0)
 	plan.Passes = p.passes()
 	plan.Seconds = p.seconds(plan)
+	if p.Times > 1 {
+		plan.Passes, plan.Seconds = float64(p.Times)*plan.Passes, float64(p.Times)*plan.Seconds
+	}
 	plan.Products, plan.CoordinatorBytes = p.AssumedProducts(), p.CoordinatorBytes()
 	plan.Why = p.explain(plan, workers) + p.explainEigen()
+	if p.Times > 1 {
+		plan.Why += fmt.Sprintf("; for each of %d numbers of clusters, of which the largest, %d, takes the most", p.Times, p.K)
+	}
 	if says, worth := p.proposal(plan, workers); worth {
 		plan.Why += "; " + says
 	}

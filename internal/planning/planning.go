@@ -40,6 +40,7 @@ type Workload struct {
 	// Only the predicted time depends on these.
 	Block    int  // points of one block of local search; 0: there is none
 	Restarts int  // 0 means 1
+	Times    int  // how often all of it is done, for different k of which this is the largest; 0 means once
 	Degrees  bool // whether the objective needs the row sums
 	Shift    bool // whether the diagonal shift is found from the least eigenvalue
 

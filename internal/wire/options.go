@@ -52,6 +52,9 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	if err := checkValues(p.ProtoReflect(), "spec"); err != nil {
 		return err
 	}
+	if err := checkRange(p); err != nil {
+		return err
+	}
 	a, request := Algorithm(p), Request(p, kind)
 	for _, o := range catalog.Options {
 		own, _ := catalog.FindOption(o.Name, a)
@@ -102,6 +105,7 @@ func Request(p *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
 			r.Values[o.Name] = value
 		}
 	}
+	requestRange(p, r)
 	return r
 }
 

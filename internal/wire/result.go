@@ -57,6 +57,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Spectral = spectralProto(r.Eigen)
 	p.Choice = choiceProto(r.Choice)
 	p.Landmarks = landmarkReport(r.Landmarks)
+	p.HowMany = howManyProto(r.HowMany)
 	p.RowScores = RowScoresHead(r.Rows)
 	return p
 }

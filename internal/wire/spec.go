@@ -16,6 +16,7 @@ import (
 func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, error) {
 	r, request := &tableReader{points: points, tables: tables}, Request(p, 0)
 	spec := clustering.NewSpec(request)
+	spec.MaxK = int(p.GetKRange().GetMax())
 	spec.Constraints = readTable(r, p.GetSupervision().GetConstraints(), fieldConstraints, table.Constraints)
 	spec.Seeds = readTable(r, p.GetSupervision().GetSeeds(), fieldSeeds, table.Seeds)
 	spec.InitialLabels = readTable(r, p.GetInitialization().GetLabels(), fieldLabels, table.Clusters)

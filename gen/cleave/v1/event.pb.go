@@ -232,6 +232,7 @@ type Event struct {
 	//	*Event_WayTried
 	//	*Event_Level
 	//	*Event_Revoked
+	//	*Event_K
 	What          isEvent_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -362,6 +363,15 @@ func (x *Event) GetRevoked() *EventsRevoked {
 	return nil
 }
 
+func (x *Event) GetK() *KBegan {
+	if x != nil {
+		if x, ok := x.What.(*Event_K); ok {
+			return x.K
+		}
+	}
+	return nil
+}
+
 type isEvent_What interface {
 	isEvent_What()
 }
@@ -403,6 +413,10 @@ type Event_Revoked struct {
 	Revoked *EventsRevoked `protobuf:"bytes,10,opt,name=revoked,proto3,oneof"`
 }
 
+type Event_K struct {
+	K *KBegan `protobuf:"bytes,11,opt,name=k,proto3,oneof"`
+}
+
 func (*Event_Restart) isEvent_What() {}
 
 func (*Event_Iteration) isEvent_What() {}
@@ -421,6 +435,70 @@ func (*Event_Level) isEvent_What() {}
 
 func (*Event_Revoked) isEvent_What() {}
 
+func (*Event_K) isEvent_What() {}
+
+// KBegan: one of several numbers of clusters is run. The events that follow are about it.
+type KBegan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	K     uint32                 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
+	// The range.
+	Min           uint32 `protobuf:"varint,2,opt,name=min,proto3" json:"min,omitempty"`
+	Max           uint32 `protobuf:"varint,3,opt,name=max,proto3" json:"max,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KBegan) Reset() {
+	*x = KBegan{}
+	mi := &file_cleave_v1_event_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KBegan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KBegan) ProtoMessage() {}
+
+func (x *KBegan) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_event_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KBegan.ProtoReflect.Descriptor instead.
+func (*KBegan) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *KBegan) GetK() uint32 {
+	if x != nil {
+		return x.K
+	}
+	return 0
+}
+
+func (x *KBegan) GetMin() uint32 {
+	if x != nil {
+		return x.Min
+	}
+	return 0
+}
+
+func (x *KBegan) GetMax() uint32 {
+	if x != nil {
+		return x.Max
+	}
+	return 0
+}
+
 // RestartBegan: one of several restarts begins.
 type RestartBegan struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -431,7 +509,7 @@ type RestartBegan struct {
 
 func (x *RestartBegan) Reset() {
 	*x = RestartBegan{}
-	mi := &file_cleave_v1_event_proto_msgTypes[1]
+	mi := &file_cleave_v1_event_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -443,7 +521,7 @@ func (x *RestartBegan) String() string {
 func (*RestartBegan) ProtoMessage() {}
 
 func (x *RestartBegan) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[1]
+	mi := &file_cleave_v1_event_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -456,7 +534,7 @@ func (x *RestartBegan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartBegan.ProtoReflect.Descriptor instead.
 func (*RestartBegan) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RestartBegan) GetRestart() uint32 {
@@ -484,7 +562,7 @@ type Iteration struct {
 
 func (x *Iteration) Reset() {
 	*x = Iteration{}
-	mi := &file_cleave_v1_event_proto_msgTypes[2]
+	mi := &file_cleave_v1_event_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -496,7 +574,7 @@ func (x *Iteration) String() string {
 func (*Iteration) ProtoMessage() {}
 
 func (x *Iteration) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[2]
+	mi := &file_cleave_v1_event_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -509,7 +587,7 @@ func (x *Iteration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Iteration.ProtoReflect.Descriptor instead.
 func (*Iteration) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Iteration) GetIteration() uint32 {
@@ -571,7 +649,7 @@ type ObjectiveParts struct {
 
 func (x *ObjectiveParts) Reset() {
 	*x = ObjectiveParts{}
-	mi := &file_cleave_v1_event_proto_msgTypes[3]
+	mi := &file_cleave_v1_event_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +661,7 @@ func (x *ObjectiveParts) String() string {
 func (*ObjectiveParts) ProtoMessage() {}
 
 func (x *ObjectiveParts) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[3]
+	mi := &file_cleave_v1_event_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +674,7 @@ func (x *ObjectiveParts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObjectiveParts.ProtoReflect.Descriptor instead.
 func (*ObjectiveParts) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ObjectiveParts) GetDistortion() float64 {
@@ -654,7 +732,7 @@ type ShiftChange struct {
 
 func (x *ShiftChange) Reset() {
 	*x = ShiftChange{}
-	mi := &file_cleave_v1_event_proto_msgTypes[4]
+	mi := &file_cleave_v1_event_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -666,7 +744,7 @@ func (x *ShiftChange) String() string {
 func (*ShiftChange) ProtoMessage() {}
 
 func (x *ShiftChange) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[4]
+	mi := &file_cleave_v1_event_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -679,7 +757,7 @@ func (x *ShiftChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShiftChange.ProtoReflect.Descriptor instead.
 func (*ShiftChange) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ShiftChange) GetIteration() uint32 {
@@ -723,7 +801,7 @@ type SolverStep struct {
 
 func (x *SolverStep) Reset() {
 	*x = SolverStep{}
-	mi := &file_cleave_v1_event_proto_msgTypes[5]
+	mi := &file_cleave_v1_event_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -735,7 +813,7 @@ func (x *SolverStep) String() string {
 func (*SolverStep) ProtoMessage() {}
 
 func (x *SolverStep) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[5]
+	mi := &file_cleave_v1_event_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -748,7 +826,7 @@ func (x *SolverStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolverStep.ProtoReflect.Descriptor instead.
 func (*SolverStep) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SolverStep) GetStep() uint32 {
@@ -814,7 +892,7 @@ type LevelBegan struct {
 
 func (x *LevelBegan) Reset() {
 	*x = LevelBegan{}
-	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	mi := &file_cleave_v1_event_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -826,7 +904,7 @@ func (x *LevelBegan) String() string {
 func (*LevelBegan) ProtoMessage() {}
 
 func (x *LevelBegan) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	mi := &file_cleave_v1_event_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -839,7 +917,7 @@ func (x *LevelBegan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LevelBegan.ProtoReflect.Descriptor instead.
 func (*LevelBegan) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LevelBegan) GetLevel() uint32 {
@@ -874,7 +952,7 @@ type Way struct {
 
 func (x *Way) Reset() {
 	*x = Way{}
-	mi := &file_cleave_v1_event_proto_msgTypes[7]
+	mi := &file_cleave_v1_event_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -886,7 +964,7 @@ func (x *Way) String() string {
 func (*Way) ProtoMessage() {}
 
 func (x *Way) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[7]
+	mi := &file_cleave_v1_event_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -899,7 +977,7 @@ func (x *Way) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Way.ProtoReflect.Descriptor instead.
 func (*Way) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Way) GetSpace() Space {
@@ -934,7 +1012,7 @@ type WayTried struct {
 
 func (x *WayTried) Reset() {
 	*x = WayTried{}
-	mi := &file_cleave_v1_event_proto_msgTypes[8]
+	mi := &file_cleave_v1_event_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1024,7 @@ func (x *WayTried) String() string {
 func (*WayTried) ProtoMessage() {}
 
 func (x *WayTried) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[8]
+	mi := &file_cleave_v1_event_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1037,7 @@ func (x *WayTried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WayTried.ProtoReflect.Descriptor instead.
 func (*WayTried) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *WayTried) GetWay() *Way {
@@ -1024,7 +1102,7 @@ type EventsRevoked struct {
 
 func (x *EventsRevoked) Reset() {
 	*x = EventsRevoked{}
-	mi := &file_cleave_v1_event_proto_msgTypes[9]
+	mi := &file_cleave_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1114,7 @@ func (x *EventsRevoked) String() string {
 func (*EventsRevoked) ProtoMessage() {}
 
 func (x *EventsRevoked) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[9]
+	mi := &file_cleave_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1127,7 @@ func (x *EventsRevoked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventsRevoked.ProtoReflect.Descriptor instead.
 func (*EventsRevoked) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EventsRevoked) GetFirstSequence() uint64 {
@@ -1079,7 +1157,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_cleave_v1_event_proto_msgTypes[10]
+	mi := &file_cleave_v1_event_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1169,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[10]
+	mi := &file_cleave_v1_event_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1182,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Notice) GetCode() string {
@@ -1136,7 +1214,7 @@ type JobEnded struct {
 
 func (x *JobEnded) Reset() {
 	*x = JobEnded{}
-	mi := &file_cleave_v1_event_proto_msgTypes[11]
+	mi := &file_cleave_v1_event_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1226,7 @@ func (x *JobEnded) String() string {
 func (*JobEnded) ProtoMessage() {}
 
 func (x *JobEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[11]
+	mi := &file_cleave_v1_event_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1239,7 @@ func (x *JobEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEnded.ProtoReflect.Descriptor instead.
 func (*JobEnded) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *JobEnded) GetState() JobState {
@@ -1219,15 +1297,17 @@ type Progress struct {
 	// The last level that was begun, until something else begins.
 	Level *LevelBegan `protobuf:"bytes,14,opt,name=level,proto3" json:"level,omitempty"`
 	// Which of several restarts the iteration is of, from 0 on, and how many there are; 0 restarts where there is only one.
-	Restart       uint32 `protobuf:"varint,15,opt,name=restart,proto3" json:"restart,omitempty"`
-	Restarts      uint32 `protobuf:"varint,16,opt,name=restarts,proto3" json:"restarts,omitempty"`
+	Restart  uint32 `protobuf:"varint,15,opt,name=restart,proto3" json:"restart,omitempty"`
+	Restarts uint32 `protobuf:"varint,16,opt,name=restarts,proto3" json:"restarts,omitempty"`
+	// The number of clusters that is run, of a range.
+	K             *KBegan `protobuf:"bytes,17,opt,name=k,proto3" json:"k,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_cleave_v1_event_proto_msgTypes[12]
+	mi := &file_cleave_v1_event_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1319,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[12]
+	mi := &file_cleave_v1_event_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1332,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Progress) GetPhase() Phase {
@@ -1367,11 +1447,18 @@ func (x *Progress) GetRestarts() uint32 {
 	return 0
 }
 
+func (x *Progress) GetK() *KBegan {
+	if x != nil {
+		return x.K
+	}
+	return nil
+}
+
 var File_cleave_v1_event_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\xea\x03\n" +
+	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\x8d\x04\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x123\n" +
 	"\arestart\x18\x02 \x01(\v2\x17.cleave.v1.RestartBeganH\x00R\arestart\x124\n" +
@@ -1383,8 +1470,13 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\tway_tried\x18\b \x01(\v2\x13.cleave.v1.WayTriedH\x00R\bwayTried\x12-\n" +
 	"\x05level\x18\t \x01(\v2\x15.cleave.v1.LevelBeganH\x00R\x05level\x124\n" +
 	"\arevoked\x18\n" +
-	" \x01(\v2\x18.cleave.v1.EventsRevokedH\x00R\arevokedB\x06\n" +
-	"\x04what\"(\n" +
+	" \x01(\v2\x18.cleave.v1.EventsRevokedH\x00R\arevoked\x12!\n" +
+	"\x01k\x18\v \x01(\v2\x11.cleave.v1.KBeganH\x00R\x01kB\x06\n" +
+	"\x04what\":\n" +
+	"\x06KBegan\x12\f\n" +
+	"\x01k\x18\x01 \x01(\rR\x01k\x12\x10\n" +
+	"\x03min\x18\x02 \x01(\rR\x03min\x12\x10\n" +
+	"\x03max\x18\x03 \x01(\rR\x03max\"(\n" +
 	"\fRestartBegan\x12\x18\n" +
 	"\arestart\x18\x01 \x01(\rR\arestart\"\xf9\x01\n" +
 	"\tIteration\x12\x1c\n" +
@@ -1448,7 +1540,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
 	"stopReason\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12&\n" +
-	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\xd4\x04\n" +
+	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\xf5\x04\n" +
 	"\bProgress\x12&\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x10.cleave.v1.PhaseR\x05phase\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x123\n" +
@@ -1467,7 +1559,8 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\tway_tried\x18\r \x01(\v2\x13.cleave.v1.WayTriedR\bwayTried\x12+\n" +
 	"\x05level\x18\x0e \x01(\v2\x15.cleave.v1.LevelBeganR\x05level\x12\x18\n" +
 	"\arestart\x18\x0f \x01(\rR\arestart\x12\x1a\n" +
-	"\brestarts\x18\x10 \x01(\rR\brestarts*\xa0\x01\n" +
+	"\brestarts\x18\x10 \x01(\rR\brestarts\x12\x1f\n" +
+	"\x01k\x18\x11 \x01(\v2\x11.cleave.v1.KBeganR\x01k*\xa0\x01\n" +
 	"\x05Space\x12\x15\n" +
 	"\x11SPACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1506,57 +1599,60 @@ func file_cleave_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_cleave_v1_event_proto_goTypes = []any{
 	(Space)(0),                  // 0: cleave.v1.Space
 	(Use)(0),                    // 1: cleave.v1.Use
 	(Phase)(0),                  // 2: cleave.v1.Phase
 	(*Event)(nil),               // 3: cleave.v1.Event
-	(*RestartBegan)(nil),        // 4: cleave.v1.RestartBegan
-	(*Iteration)(nil),           // 5: cleave.v1.Iteration
-	(*ObjectiveParts)(nil),      // 6: cleave.v1.ObjectiveParts
-	(*ShiftChange)(nil),         // 7: cleave.v1.ShiftChange
-	(*SolverStep)(nil),          // 8: cleave.v1.SolverStep
-	(*LevelBegan)(nil),          // 9: cleave.v1.LevelBegan
-	(*Way)(nil),                 // 10: cleave.v1.Way
-	(*WayTried)(nil),            // 11: cleave.v1.WayTried
-	(*EventsRevoked)(nil),       // 12: cleave.v1.EventsRevoked
-	(*Notice)(nil),              // 13: cleave.v1.Notice
-	(*JobEnded)(nil),            // 14: cleave.v1.JobEnded
-	(*Progress)(nil),            // 15: cleave.v1.Progress
-	(JobState)(0),               // 16: cleave.v1.JobState
-	(StopReason)(0),             // 17: cleave.v1.StopReason
-	(*Error)(nil),               // 18: cleave.v1.Error
-	(*durationpb.Duration)(nil), // 19: google.protobuf.Duration
+	(*KBegan)(nil),              // 4: cleave.v1.KBegan
+	(*RestartBegan)(nil),        // 5: cleave.v1.RestartBegan
+	(*Iteration)(nil),           // 6: cleave.v1.Iteration
+	(*ObjectiveParts)(nil),      // 7: cleave.v1.ObjectiveParts
+	(*ShiftChange)(nil),         // 8: cleave.v1.ShiftChange
+	(*SolverStep)(nil),          // 9: cleave.v1.SolverStep
+	(*LevelBegan)(nil),          // 10: cleave.v1.LevelBegan
+	(*Way)(nil),                 // 11: cleave.v1.Way
+	(*WayTried)(nil),            // 12: cleave.v1.WayTried
+	(*EventsRevoked)(nil),       // 13: cleave.v1.EventsRevoked
+	(*Notice)(nil),              // 14: cleave.v1.Notice
+	(*JobEnded)(nil),            // 15: cleave.v1.JobEnded
+	(*Progress)(nil),            // 16: cleave.v1.Progress
+	(JobState)(0),               // 17: cleave.v1.JobState
+	(StopReason)(0),             // 18: cleave.v1.StopReason
+	(*Error)(nil),               // 19: cleave.v1.Error
+	(*durationpb.Duration)(nil), // 20: google.protobuf.Duration
 }
 var file_cleave_v1_event_proto_depIdxs = []int32{
-	4,  // 0: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
-	5,  // 1: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
-	7,  // 2: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
-	8,  // 3: cleave.v1.Event.solver:type_name -> cleave.v1.SolverStep
-	13, // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
-	14, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
-	11, // 6: cleave.v1.Event.way_tried:type_name -> cleave.v1.WayTried
-	9,  // 7: cleave.v1.Event.level:type_name -> cleave.v1.LevelBegan
-	12, // 8: cleave.v1.Event.revoked:type_name -> cleave.v1.EventsRevoked
-	6,  // 9: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
-	0,  // 10: cleave.v1.Way.space:type_name -> cleave.v1.Space
-	1,  // 11: cleave.v1.Way.use:type_name -> cleave.v1.Use
-	10, // 12: cleave.v1.WayTried.way:type_name -> cleave.v1.Way
-	16, // 13: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
-	17, // 14: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
-	18, // 15: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
-	2,  // 16: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
-	19, // 17: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
-	19, // 18: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
-	8,  // 19: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
-	11, // 20: cleave.v1.Progress.way_tried:type_name -> cleave.v1.WayTried
-	9,  // 21: cleave.v1.Progress.level:type_name -> cleave.v1.LevelBegan
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	5,  // 0: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
+	6,  // 1: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
+	8,  // 2: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
+	9,  // 3: cleave.v1.Event.solver:type_name -> cleave.v1.SolverStep
+	14, // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
+	15, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
+	12, // 6: cleave.v1.Event.way_tried:type_name -> cleave.v1.WayTried
+	10, // 7: cleave.v1.Event.level:type_name -> cleave.v1.LevelBegan
+	13, // 8: cleave.v1.Event.revoked:type_name -> cleave.v1.EventsRevoked
+	4,  // 9: cleave.v1.Event.k:type_name -> cleave.v1.KBegan
+	7,  // 10: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
+	0,  // 11: cleave.v1.Way.space:type_name -> cleave.v1.Space
+	1,  // 12: cleave.v1.Way.use:type_name -> cleave.v1.Use
+	11, // 13: cleave.v1.WayTried.way:type_name -> cleave.v1.Way
+	17, // 14: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
+	18, // 15: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
+	19, // 16: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
+	2,  // 17: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
+	20, // 18: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
+	20, // 19: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
+	9,  // 20: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
+	12, // 21: cleave.v1.Progress.way_tried:type_name -> cleave.v1.WayTried
+	10, // 22: cleave.v1.Progress.level:type_name -> cleave.v1.LevelBegan
+	4,  // 23: cleave.v1.Progress.k:type_name -> cleave.v1.KBegan
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_event_proto_init() }
@@ -1575,16 +1671,17 @@ func file_cleave_v1_event_proto_init() {
 		(*Event_WayTried)(nil),
 		(*Event_Level)(nil),
 		(*Event_Revoked)(nil),
+		(*Event_K)(nil),
 	}
-	file_cleave_v1_event_proto_msgTypes[2].OneofWrappers = []any{}
-	file_cleave_v1_event_proto_msgTypes[5].OneofWrappers = []any{}
+	file_cleave_v1_event_proto_msgTypes[3].OneofWrappers = []any{}
+	file_cleave_v1_event_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_event_proto_rawDesc), len(file_cleave_v1_event_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

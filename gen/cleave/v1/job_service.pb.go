@@ -810,8 +810,10 @@ func (x *GetResultResponse) GetResult() *Result {
 }
 
 type GetLabelsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// Of a job with a range of k, the labels for this one; 0 means the one that is proposed.
+	K             uint32 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -851,6 +853,13 @@ func (x *GetLabelsRequest) GetJobId() string {
 		return x.JobId
 	}
 	return ""
+}
+
+func (x *GetLabelsRequest) GetK() uint32 {
+	if x != nil {
+		return x.K
+	}
+	return 0
 }
 
 type GetLabelsResponse struct {
@@ -1746,9 +1755,10 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x10GetResultRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\">\n" +
 	"\x11GetResultResponse\x12)\n" +
-	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\")\n" +
+	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"7\n" +
 	"\x10GetLabelsRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"L\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\f\n" +
+	"\x01k\x18\x02 \x01(\rR\x01k\"L\n" +
 	"\x11GetLabelsResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\rR\n" +
 	"firstIndex\x12\x16\n" +

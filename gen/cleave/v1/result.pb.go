@@ -22,6 +22,61 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Sureness is how sure a proposal is.
+type Sureness int32
+
+const (
+	Sureness_SURENESS_UNSPECIFIED Sureness = 0
+	// Several numbers are as plausible.
+	Sureness_SURENESS_UNSURE Sureness = 1
+	Sureness_SURENESS_LIKELY Sureness = 2
+	// All that is known speaks for it.
+	Sureness_SURENESS_CLEAR Sureness = 3
+)
+
+// Enum value maps for Sureness.
+var (
+	Sureness_name = map[int32]string{
+		0: "SURENESS_UNSPECIFIED",
+		1: "SURENESS_UNSURE",
+		2: "SURENESS_LIKELY",
+		3: "SURENESS_CLEAR",
+	}
+	Sureness_value = map[string]int32{
+		"SURENESS_UNSPECIFIED": 0,
+		"SURENESS_UNSURE":      1,
+		"SURENESS_LIKELY":      2,
+		"SURENESS_CLEAR":       3,
+	}
+)
+
+func (x Sureness) Enum() *Sureness {
+	p := new(Sureness)
+	*p = x
+	return p
+}
+
+func (x Sureness) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Sureness) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_result_proto_enumTypes[0].Descriptor()
+}
+
+func (Sureness) Type() protoreflect.EnumType {
+	return &file_cleave_v1_result_proto_enumTypes[0]
+}
+
+func (x Sureness) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Sureness.Descriptor instead.
+func (Sureness) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
+}
+
 // RowMeasure is what distances of rows to clusters are. The margin is the distance to the nearest other cluster less that
 // to the own one: below 0 where the row is nearer to another.
 type RowMeasure int32
@@ -68,11 +123,11 @@ func (x RowMeasure) String() string {
 }
 
 func (RowMeasure) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_result_proto_enumTypes[0].Descriptor()
+	return file_cleave_v1_result_proto_enumTypes[1].Descriptor()
 }
 
 func (RowMeasure) Type() protoreflect.EnumType {
-	return &file_cleave_v1_result_proto_enumTypes[0]
+	return &file_cleave_v1_result_proto_enumTypes[1]
 }
 
 func (x RowMeasure) Number() protoreflect.EnumNumber {
@@ -81,7 +136,7 @@ func (x RowMeasure) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RowMeasure.Descriptor instead.
 func (RowMeasure) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
 }
 
 // CutRule is how constraints enter the coordinates that are clustered.
@@ -132,11 +187,11 @@ func (x CutRule) String() string {
 }
 
 func (CutRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_result_proto_enumTypes[1].Descriptor()
+	return file_cleave_v1_result_proto_enumTypes[2].Descriptor()
 }
 
 func (CutRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_result_proto_enumTypes[1]
+	return &file_cleave_v1_result_proto_enumTypes[2]
 }
 
 func (x CutRule) Number() protoreflect.EnumNumber {
@@ -145,7 +200,7 @@ func (x CutRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CutRule.Descriptor instead.
 func (CutRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
 }
 
 // Result is the outcome of a job that succeeded or was canceled. Of one that was canceled before it had
@@ -205,7 +260,9 @@ type Result struct {
 	// Of the coordinator that ran the job.
 	Version string `protobuf:"bytes,30,opt,name=version,proto3" json:"version,omitempty"`
 	// What it takes to run it again. The command line sets it in result.json.
-	Origin        *Origin `protobuf:"bytes,31,opt,name=origin,proto3" json:"origin,omitempty"`
+	Origin *Origin `protobuf:"bytes,31,opt,name=origin,proto3" json:"origin,omitempty"`
+	// How k was found; absent unless the job had a range of them. Everything else in the result is about the k that is proposed.
+	HowMany       *HowMany `protobuf:"bytes,32,opt,name=how_many,json=howMany,proto3" json:"how_many,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -457,6 +514,192 @@ func (x *Result) GetOrigin() *Origin {
 	return nil
 }
 
+func (x *Result) GetHowMany() *HowMany {
+	if x != nil {
+		return x.HowMany
+	}
+	return nil
+}
+
+// HowMany is how a number of clusters was proposed, without knowing the truth.
+type HowMany struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Proposed uint32                 `protobuf:"varint,1,opt,name=proposed,proto3" json:"proposed,omitempty"`
+	Sureness Sureness               `protobuf:"varint,2,opt,name=sureness,proto3,enum=cleave.v1.Sureness" json:"sureness,omitempty"`
+	// The numbers that the scores allow, in ascending order; the proposed one is among them.
+	Plausible []uint32 `protobuf:"varint,3,rep,packed,name=plausible,proto3" json:"plausible,omitempty"`
+	// For people.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// One for each k of the range, in ascending order; of a job that was canceled, for those that were done.
+	Scores        []*KScore `protobuf:"bytes,5,rep,name=scores,proto3" json:"scores,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HowMany) Reset() {
+	*x = HowMany{}
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HowMany) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HowMany) ProtoMessage() {}
+
+func (x *HowMany) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HowMany.ProtoReflect.Descriptor instead.
+func (*HowMany) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *HowMany) GetProposed() uint32 {
+	if x != nil {
+		return x.Proposed
+	}
+	return 0
+}
+
+func (x *HowMany) GetSureness() Sureness {
+	if x != nil {
+		return x.Sureness
+	}
+	return Sureness_SURENESS_UNSPECIFIED
+}
+
+func (x *HowMany) GetPlausible() []uint32 {
+	if x != nil {
+		return x.Plausible
+	}
+	return nil
+}
+
+func (x *HowMany) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *HowMany) GetScores() []*KScore {
+	if x != nil {
+		return x.Scores
+	}
+	return nil
+}
+
+// KScore is what tells of a number of clusters. Higher scores are better; those that are not known are absent.
+type KScore struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	K         uint32                 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
+	Objective float64                `protobuf:"fixed64,2,opt,name=objective,proto3" json:"objective,omitempty"`
+	// Of auto: the space that it took for this k.
+	Space Space `protobuf:"varint,3,opt,name=space,proto3,enum=cleave.v1.Space" json:"space,omitempty"`
+	// With at least 50 constraints: agreement with those that were held out, 1 at best and 0 by chance.
+	Agreement *float64 `protobuf:"fixed64,4,opt,name=agreement,proto3,oneof" json:"agreement,omitempty"`
+	// Else: how well the worst of the clusters comes out again from half of the data, 1 at best.
+	Stability *float64 `protobuf:"fixed64,5,opt,name=stability,proto3,oneof" json:"stability,omitempty"`
+	// The mean over points, in the space that was clustered, -1 to 1; not for graphs. Above 4,096 points, or fewer where they
+	// have many columns, of a sample.
+	Silhouette *float64 `protobuf:"fixed64,6,opt,name=silhouette,proto3,oneof" json:"silhouette,omitempty"`
+	// Of graphs: the share of the edges' weight within clusters beyond chance.
+	Modularity    *float64 `protobuf:"fixed64,7,opt,name=modularity,proto3,oneof" json:"modularity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KScore) Reset() {
+	*x = KScore{}
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KScore) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KScore) ProtoMessage() {}
+
+func (x *KScore) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KScore.ProtoReflect.Descriptor instead.
+func (*KScore) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *KScore) GetK() uint32 {
+	if x != nil {
+		return x.K
+	}
+	return 0
+}
+
+func (x *KScore) GetObjective() float64 {
+	if x != nil {
+		return x.Objective
+	}
+	return 0
+}
+
+func (x *KScore) GetSpace() Space {
+	if x != nil {
+		return x.Space
+	}
+	return Space_SPACE_UNSPECIFIED
+}
+
+func (x *KScore) GetAgreement() float64 {
+	if x != nil && x.Agreement != nil {
+		return *x.Agreement
+	}
+	return 0
+}
+
+func (x *KScore) GetStability() float64 {
+	if x != nil && x.Stability != nil {
+		return *x.Stability
+	}
+	return 0
+}
+
+func (x *KScore) GetSilhouette() float64 {
+	if x != nil && x.Silhouette != nil {
+		return *x.Silhouette
+	}
+	return 0
+}
+
+func (x *KScore) GetModularity() float64 {
+	if x != nil && x.Modularity != nil {
+		return *x.Modularity
+	}
+	return 0
+}
+
 // Origin is what a run was made of.
 type Origin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -476,7 +719,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -488,7 +731,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -501,7 +744,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Origin) GetVersion() string {
@@ -561,7 +804,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +816,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +829,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *InputFile) GetFlag() string {
@@ -632,7 +875,7 @@ type RowScoresHead struct {
 
 func (x *RowScoresHead) Reset() {
 	*x = RowScoresHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -644,7 +887,7 @@ func (x *RowScoresHead) String() string {
 func (*RowScoresHead) ProtoMessage() {}
 
 func (x *RowScoresHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -657,7 +900,7 @@ func (x *RowScoresHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowScoresHead.ProtoReflect.Descriptor instead.
 func (*RowScoresHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RowScoresHead) GetRows() uint32 {
@@ -700,7 +943,7 @@ type LandmarkReport struct {
 
 func (x *LandmarkReport) Reset() {
 	*x = LandmarkReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +955,7 @@ func (x *LandmarkReport) String() string {
 func (*LandmarkReport) ProtoMessage() {}
 
 func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +968,7 @@ func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkReport.ProtoReflect.Descriptor instead.
 func (*LandmarkReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LandmarkReport) GetCount() uint32 {
@@ -777,7 +1020,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +1032,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +1045,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Choice) GetChosen() *Way {
@@ -845,7 +1088,7 @@ type TriedWay struct {
 
 func (x *TriedWay) Reset() {
 	*x = TriedWay{}
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +1100,7 @@ func (x *TriedWay) String() string {
 func (*TriedWay) ProtoMessage() {}
 
 func (x *TriedWay) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +1113,7 @@ func (x *TriedWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedWay.ProtoReflect.Descriptor instead.
 func (*TriedWay) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TriedWay) GetWay() *Way {
@@ -934,7 +1177,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1189,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1202,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -1010,7 +1253,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1265,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1278,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -1102,7 +1345,7 @@ type KernelReport struct {
 
 func (x *KernelReport) Reset() {
 	*x = KernelReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1114,7 +1357,7 @@ func (x *KernelReport) String() string {
 func (*KernelReport) ProtoMessage() {}
 
 func (x *KernelReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1127,7 +1370,7 @@ func (x *KernelReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelReport.ProtoReflect.Descriptor instead.
 func (*KernelReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *KernelReport) GetFunction() KernelFunction {
@@ -1178,7 +1421,7 @@ type NeighborGraphReport struct {
 
 func (x *NeighborGraphReport) Reset() {
 	*x = NeighborGraphReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1190,7 +1433,7 @@ func (x *NeighborGraphReport) String() string {
 func (*NeighborGraphReport) ProtoMessage() {}
 
 func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1203,7 +1446,7 @@ func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborGraphReport.ProtoReflect.Descriptor instead.
 func (*NeighborGraphReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NeighborGraphReport) GetNeighbors() uint32 {
@@ -1245,7 +1488,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1500,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1513,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -1336,7 +1579,7 @@ type SpectralReport struct {
 
 func (x *SpectralReport) Reset() {
 	*x = SpectralReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1591,7 @@ func (x *SpectralReport) String() string {
 func (*SpectralReport) ProtoMessage() {}
 
 func (x *SpectralReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1604,7 @@ func (x *SpectralReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
 func (*SpectralReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SpectralReport) GetBeta() float64 {
@@ -1461,7 +1704,7 @@ type CutCandidate struct {
 
 func (x *CutCandidate) Reset() {
 	*x = CutCandidate{}
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1716,7 @@ func (x *CutCandidate) String() string {
 func (*CutCandidate) ProtoMessage() {}
 
 func (x *CutCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1729,7 @@ func (x *CutCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
 func (*CutCandidate) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CutCandidate) GetRule() CutRule {
@@ -1552,7 +1795,7 @@ type ModelHead struct {
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1564,7 +1807,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1577,7 +1820,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -1641,7 +1884,7 @@ type LandmarkHead struct {
 
 func (x *LandmarkHead) Reset() {
 	*x = LandmarkHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[15]
+	mi := &file_cleave_v1_result_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1653,7 +1896,7 @@ func (x *LandmarkHead) String() string {
 func (*LandmarkHead) ProtoMessage() {}
 
 func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[15]
+	mi := &file_cleave_v1_result_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1666,7 +1909,7 @@ func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkHead.ProtoReflect.Descriptor instead.
 func (*LandmarkHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LandmarkHead) GetCount() uint32 {
@@ -1715,7 +1958,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[16]
+	mi := &file_cleave_v1_result_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1727,7 +1970,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[16]
+	mi := &file_cleave_v1_result_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1740,7 +1983,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -1772,7 +2015,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[17]
+	mi := &file_cleave_v1_result_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +2027,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[17]
+	mi := &file_cleave_v1_result_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +2040,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -1839,8 +2082,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xea\n" +
-	"\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\x99\v\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1879,9 +2121,34 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
 	"row_scores\x18\x1d \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12\x18\n" +
 	"\aversion\x18\x1e \x01(\tR\aversion\x12)\n" +
-	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06originB\x12\n" +
+	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06origin\x12-\n" +
+	"\bhow_many\x18  \x01(\v2\x12.cleave.v1.HowManyR\ahowManyB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
-	"\x06_scale\"\xc4\x01\n" +
+	"\x06_scale\"\xb7\x01\n" +
+	"\aHowMany\x12\x1a\n" +
+	"\bproposed\x18\x01 \x01(\rR\bproposed\x12/\n" +
+	"\bsureness\x18\x02 \x01(\x0e2\x13.cleave.v1.SurenessR\bsureness\x12\x1c\n" +
+	"\tplausible\x18\x03 \x03(\rR\tplausible\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12)\n" +
+	"\x06scores\x18\x05 \x03(\v2\x11.cleave.v1.KScoreR\x06scores\"\xa6\x02\n" +
+	"\x06KScore\x12\f\n" +
+	"\x01k\x18\x01 \x01(\rR\x01k\x12\x1c\n" +
+	"\tobjective\x18\x02 \x01(\x01R\tobjective\x12&\n" +
+	"\x05space\x18\x03 \x01(\x0e2\x10.cleave.v1.SpaceR\x05space\x12!\n" +
+	"\tagreement\x18\x04 \x01(\x01H\x00R\tagreement\x88\x01\x01\x12!\n" +
+	"\tstability\x18\x05 \x01(\x01H\x01R\tstability\x88\x01\x01\x12#\n" +
+	"\n" +
+	"silhouette\x18\x06 \x01(\x01H\x02R\n" +
+	"silhouette\x88\x01\x01\x12#\n" +
+	"\n" +
+	"modularity\x18\a \x01(\x01H\x03R\n" +
+	"modularity\x88\x01\x01B\f\n" +
+	"\n" +
+	"_agreementB\f\n" +
+	"\n" +
+	"_stabilityB\r\n" +
+	"\v_silhouetteB\r\n" +
+	"\v_modularity\"\xc4\x01\n" +
 	"\x06Origin\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
 	"\acommand\x18\x02 \x03(\tR\acommand\x12\x1c\n" +
@@ -2008,7 +2275,12 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"initialize\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"initialize\x123\n" +
 	"\aiterate\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\aiterate\x12/\n" +
-	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05total*\x9b\x01\n" +
+	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05total*b\n" +
+	"\bSureness\x12\x18\n" +
+	"\x14SURENESS_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fSURENESS_UNSURE\x10\x01\x12\x13\n" +
+	"\x0fSURENESS_LIKELY\x10\x02\x12\x12\n" +
+	"\x0eSURENESS_CLEAR\x10\x03*\x9b\x01\n" +
 	"\n" +
 	"RowMeasure\x12\x1b\n" +
 	"\x17ROW_MEASURE_UNSPECIFIED\x10\x00\x12\x1a\n" +
@@ -2036,92 +2308,100 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_result_proto_rawDescData
 }
 
-var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_cleave_v1_result_proto_goTypes = []any{
-	(RowMeasure)(0),             // 0: cleave.v1.RowMeasure
-	(CutRule)(0),                // 1: cleave.v1.CutRule
-	(*Result)(nil),              // 2: cleave.v1.Result
-	(*Origin)(nil),              // 3: cleave.v1.Origin
-	(*InputFile)(nil),           // 4: cleave.v1.InputFile
-	(*RowScoresHead)(nil),       // 5: cleave.v1.RowScoresHead
-	(*LandmarkReport)(nil),      // 6: cleave.v1.LandmarkReport
-	(*Choice)(nil),              // 7: cleave.v1.Choice
-	(*TriedWay)(nil),            // 8: cleave.v1.TriedWay
-	(*ConstraintReport)(nil),    // 9: cleave.v1.ConstraintReport
-	(*Evaluation)(nil),          // 10: cleave.v1.Evaluation
-	(*KernelReport)(nil),        // 11: cleave.v1.KernelReport
-	(*NeighborGraphReport)(nil), // 12: cleave.v1.NeighborGraphReport
-	(*InferenceReport)(nil),     // 13: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 14: cleave.v1.SpectralReport
-	(*CutCandidate)(nil),        // 15: cleave.v1.CutCandidate
-	(*ModelHead)(nil),           // 16: cleave.v1.ModelHead
-	(*LandmarkHead)(nil),        // 17: cleave.v1.LandmarkHead
-	(*EmbeddingHead)(nil),       // 18: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 19: cleave.v1.Timings
-	(JobState)(0),               // 20: cleave.v1.JobState
-	(StopReason)(0),             // 21: cleave.v1.StopReason
-	(Scale)(0),                  // 22: cleave.v1.Scale
-	(*Notice)(nil),              // 23: cleave.v1.Notice
-	(*Iteration)(nil),           // 24: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 25: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 26: cleave.v1.Plan
-	(*JobSpec)(nil),             // 27: cleave.v1.JobSpec
-	(*Way)(nil),                 // 28: cleave.v1.Way
-	(KernelFunction)(0),         // 29: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 30: cleave.v1.NeighborWeights
-	(Inference)(0),              // 31: cleave.v1.Inference
-	(Distortion)(0),             // 32: cleave.v1.Distortion
-	(Metric)(0),                 // 33: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 34: google.protobuf.Duration
+	(Sureness)(0),               // 0: cleave.v1.Sureness
+	(RowMeasure)(0),             // 1: cleave.v1.RowMeasure
+	(CutRule)(0),                // 2: cleave.v1.CutRule
+	(*Result)(nil),              // 3: cleave.v1.Result
+	(*HowMany)(nil),             // 4: cleave.v1.HowMany
+	(*KScore)(nil),              // 5: cleave.v1.KScore
+	(*Origin)(nil),              // 6: cleave.v1.Origin
+	(*InputFile)(nil),           // 7: cleave.v1.InputFile
+	(*RowScoresHead)(nil),       // 8: cleave.v1.RowScoresHead
+	(*LandmarkReport)(nil),      // 9: cleave.v1.LandmarkReport
+	(*Choice)(nil),              // 10: cleave.v1.Choice
+	(*TriedWay)(nil),            // 11: cleave.v1.TriedWay
+	(*ConstraintReport)(nil),    // 12: cleave.v1.ConstraintReport
+	(*Evaluation)(nil),          // 13: cleave.v1.Evaluation
+	(*KernelReport)(nil),        // 14: cleave.v1.KernelReport
+	(*NeighborGraphReport)(nil), // 15: cleave.v1.NeighborGraphReport
+	(*InferenceReport)(nil),     // 16: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 17: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 18: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 19: cleave.v1.ModelHead
+	(*LandmarkHead)(nil),        // 20: cleave.v1.LandmarkHead
+	(*EmbeddingHead)(nil),       // 21: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 22: cleave.v1.Timings
+	(JobState)(0),               // 23: cleave.v1.JobState
+	(StopReason)(0),             // 24: cleave.v1.StopReason
+	(Scale)(0),                  // 25: cleave.v1.Scale
+	(*Notice)(nil),              // 26: cleave.v1.Notice
+	(*Iteration)(nil),           // 27: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 28: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 29: cleave.v1.Plan
+	(Space)(0),                  // 30: cleave.v1.Space
+	(*JobSpec)(nil),             // 31: cleave.v1.JobSpec
+	(*Way)(nil),                 // 32: cleave.v1.Way
+	(KernelFunction)(0),         // 33: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 34: cleave.v1.NeighborWeights
+	(Inference)(0),              // 35: cleave.v1.Inference
+	(Distortion)(0),             // 36: cleave.v1.Distortion
+	(Metric)(0),                 // 37: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 38: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	20, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	21, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	9,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	10, // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
-	11, // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	22, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
-	12, // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
-	13, // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	14, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	16, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	18, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	23, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	24, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	25, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	26, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	19, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	7,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	6,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
-	5,  // 18: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
-	3,  // 19: cleave.v1.Result.origin:type_name -> cleave.v1.Origin
-	4,  // 20: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
-	27, // 21: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
-	0,  // 22: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
-	28, // 23: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	8,  // 24: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	28, // 25: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	29, // 26: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	30, // 27: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	31, // 28: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	1,  // 29: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	15, // 30: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	1,  // 31: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	32, // 32: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	33, // 33: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	17, // 34: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	11, // 35: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	34, // 36: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	34, // 37: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	34, // 38: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	34, // 39: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	34, // 40: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	41, // [41:41] is the sub-list for method output_type
-	41, // [41:41] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	23, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	24, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	12, // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	13, // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
+	14, // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
+	25, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	15, // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
+	16, // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	17, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	19, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	21, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	26, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	27, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	28, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	29, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	22, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	10, // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	9,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
+	8,  // 18: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
+	6,  // 19: cleave.v1.Result.origin:type_name -> cleave.v1.Origin
+	4,  // 20: cleave.v1.Result.how_many:type_name -> cleave.v1.HowMany
+	0,  // 21: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
+	5,  // 22: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
+	30, // 23: cleave.v1.KScore.space:type_name -> cleave.v1.Space
+	7,  // 24: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
+	31, // 25: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
+	1,  // 26: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
+	32, // 27: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	11, // 28: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	32, // 29: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	33, // 30: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	34, // 31: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	35, // 32: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	2,  // 33: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	18, // 34: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	2,  // 35: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	36, // 36: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	37, // 37: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	20, // 38: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	14, // 39: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	38, // 40: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	38, // 41: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	38, // 42: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	38, // 43: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	38, // 44: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	45, // [45:45] is the sub-list for method output_type
+	45, // [45:45] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -2134,18 +2414,19 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_plan_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[4].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[9].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[2].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[11].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[12].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[13].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[14].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   18,
+			NumEnums:      3,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1173,7 +1173,7 @@ type JobSpec struct {
 	// A name for people; it need not be unique.
 	DisplayName string `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	DatasetId   string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	// The number of clusters, 1 to n.
+	// The number of clusters, 1 to n; 0 with k_range.
 	K    uint32 `protobuf:"varint,3,opt,name=k,proto3" json:"k,omitempty"`
 	Seed uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Runs from different starts, the best of which wins; 0 means 10, with paper_settings 1. This, max_iterations and
@@ -1203,6 +1203,10 @@ type JobSpec struct {
 	// The share of the work that a second worker does too, 0 to 1: answers that differ show which worker is wrong. No bit
 	// of the result depends on it. Absent, the coordinator's --verify.
 	Verify *float64 `protobuf:"fixed64,16,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
+	// Several numbers of clusters in place of k. Each is run, they are compared without the truth, and the labels are those
+	// of the one that Result.how_many proposes; GetLabels has those of the others too. Starts from labels or centroids,
+	// which have one k, are refused.
+	KRange *KRange `protobuf:"bytes,18,opt,name=k_range,json=kRange,proto3" json:"k_range,omitempty"`
 	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
 	// the job says which.
 	//
@@ -1366,6 +1370,13 @@ func (x *JobSpec) GetVerify() float64 {
 		return *x.Verify
 	}
 	return 0
+}
+
+func (x *JobSpec) GetKRange() *KRange {
+	if x != nil {
+		return x.KRange
+	}
+	return nil
 }
 
 func (x *JobSpec) GetAlgorithm() isJobSpec_Algorithm {
@@ -1578,6 +1589,61 @@ func (*JobSpec_SpectralLearning) isJobSpec_Algorithm() {}
 
 func (*JobSpec_ConstrainedSpectral) isJobSpec_Algorithm() {}
 
+// KRange is the numbers of clusters from min to max.
+type KRange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At least 2.
+	Min uint32 `protobuf:"varint,1,opt,name=min,proto3" json:"min,omitempty"`
+	// Above min, at most n, and at most 63 above min.
+	Max           uint32 `protobuf:"varint,2,opt,name=max,proto3" json:"max,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KRange) Reset() {
+	*x = KRange{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KRange) ProtoMessage() {}
+
+func (x *KRange) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KRange.ProtoReflect.Descriptor instead.
+func (*KRange) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *KRange) GetMin() uint32 {
+	if x != nil {
+		return x.Min
+	}
+	return 0
+}
+
+func (x *KRange) GetMax() uint32 {
+	if x != nil {
+		return x.Max
+	}
+	return 0
+}
+
 // NeighborGraph is the graph of the nearest neighbors of all rows: of dense points by Euclidean distance in the units of
 // scale, of sparse points by cosine, of a kernel matrix by the distance in its space. An edge connects two rows if one
 // is among the nearest of the other.
@@ -1592,7 +1658,7 @@ type NeighborGraph struct {
 
 func (x *NeighborGraph) Reset() {
 	*x = NeighborGraph{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[1]
+	mi := &file_cleave_v1_spec_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1670,7 @@ func (x *NeighborGraph) String() string {
 func (*NeighborGraph) ProtoMessage() {}
 
 func (x *NeighborGraph) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[1]
+	mi := &file_cleave_v1_spec_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1683,7 @@ func (x *NeighborGraph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborGraph.ProtoReflect.Descriptor instead.
 func (*NeighborGraph) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *NeighborGraph) GetNeighbors() uint32 {
@@ -1654,7 +1720,7 @@ type Supervision struct {
 
 func (x *Supervision) Reset() {
 	*x = Supervision{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[2]
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1666,7 +1732,7 @@ func (x *Supervision) String() string {
 func (*Supervision) ProtoMessage() {}
 
 func (x *Supervision) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[2]
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1679,7 +1745,7 @@ func (x *Supervision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Supervision.ProtoReflect.Descriptor instead.
 func (*Supervision) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Supervision) GetConstraints() *TableInput {
@@ -1717,7 +1783,7 @@ type Initialization struct {
 
 func (x *Initialization) Reset() {
 	*x = Initialization{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1729,7 +1795,7 @@ func (x *Initialization) String() string {
 func (*Initialization) ProtoMessage() {}
 
 func (x *Initialization) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1742,7 +1808,7 @@ func (x *Initialization) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Initialization.ProtoReflect.Descriptor instead.
 func (*Initialization) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Initialization) GetStart() Start {
@@ -1787,7 +1853,7 @@ type Auto struct {
 
 func (x *Auto) Reset() {
 	*x = Auto{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1799,7 +1865,7 @@ func (x *Auto) String() string {
 func (*Auto) ProtoMessage() {}
 
 func (x *Auto) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1812,7 +1878,7 @@ func (x *Auto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Auto.ProtoReflect.Descriptor instead.
 func (*Auto) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Auto) GetNeighbors() uint32 {
@@ -1853,7 +1919,7 @@ type KernelKmeans struct {
 
 func (x *KernelKmeans) Reset() {
 	*x = KernelKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1865,7 +1931,7 @@ func (x *KernelKmeans) String() string {
 func (*KernelKmeans) ProtoMessage() {}
 
 func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1878,7 +1944,7 @@ func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelKmeans.ProtoReflect.Descriptor instead.
 func (*KernelKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *KernelKmeans) GetObjective() Objective {
@@ -1960,7 +2026,7 @@ type Kernel struct {
 
 func (x *Kernel) Reset() {
 	*x = Kernel{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +2038,7 @@ func (x *Kernel) String() string {
 func (*Kernel) ProtoMessage() {}
 
 func (x *Kernel) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +2051,7 @@ func (x *Kernel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kernel.ProtoReflect.Descriptor instead.
 func (*Kernel) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Kernel) GetFunction() KernelFunction {
@@ -2037,7 +2103,7 @@ type Shift struct {
 
 func (x *Shift) Reset() {
 	*x = Shift{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2049,7 +2115,7 @@ func (x *Shift) String() string {
 func (*Shift) ProtoMessage() {}
 
 func (x *Shift) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2062,7 +2128,7 @@ func (x *Shift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shift.ProtoReflect.Descriptor instead.
 func (*Shift) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Shift) GetKind() isShift_Kind {
@@ -2116,7 +2182,7 @@ type Kmeans struct {
 
 func (x *Kmeans) Reset() {
 	*x = Kmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2128,7 +2194,7 @@ func (x *Kmeans) String() string {
 func (*Kmeans) ProtoMessage() {}
 
 func (x *Kmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2141,7 +2207,7 @@ func (x *Kmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kmeans.ProtoReflect.Descriptor instead.
 func (*Kmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Kmeans) GetGeometry() Geometry {
@@ -2161,7 +2227,7 @@ type SeededKmeans struct {
 
 func (x *SeededKmeans) Reset() {
 	*x = SeededKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2239,7 @@ func (x *SeededKmeans) String() string {
 func (*SeededKmeans) ProtoMessage() {}
 
 func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2252,7 @@ func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeededKmeans.ProtoReflect.Descriptor instead.
 func (*SeededKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SeededKmeans) GetGeometry() Geometry {
@@ -2207,7 +2273,7 @@ type ConstrainedKmeans struct {
 
 func (x *ConstrainedKmeans) Reset() {
 	*x = ConstrainedKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2219,7 +2285,7 @@ func (x *ConstrainedKmeans) String() string {
 func (*ConstrainedKmeans) ProtoMessage() {}
 
 func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2232,7 +2298,7 @@ func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedKmeans.ProtoReflect.Descriptor instead.
 func (*ConstrainedKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ConstrainedKmeans) GetGeometry() Geometry {
@@ -2254,7 +2320,7 @@ type CopKmeans struct {
 
 func (x *CopKmeans) Reset() {
 	*x = CopKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2266,7 +2332,7 @@ func (x *CopKmeans) String() string {
 func (*CopKmeans) ProtoMessage() {}
 
 func (x *CopKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2279,7 +2345,7 @@ func (x *CopKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopKmeans.ProtoReflect.Descriptor instead.
 func (*CopKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CopKmeans) GetGeometry() Geometry {
@@ -2306,7 +2372,7 @@ type PcKmeans struct {
 
 func (x *PcKmeans) Reset() {
 	*x = PcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2318,7 +2384,7 @@ func (x *PcKmeans) String() string {
 func (*PcKmeans) ProtoMessage() {}
 
 func (x *PcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2331,7 +2397,7 @@ func (x *PcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PcKmeans.ProtoReflect.Descriptor instead.
 func (*PcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PcKmeans) GetInference() Inference {
@@ -2353,7 +2419,7 @@ type MKmeans struct {
 
 func (x *MKmeans) Reset() {
 	*x = MKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2365,7 +2431,7 @@ func (x *MKmeans) String() string {
 func (*MKmeans) ProtoMessage() {}
 
 func (x *MKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2378,7 +2444,7 @@ func (x *MKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MKmeans.ProtoReflect.Descriptor instead.
 func (*MKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MKmeans) GetMetric() Metric {
@@ -2402,7 +2468,7 @@ type MpcKmeans struct {
 
 func (x *MpcKmeans) Reset() {
 	*x = MpcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2414,7 +2480,7 @@ func (x *MpcKmeans) String() string {
 func (*MpcKmeans) ProtoMessage() {}
 
 func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2427,7 +2493,7 @@ func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MpcKmeans.ProtoReflect.Descriptor instead.
 func (*MpcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MpcKmeans) GetPenalty() Penalty {
@@ -2466,7 +2532,7 @@ type HmrfKmeans struct {
 
 func (x *HmrfKmeans) Reset() {
 	*x = HmrfKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2478,7 +2544,7 @@ func (x *HmrfKmeans) String() string {
 func (*HmrfKmeans) ProtoMessage() {}
 
 func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2491,7 +2557,7 @@ func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HmrfKmeans.ProtoReflect.Descriptor instead.
 func (*HmrfKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HmrfKmeans) GetDistortion() Distortion {
@@ -2538,7 +2604,7 @@ type Spectral struct {
 
 func (x *Spectral) Reset() {
 	*x = Spectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2550,7 +2616,7 @@ func (x *Spectral) String() string {
 func (*Spectral) ProtoMessage() {}
 
 func (x *Spectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2563,7 +2629,7 @@ func (x *Spectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spectral.ProtoReflect.Descriptor instead.
 func (*Spectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Spectral) GetObjective() Objective {
@@ -2614,7 +2680,7 @@ type SpectralLearning struct {
 
 func (x *SpectralLearning) Reset() {
 	*x = SpectralLearning{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2626,7 +2692,7 @@ func (x *SpectralLearning) String() string {
 func (*SpectralLearning) ProtoMessage() {}
 
 func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2639,7 +2705,7 @@ func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralLearning.ProtoReflect.Descriptor instead.
 func (*SpectralLearning) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SpectralLearning) GetKernel() *Kernel {
@@ -2690,7 +2756,7 @@ type ConstrainedSpectral struct {
 
 func (x *ConstrainedSpectral) Reset() {
 	*x = ConstrainedSpectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2702,7 +2768,7 @@ func (x *ConstrainedSpectral) String() string {
 func (*ConstrainedSpectral) ProtoMessage() {}
 
 func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2715,7 +2781,7 @@ func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedSpectral.ProtoReflect.Descriptor instead.
 func (*ConstrainedSpectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ConstrainedSpectral) GetKernel() *Kernel {
@@ -2790,7 +2856,7 @@ type Eigenvectors struct {
 
 func (x *Eigenvectors) Reset() {
 	*x = Eigenvectors{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2802,7 +2868,7 @@ func (x *Eigenvectors) String() string {
 func (*Eigenvectors) ProtoMessage() {}
 
 func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2815,7 +2881,7 @@ func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eigenvectors.ProtoReflect.Descriptor instead.
 func (*Eigenvectors) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Eigenvectors) GetTolerance() float64 {
@@ -2853,7 +2919,7 @@ type Beta struct {
 
 func (x *Beta) Reset() {
 	*x = Beta{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	mi := &file_cleave_v1_spec_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2865,7 +2931,7 @@ func (x *Beta) String() string {
 func (*Beta) ProtoMessage() {}
 
 func (x *Beta) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	mi := &file_cleave_v1_spec_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2878,7 +2944,7 @@ func (x *Beta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beta.ProtoReflect.Descriptor instead.
 func (*Beta) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Beta) GetKind() isBeta_Kind {
@@ -2926,7 +2992,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\xdc\v\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\x88\f\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2946,7 +3012,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
 	"time_limit\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12/\n" +
 	"\bpriority\x18\x0f \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x12\x1b\n" +
-	"\x06verify\x18\x10 \x01(\x01H\x03R\x06verify\x88\x01\x01\x12%\n" +
+	"\x06verify\x18\x10 \x01(\x01H\x03R\x06verify\x88\x01\x01\x12*\n" +
+	"\ak_range\x18\x12 \x01(\v2\x11.cleave.v1.KRangeR\x06kRange\x12%\n" +
 	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
 	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
@@ -2967,7 +3034,10 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x0f_max_iterationsB\f\n" +
 	"\n" +
 	"_toleranceB\t\n" +
-	"\a_verify\"v\n" +
+	"\a_verify\",\n" +
+	"\x06KRange\x12\x10\n" +
+	"\x03min\x18\x01 \x01(\rR\x03min\x12\x10\n" +
+	"\x03max\x18\x02 \x01(\rR\x03max\"v\n" +
 	"\rNeighborGraph\x12!\n" +
 	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x124\n" +
 	"\aweights\x18\x02 \x01(\x0e2\x1a.cleave.v1.NeighborWeightsR\aweightsB\f\n" +
@@ -3205,7 +3275,7 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 20)
-var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_cleave_v1_spec_proto_goTypes = []any{
 	(Priority)(0),               // 0: cleave.v1.Priority
 	(NeighborWeights)(0),        // 1: cleave.v1.NeighborWeights
@@ -3228,100 +3298,102 @@ var file_cleave_v1_spec_proto_goTypes = []any{
 	(Discretization)(0),         // 18: cleave.v1.Discretization
 	(ComponentPolicy)(0),        // 19: cleave.v1.ComponentPolicy
 	(*JobSpec)(nil),             // 20: cleave.v1.JobSpec
-	(*NeighborGraph)(nil),       // 21: cleave.v1.NeighborGraph
-	(*Supervision)(nil),         // 22: cleave.v1.Supervision
-	(*Initialization)(nil),      // 23: cleave.v1.Initialization
-	(*Auto)(nil),                // 24: cleave.v1.Auto
-	(*KernelKmeans)(nil),        // 25: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 26: cleave.v1.Kernel
-	(*Shift)(nil),               // 27: cleave.v1.Shift
-	(*Kmeans)(nil),              // 28: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 29: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 30: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 31: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 32: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 33: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 34: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 35: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 36: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 37: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 38: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 39: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 40: cleave.v1.Beta
-	(*durationpb.Duration)(nil), // 41: google.protobuf.Duration
-	(*TableInput)(nil),          // 42: cleave.v1.TableInput
+	(*KRange)(nil),              // 21: cleave.v1.KRange
+	(*NeighborGraph)(nil),       // 22: cleave.v1.NeighborGraph
+	(*Supervision)(nil),         // 23: cleave.v1.Supervision
+	(*Initialization)(nil),      // 24: cleave.v1.Initialization
+	(*Auto)(nil),                // 25: cleave.v1.Auto
+	(*KernelKmeans)(nil),        // 26: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 27: cleave.v1.Kernel
+	(*Shift)(nil),               // 28: cleave.v1.Shift
+	(*Kmeans)(nil),              // 29: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 30: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 31: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 32: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 33: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 34: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 35: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 36: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 37: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 38: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 39: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 40: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 41: cleave.v1.Beta
+	(*durationpb.Duration)(nil), // 42: google.protobuf.Duration
+	(*TableInput)(nil),          // 43: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	22, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	23, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	23, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	24, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
 	2,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
 	3,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
-	21, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
-	41, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
+	22, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
+	42, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
 	0,  // 6: cleave.v1.JobSpec.priority:type_name -> cleave.v1.Priority
-	24, // 7: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
-	25, // 8: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	28, // 9: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	29, // 10: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	30, // 11: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	31, // 12: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	32, // 13: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	33, // 14: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	34, // 15: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	35, // 16: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	36, // 17: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	37, // 18: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	38, // 19: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
-	1,  // 20: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
-	42, // 21: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	42, // 22: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
-	4,  // 23: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	42, // 24: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
-	5,  // 25: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	6,  // 26: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	26, // 27: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	27, // 28: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	9,  // 29: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	10, // 30: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	11, // 31: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	42, // 32: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	7,  // 33: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	8,  // 34: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	12, // 35: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 36: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 37: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 38: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	16, // 39: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	14, // 40: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	15, // 41: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 42: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 43: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	13, // 44: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	15, // 45: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 46: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 47: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	6,  // 48: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	26, // 49: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 50: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	39, // 51: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 52: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
-	26, // 53: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	11, // 54: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	39, // 55: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 56: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
-	26, // 57: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 58: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	40, // 59: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	18, // 60: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	42, // 61: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	19, // 62: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	39, // 63: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	17, // 64: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	65, // [65:65] is the sub-list for method output_type
-	65, // [65:65] is the sub-list for method input_type
-	65, // [65:65] is the sub-list for extension type_name
-	65, // [65:65] is the sub-list for extension extendee
-	0,  // [0:65] is the sub-list for field type_name
+	21, // 7: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
+	25, // 8: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	26, // 9: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	29, // 10: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	30, // 11: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	31, // 12: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	32, // 13: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	33, // 14: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	34, // 15: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	35, // 16: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	36, // 17: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	37, // 18: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	38, // 19: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	39, // 20: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	1,  // 21: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
+	43, // 22: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	43, // 23: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	4,  // 24: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	43, // 25: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	5,  // 26: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	6,  // 27: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	27, // 28: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	28, // 29: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	9,  // 30: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	10, // 31: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	11, // 32: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	43, // 33: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	7,  // 34: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	8,  // 35: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	12, // 36: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 37: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 38: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 39: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	16, // 40: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	14, // 41: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	15, // 42: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	14, // 43: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 44: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	13, // 45: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	15, // 46: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	14, // 47: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 48: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	6,  // 49: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	27, // 50: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	11, // 51: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	40, // 52: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	19, // 53: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
+	27, // 54: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	11, // 55: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	40, // 56: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	19, // 57: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
+	27, // 58: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	11, // 59: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	41, // 60: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	18, // 61: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	43, // 62: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	19, // 63: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	40, // 64: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	17, // 65: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	66, // [66:66] is the sub-list for method output_type
+	66, // [66:66] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -3345,18 +3417,18 @@ func file_cleave_v1_spec_proto_init() {
 		(*JobSpec_SpectralLearning)(nil),
 		(*JobSpec_ConstrainedSpectral)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[1].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[2].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[4].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[7].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[7].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[8].OneofWrappers = []any{
 		(*Shift_Rule)(nil),
 		(*Shift_Sigma)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[11].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[19].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[20].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[12].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[20].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[21].OneofWrappers = []any{
 		(*Beta_Rule)(nil),
 		(*Beta_Value)(nil),
 	}
@@ -3366,7 +3438,7 @@ func file_cleave_v1_spec_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
 			NumEnums:      20,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

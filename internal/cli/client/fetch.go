@@ -22,6 +22,7 @@ type Outcome struct {
 	Model       *clustering.Model      // nil: there is none or it was not wanted
 	Embedding   *clustering.Embedding  // nil: likewise
 	SolverSteps []*cleavev1.SolverStep // of the eigensolver, with the embedding
+	KLabels     map[int][]int32        // of a job with a range of k: the labels for each of them; nil: likewise
 }
 
 // Fetch fetches the outcome of a job. The scores of rows, the model and the embedding can be large: they come only withModel.
@@ -52,7 +53,10 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 			return nil, err
 		}
 	}
-	return o, nil
+	if withModel {
+		o.KLabels, err = c.fetchKLabels(ctx, jobID, o.Result.GetHowMany())
+	}
+	return o, err
 }
 
 // receive makes a call and reads what it sends. A stream that breaks, that the coordinator refuses, or gives up because it was

@@ -35,8 +35,8 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	if f.Given("priority") {
 		spec.Priority = cleavev1.Priority(cleavev1.Priority_value["PRIORITY_"+strings.ToUpper(f.urgency.text)])
 	}
-	if spec.K == 0 {
-		return shell.Usage("how many clusters? Say it with --k, at least 1")
+	if err := f.applyK(spec); err != nil {
+		return err
 	}
 	if f.Given("name") || spec.DisplayName == "" {
 		spec.DisplayName = f.displayName()

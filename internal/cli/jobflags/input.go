@@ -48,10 +48,11 @@ func loadSeeds(path string, rows int, j *Job) (*table.Table, error) {
 		return nil, err
 	}
 	spec := j.Spec
+	k := FirstK(spec)
 	for _, s := range seeds {
-		if int64(s.Label) >= int64(spec.K) {
+		if int64(s.Label) >= int64(k) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; seeds name clusters, 0..%d for k = %d",
-				path, s.Index, s.Label, int64(spec.K)-1, spec.K)
+				path, s.Index, s.Label, int64(k)-1, k)
 		}
 		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
 			return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %d has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans",

@@ -15,6 +15,7 @@ type OptionFlag struct {
 	option catalog.Option
 	text   string // as the catalog writes it; "": not given
 	path   string // of a start from a file: labels:FILE, centroids:FILE
+	last   string // of a range of k: its last number
 }
 
 // NewChoice is a flag that takes one of a few words.
@@ -54,7 +55,12 @@ func (f *OptionFlag) Uint64() uint64 {
 var fromFile = []string{"labels", "centroids"}
 
 // String implements pflag.Value.
-func (f *OptionFlag) String() string { return f.text }
+func (f *OptionFlag) String() string {
+	if f.last != "" {
+		return f.text + ".." + f.last
+	}
+	return f.text
+}
 
 // Type implements pflag.Value: what stands for the value in help.
 func (f *OptionFlag) Type() string {
@@ -65,6 +71,9 @@ func (f *OptionFlag) Type() string {
 		return strings.Join(append([]string{"NUMBER"}, f.option.Values...), "|")
 	case catalog.Switch:
 		return "bool"
+	}
+	if f.option.Name == "k" {
+		return "N|FIRST..LAST"
 	}
 	return "N"
 }
@@ -81,11 +90,18 @@ func (f *OptionFlag) Set(text string) error {
 	if option.Spectral != nil { // the algorithm, which is not known yet, has the last word
 		option.Min = min(option.Min, option.Spectral.Min)
 	}
+	last := ""
+	if option.Name == "k" {
+		value, last = cutRange(value)
+	}
 	parsed, err := option.Parse(value)
+	if err == nil && last != "" {
+		last, err = option.Parse(last)
+	}
 	if err != nil {
 		return err
 	}
-	f.text, f.path = parsed, path
+	f.text, f.path, f.last = parsed, path, last
 	return nil
 }
 

@@ -85,6 +85,9 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		p.iteration(what.Iteration)
 	case *cleavev1.Event_Solver:
 		p.solverStep(what.Solver)
+	case *cleavev1.Event_K:
+		p.restarts = restartLog{}
+		p.line("%s", kText(what.K))
 	case *cleavev1.Event_Level:
 		p.level(what.Level)
 	case *cleavev1.Event_WayTried:
@@ -232,6 +235,9 @@ var phases = map[cleavev1.Phase]string{
 
 func (p *Progress) liveLine(live *cleavev1.Progress) string {
 	parts := []string{phases[live.GetPhase()]}
+	if k := live.GetK(); k != nil {
+		parts = append(parts, kText(k))
+	}
 	if t := live.GetWayTried(); t != nil {
 		parts = append(parts, triedText(t))
 	}

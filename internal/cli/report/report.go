@@ -32,6 +32,7 @@ const (
 	clustersFile   = "clusters.svg"
 	objectiveFile  = "objective.svg"
 	waysFile       = "ways.svg"
+	kFile          = "k.svg"
 	ResultFile     = "result.json"
 )
 
@@ -80,6 +81,7 @@ func (r *Report) Score(t *jobflags.Truth) error {
 // out, and warn says so: it must not cost the result.
 func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabelRows(w, r.labelRows()) }}}
+	files = append(files, r.kLabelFiles()...)
 	files = append(files, r.modelFiles(s.Header, warn)...)
 	files = append(files, r.embeddingFiles(warn)...)
 	add := func(name string, draw func(w io.Writer) error) {
@@ -101,6 +103,9 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	}
 	if len(r.Result.GetChoice().GetTried()) > 0 {
 		add(waysFile, func(w io.Writer) error { return r.drawWays(w, s.Title) })
+	}
+	if r.Result.GetHowMany() != nil {
+		add(kFile, func(w io.Writer) error { return r.drawHowMany(w, s.Title) })
 	}
 	switch s.Data.(type) {
 	case nil:

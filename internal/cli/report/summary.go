@@ -17,6 +17,11 @@ import (
 func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := lineOf(table)
+	if h := r.GetHowMany(); h != nil {
+		if err := summarizeHowMany(w, h); err != nil {
+			return err
+		}
+	}
 	if r.GetChoice() != nil {
 		summarizeChoice(line, r.GetChoice())
 	}

@@ -145,10 +145,13 @@ func (r *run) keep(g *dataset.Graph, set *constraint.Set) []bool {
 
 // eigenvectors are the coordinates of the vertices by the k leading eigenvectors of the contraction, rows scaled to
 // length 1. Small pieces stay out.
-func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, options spectral.Options) (*coordinates, error) {
-	c := newContraction(s.graph, s.adjacency, r.keep(s.graph, set), set.Components())
+func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options spectral.Options) (*coordinates, error) {
+	keep := r.keep(s.graph, set)
+	c := newContraction(s.graph, s.adjacency, keep, set.Components())
 	count := min(r.spec.K, c.Rows())
-	pairs, err := spectral.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
+	pairs, err := shared.largest(ctx, s.name, keep, c, count, func(ctx context.Context, count int) (spectral.Eigenpairs, error) {
+		return spectral.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
+	})
 	if err != nil {
 		return nil, err
 	}

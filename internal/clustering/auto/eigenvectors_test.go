@@ -193,7 +193,7 @@ func TestEigenvectorsAgainstDenseOnes(t *testing.T) {
 		n, k := 60+rng.IntN(60), 2+rng.IntN(3)
 		g, set := clusteringtest.RandomGraph(t, rng, n, k), mustLinks(t, rng, n, rng.IntN(15))
 		r, s := eigenRun(n, k), &space{graph: g, adjacency: denseOf(g)}
-		e, err := r.eigenvectors(t.Context(), s, set, spectral.Options{Tolerance: 1e-12})
+		e, err := r.eigenvectors(t.Context(), s, set, nil, spectral.Options{Tolerance: 1e-12})
 		if err != nil {
 			t.Fatal(err)
 		}

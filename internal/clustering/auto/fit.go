@@ -92,7 +92,7 @@ func (r *run) shown(t task) []constraint.Constraint {
 
 // fitContracted fits in the eigenvectors of the graph whose must-linked vertices are one.
 func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
-	at, err := r.eigenvectors(ctx, s, set, spectral.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts})
+	at, err := r.eigenvectors(ctx, s, set, nil, spectral.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts})
 	if err != nil {
 		return nil, err
 	}

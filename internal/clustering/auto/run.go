@@ -25,6 +25,7 @@ type Problem struct {
 	neighbors, folds int
 	names            []clustering.Space // in which the data can be clustered; see spaceNames
 	given            *constraint.Set    // the constraints of the user, without those that seeds stand for
+	shared           *Shared            // with problems of other k; nil: there are none
 }
 
 // Prepare checks a spec against the data.

@@ -70,13 +70,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		if err != nil {
 			return nil, err
 		}
-		nearest, err := knn.Remember(ctx, r.n, neighbor.Count(r.n, r.neighbors), func(ctx context.Context) ([]int32, error) {
-			return r.executors.Neighbors(ctx, units, r.neighbors)
-		})
-		if err != nil {
-			return nil, err
-		}
-		graph, err := neighbor.Graph(r.n, neighbor.Count(r.n, r.neighbors), nearest)
+		graph, err := r.shared.graph(name, func() (*dataset.Graph, error) { return r.neighborGraph(ctx, units) })
 		if err != nil {
 			return nil, err
 		}
@@ -89,6 +83,18 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		return s, r.openGraph(ctx, s, graph, adjacency)
 	}
 	return nil, fmt.Errorf("auto: there is no space %d", name)
+}
+
+// neighborGraph makes the graph of nearest neighbors in some units.
+func (r *run) neighborGraph(ctx context.Context, units *dataset.Units) (*dataset.Graph, error) {
+	count := neighbor.Count(r.n, r.neighbors)
+	nearest, err := knn.Remember(ctx, r.n, count, func(ctx context.Context) ([]int32, error) {
+		return r.executors.Neighbors(ctx, units, r.neighbors)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return neighbor.Graph(r.n, count, nearest)
 }
 
 // openRows makes the space of the data's own rows.
@@ -113,7 +119,7 @@ func (r *run) openRows(ctx context.Context, s *space) error {
 // openGraph makes the space of a graph's eigenvectors.
 func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacency embedding.Multiplier) (err error) {
 	s.graph, s.adjacency = g, &oneAtATime{Multiplier: adjacency}
-	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.reporter.SolverOptions(eigenTolerance)); err != nil {
+	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.shared, r.reporter.SolverOptions(eigenTolerance)); err != nil {
 		return err
 	}
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {

@@ -30,6 +30,7 @@ func (l *log) Notice(n clustering.Notice)     { l.add("%+v", n) }
 func (l *log) Phase(p clustering.Phase)       { l.add("phase %d", p) }
 func (l *log) Trial(t clustering.Trial)       { l.add("%+v", t) }
 func (l *log) Solver(s clustering.SolverStep) { l.add("%+v", s) }
+func (l *log) K(v clustering.KBegan)          { l.add("%+v", v) }
 func (l *log) Level(v clustering.LevelBegan)  { l.add("%+v", v) }
 
 // solution is a result, or why there is none, and what was heard.

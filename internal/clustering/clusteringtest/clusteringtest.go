@@ -23,6 +23,7 @@ type Recorder struct {
 	Steps      []clustering.SolverStep
 	Levels     []clustering.LevelBegan
 	Trials     []clustering.Trial
+	Ks         []clustering.KBegan
 	EarlySteps int // steps of eigensolvers before the first iteration
 }
 
@@ -43,6 +44,9 @@ func (r *Recorder) Trial(t clustering.Trial) { r.Trials = append(r.Trials, t) }
 
 // Solver implements clustering.Observer.
 func (r *Recorder) Solver(s clustering.SolverStep) { r.Steps = append(r.Steps, s) }
+
+// K implements clustering.Observer.
+func (r *Recorder) K(k clustering.KBegan) { r.Ks = append(r.Ks, k) }
 
 // Level implements clustering.Observer.
 func (r *Recorder) Level(l clustering.LevelBegan) { r.Levels = append(r.Levels, l) }

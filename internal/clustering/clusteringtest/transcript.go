@@ -27,6 +27,9 @@ func (t *Transcript) write(what string, values ...any) {
 	t.Lines = append(t.Lines, what)
 }
 
+// K implements clustering.Observer.
+func (t *Transcript) K(k clustering.KBegan) { t.write("k", k) }
+
 // Restart implements clustering.Observer.
 func (t *Transcript) Restart(restart, _ int) { t.write("restart", restart) }
 

@@ -29,10 +29,10 @@ type Comparison struct {
 	supervision *heldout.Supervision
 }
 
-// New prepares the comparison; nil where there is none to make: the algorithm is the default, it would take long, or too
+// New prepares the comparison; nil where there is none to make: the algorithm is the default, it would take long, as for a range of k, or too
 // few pairs can be held out to tell anything.
 func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
-	if !takenByDefault(spec.Algorithm) || !small(data, spec) {
+	if !takenByDefault(spec.Algorithm) || !small(data, spec) || spec.MaxK > 0 {
 		return nil
 	}
 	problem, err := auto.Prepare(data, clustering.Spec{

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/howmany"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -28,12 +29,22 @@ func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 	if spec.Neighbors > 0 {
 		return solveNeighbors(ctx, data, spec, threads, o)
 	}
+	if spec.MaxK > 0 {
+		job := howmany.Job{Data: data, Spec: spec}
+		return solveRange(ctx, job, job, threads, o)
+	}
+	return solveOne(ctx, data, spec, threads, nil, o)
+}
+
+// solveOne runs a job on the data as they are, for one k. What it has in common with others of auto is shared, if not nil.
+func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *auto.Shared, o clustering.Observer) (*clustering.Result, error) {
 	switch spec.Algorithm.(type) {
 	case *auto.Options:
 		p, err := auto.Prepare(data, spec)
 		if err != nil {
 			return nil, err
 		}
+		p.Share(shared)
 		return auto.Run(ctx, p, Executors(data, threads), o)
 	case *centroid.Options:
 		p, err := centroid.Prepare(data, spec)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/howmany"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/dataset"
 )
@@ -23,7 +24,12 @@ func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.S
 	if err != nil {
 		return nil, err
 	}
-	result, err := solve(ctx, graph, p.Spec, threads, o)
+	var result *clustering.Result
+	if spec.MaxK > 0 {
+		result, err = solveRange(ctx, howmany.Job{Data: graph, Spec: p.Spec}, howmany.Job{Data: data, Spec: spec}, threads, o)
+	} else {
+		result, err = solve(ctx, graph, p.Spec, threads, o)
+	}
 	if err != nil {
 		return nil, err
 	}

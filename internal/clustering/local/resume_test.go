@@ -98,6 +98,16 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 	chosen("kernel k-means from all starts", cases["local search"], nil)
 	chosen("multilevel start with constraints", cases["multilevel start"], graphPairs)
 	chosen("mpc with an unconstrained answer", cases["mpc"], soft)
+	several := func(name string, of resumeCase) {
+		of.spec.K, of.spec.MaxK = 2, 4
+		cases[name] = of
+	}
+	several("a range of k", cases["auto on points"])
+	several("a range of k by held-out constraints", resumeCase{moons, func() clustering.Spec {
+		spec := cases["mpc"].spec
+		spec.Constraints = pairsOf(t, truth, 60, 0, clusteringtest.NewRand(9))
+		return spec
+	}()})
 	neighbors := cases["multilevel start"]
 	neighbors.data, neighbors.spec.Neighbors, neighbors.spec.NeighborWeights = points, 8, neighbor.Gaussian
 	neighbors.spec.Choose = true

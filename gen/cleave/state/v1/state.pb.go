@@ -190,6 +190,9 @@ type JobRecord struct {
 	// The values of the row scores row by row as little-endian float64, and what they are; empty when there are none.
 	RowScoresBlob string            `protobuf:"bytes,12,opt,name=row_scores_blob,json=rowScoresBlob,proto3" json:"row_scores_blob,omitempty"`
 	RowScores     *v1.RowScoresHead `protobuf:"bytes,13,opt,name=row_scores,json=rowScores,proto3" json:"row_scores,omitempty"`
+	// Of a job with a range of k: the labels for each k from k_min on, as in labels_blob, one after the other.
+	KLabelsBlob string `protobuf:"bytes,14,opt,name=k_labels_blob,json=kLabelsBlob,proto3" json:"k_labels_blob,omitempty"`
+	KMin        uint32 `protobuf:"varint,15,opt,name=k_min,json=kMin,proto3" json:"k_min,omitempty"`
 	// What the job takes of the coordinator's memory while it runs.
 	CoordinatorBytes uint64 `protobuf:"varint,20,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
 	// How many runs of the job ended with a crash of the coordinator and got no further than the one before; the run that
@@ -332,6 +335,20 @@ func (x *JobRecord) GetRowScores() *v1.RowScoresHead {
 		return x.RowScores
 	}
 	return nil
+}
+
+func (x *JobRecord) GetKLabelsBlob() string {
+	if x != nil {
+		return x.KLabelsBlob
+	}
+	return ""
+}
+
+func (x *JobRecord) GetKMin() uint32 {
+	if x != nil {
+		return x.KMin
+	}
+	return 0
 }
 
 func (x *JobRecord) GetCoordinatorBytes() uint64 {
@@ -564,7 +581,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xf4\x06\n" +
+	"createTime\"\xad\a\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -582,7 +599,9 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12&\n" +
 	"\x0frow_scores_blob\x18\f \x01(\tR\rrowScoresBlob\x127\n" +
 	"\n" +
-	"row_scores\x18\r \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12+\n" +
+	"row_scores\x18\r \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12\"\n" +
+	"\rk_labels_blob\x18\x0e \x01(\tR\vkLabelsBlob\x12\x13\n" +
+	"\x05k_min\x18\x0f \x01(\rR\x04kMin\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +

@@ -1,0 +1,32 @@
+package client
+
+import (
+	"context"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// fetchKLabels fetches the labels for each k of a range; nil: there is none.
+func (c *Client) fetchKLabels(ctx context.Context, jobID string, h *cleavev1.HowMany) (map[int][]int32, error) {
+	if h == nil {
+		return nil, nil //nolint:nilnil // of a job of one k
+	}
+	all := map[int][]int32{}
+	for _, s := range h.GetScores() {
+		labels, err := receive(ctx, c, c.Jobs.GetLabels, &cleavev1.GetLabelsRequest{JobId: jobID, K: s.GetK()}, joinLabels)
+		if err != nil {
+			return nil, err
+		}
+		all[int(s.GetK())] = labels
+	}
+	return all, nil
+}
+
+// ClustersOf is how many clusters a job has found.
+func (c *Client) ClustersOf(ctx context.Context, jobID string, spec *cleavev1.JobSpec) (int, error) {
+	if spec.GetKRange() == nil {
+		return int(spec.GetK()), nil
+	}
+	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+	return int(response.GetResult().GetK()), c.Explain(err)
+}

@@ -1,0 +1,46 @@
+package jobflags
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// cutRange divides a range of k, 2..10 or 2-10; last is empty where there is one number.
+func cutRange(text string) (first, last string) {
+	for _, between := range []string{"..", "-"} {
+		if first, last, found := strings.Cut(text, between); found && first != "" && last != "" {
+			return first, last
+		}
+	}
+	return text, ""
+}
+
+// applyK makes a range of --k that of the spec, and drops that of a job file where --k is one number.
+func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
+	if flag := f.options["k"]; f.Given("k") {
+		spec.KRange = nil
+		if flag.last != "" {
+			last, _ := strconv.ParseUint(flag.last, 10, 32) // Set has checked it
+			spec.K, spec.KRange = 0, &cleavev1.KRange{Min: uint32(flag.Uint64()), Max: uint32(last)}
+		}
+	}
+	switch {
+	case spec.K == 0 && spec.KRange == nil:
+		return shell.Usage("how many clusters? Say it with --k, at least 1, or let a range such as --k 2..10 find out")
+	case spec.KRange != nil && f.options["init"].path != "":
+		return shell.Usage("--init %s has one number of clusters; it does not go with a range of --k", f.options["init"].text)
+	}
+	return nil
+}
+
+// FirstK is the number of clusters that a spec asks for, or the first of its range.
+func FirstK(spec *cleavev1.JobSpec) uint32 {
+	if r := spec.GetKRange(); r != nil {
+		return r.GetMin()
+	}
+	return spec.GetK()
+}

@@ -1,0 +1,154 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// kText says which number of clusters is run.
+func kText(k *cleavev1.KBegan) string {
+	return fmt.Sprintf("k = %d of %d..%d", k.GetK(), k.GetMin(), k.GetMax())
+}
+
+// ClustersText is how many clusters a job asks for.
+func ClustersText(spec *cleavev1.JobSpec) string {
+	if r := spec.GetKRange(); r != nil {
+		return fmt.Sprintf("%d..%d", r.GetMin(), r.GetMax())
+	}
+	return fmt.Sprint(spec.GetK())
+}
+
+// kColumn is a score of the numbers of clusters.
+type kColumn struct {
+	name string
+	of   func(*cleavev1.KScore) *float64
+}
+
+// kColumns are the scores that there are, for a table and a plot.
+func kColumns(h *cleavev1.HowMany) []kColumn {
+	var known []kColumn
+	for _, c := range []kColumn{
+		{"held-out", func(s *cleavev1.KScore) *float64 { return s.Agreement }},
+		{"stability", func(s *cleavev1.KScore) *float64 { return s.Stability }},
+		{"silhouette", func(s *cleavev1.KScore) *float64 { return s.Silhouette }},
+		{"modularity", func(s *cleavev1.KScore) *float64 { return s.Modularity }},
+	} {
+		for _, s := range h.GetScores() {
+			if c.of(s) != nil {
+				known = append(known, c)
+				break
+			}
+		}
+	}
+	return known
+}
+
+// sureText says how sure a proposal is: "likely", "unsure: 2, 3 or 4".
+func sureText(h *cleavev1.HowMany) string {
+	sure := wire.EnumWord(h.GetSureness())
+	if h.GetSureness() != cleavev1.Sureness_SURENESS_UNSURE || len(h.GetPlausible()) < 2 {
+		return sure
+	}
+	var ks []string
+	for _, k := range h.GetPlausible() {
+		ks = append(ks, fmt.Sprint(k))
+	}
+	return sure + ": " + strings.Join(ks[:len(ks)-1], ", ") + " or " + ks[len(ks)-1]
+}
+
+// summarizeHowMany writes the scores of every k, in 60 columns, and what is proposed.
+func summarizeHowMany(w io.Writer, h *cleavev1.HowMany) error {
+	columns := kColumns(h)
+	var text strings.Builder
+	line := func(mark, k string, cell func(c kColumn) string, space string) {
+		row := fmt.Sprintf("%-2s%3s", mark, k)
+		for _, c := range columns {
+			row += fmt.Sprintf("  %10s", cell(c))
+		}
+		text.WriteString(strings.TrimRight(row+"  "+space, " ") + "\n")
+	}
+	space := ""
+	if h.GetScores()[0].GetSpace() != cleavev1.Space_SPACE_UNSPECIFIED {
+		space = "space"
+	}
+	line("", "k", func(c kColumn) string { return c.name }, space)
+	for _, s := range h.GetScores() {
+		mark := ""
+		if s.GetK() == h.GetProposed() {
+			mark = "*"
+		}
+		line(mark, fmt.Sprint(s.GetK()), func(c kColumn) string {
+			if v := c.of(s); v != nil {
+				return fmt.Sprintf("%.2f", *v)
+			}
+			return "-"
+		}, wire.EnumWord(s.GetSpace()))
+	}
+	fmt.Fprintf(&text, "k = %d (%s): %s\n\n", h.GetProposed(), sureText(h), h.GetReason())
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// drawHowMany draws the scores over the numbers of clusters.
+func (r *Report) drawHowMany(w io.Writer, title string) error {
+	h := r.Result.GetHowMany()
+	plot := picture.CurvesPlot{
+		Title: "How many clusters: " + title, Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), sureText(h)),
+		X: "number of clusters k", Y: "score, 1 at best", WholeX: true,
+	}
+	panel := picture.CurvesPanel{Title: h.GetReason(), Mark: float64(h.GetProposed())}
+	for _, c := range kColumns(h) {
+		panel.Curves = append(panel.Curves, kCurves(h, c)...)
+	}
+	plot.Panels = []picture.CurvesPanel{panel}
+	return picture.Curves(w, plot)
+}
+
+// kCurves are the curves of a score. Silhouettes in different spaces cannot be compared: each space has a curve.
+func kCurves(h *cleavev1.HowMany, c kColumn) (curves []picture.Curve) {
+	for _, s := range h.GetScores() {
+		v, name := c.of(s), kNames[c.name]
+		if v == nil {
+			continue
+		}
+		if space := wire.EnumWord(s.GetSpace()); c.name == "silhouette" && space != "" {
+			name += " (" + space + ")"
+		}
+		at := slices.IndexFunc(curves, func(of picture.Curve) bool { return of.Name == name })
+		if at < 0 {
+			at, curves = len(curves), append(curves, picture.Curve{Name: name})
+		}
+		curves[at].X, curves[at].Mean = append(curves[at].X, float64(s.GetK())), append(curves[at].Mean, *v)
+	}
+	return curves
+}
+
+// kNames say what the scores are, in a legend.
+var kNames = map[string]string{
+	"held-out":   "agreement with held-out constraints",
+	"stability":  "stability: the worst cluster, from a part of the data",
+	"silhouette": "silhouette",
+	"modularity": "modularity",
+}
+
+// kLabelFiles are the labels for the numbers of clusters that are not proposed.
+func (r *Report) kLabelFiles() (files []File) {
+	for _, s := range r.Result.GetHowMany().GetScores() {
+		labels, fetched := r.KLabels[int(s.GetK())]
+		if !fetched || s.GetK() == r.Result.GetHowMany().GetProposed() {
+			continue
+		}
+		files = append(files, File{fmt.Sprintf("labels-k%d.csv", s.GetK()), func(w io.Writer) error {
+			return format.WriteLabels(w, r.filter.Restore(labels))
+		}})
+	}
+	return files
+}

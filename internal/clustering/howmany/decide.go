@@ -1,0 +1,191 @@
+package howmany
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+const (
+	// A number of clusters is stable if they come out again by this much, and plausible beside the proposed one by that much.
+	stable    = 0.8
+	plausible = 0.7
+	// verySure is the stability from which on nothing but another stable number raises doubts.
+	verySure = 0.9
+	// silhouetteShare is how much of the best silhouette among stable numbers a number needs to be proposed, and doubtful how
+	// much more of it a smaller one needs to be plausible; below verySure it suffices that it is more stable.
+	silhouetteShare = 0.8
+	doubtful        = 1.1
+	// errors is how many standard errors of agreement with held-out constraints apart two numbers are told apart.
+	errors = 2.0
+	// goodAgreement is the one from which on constraints and data speak of the same clusters.
+	goodAgreement = 0.5
+)
+
+// decide proposes a number by the scores: the agreement with so many held-out pairs, or the stability in such parts of the
+// data.
+func decide(h *clustering.HowMany, pairs int, part string) {
+	if h.Scores[0].Agreement != nil {
+		decideByAgreement(h, pairs)
+	} else {
+		decideByStability(h, part)
+	}
+	if h.Proposed == h.Max && h.Sureness == clustering.Clear {
+		h.Sureness = clustering.Likely
+	}
+	if h.Proposed == h.Max {
+		h.Reason += "; it is the last of the range, so that more may be better"
+	}
+}
+
+// decideByAgreement proposes the number that agrees best with the held-out constraints, of equals the smallest.
+func decideByAgreement(h *clustering.HowMany, pairs int) {
+	best := h.Scores[0]
+	for _, s := range h.Scores {
+		if *s.Agreement > *best.Agreement {
+			best = s
+		}
+	}
+	top := *best.Agreement
+	m := float64(pairs)
+	deviation := math.Sqrt((1 - float64(top*top) + 1/m) / m) // 1/m for those of which all are right
+	h.Proposed = best.K
+	for _, s := range h.Scores {
+		if *s.Agreement >= top-float64(errors*deviation) {
+			h.Plausible = append(h.Plausible, s.K)
+		}
+	}
+	switch {
+	case len(h.Plausible) > 1:
+		h.Sureness = clustering.Unsure
+		h.Reason = fmt.Sprintf("%s agree alike with the constraints that were held out (%d: %.2f)", list(h.Plausible, "and"), best.K, top)
+	case top < goodAgreement:
+		h.Sureness = clustering.Likely
+		h.Reason = fmt.Sprintf("%d agrees best with the constraints that were held out, but little (%.2f; 0 is chance)", best.K, top)
+	default:
+		h.Sureness = clustering.Clear
+		h.Reason = fmt.Sprintf("%d agrees best with the constraints that were held out (%.2f)", best.K, top)
+	}
+}
+
+// decideByStability proposes the largest number whose clusters come out again from a part of the data, if they are not much
+// less apart than those of another such number.
+func decideByStability(h *clustering.HowMany, part string) {
+	var stables []clustering.KScore
+	top := h.Scores[0]
+	for _, s := range h.Scores {
+		if stabilityOf(s) >= stable {
+			stables = append(stables, s)
+		}
+		if stabilityOf(s) > stabilityOf(top) {
+			top = s
+		}
+	}
+	if len(stables) == 0 {
+		h.Proposed, h.Sureness = top.K, clustering.Unsure
+		for _, s := range h.Scores {
+			if stabilityOf(s) >= stabilityOf(top)-(stable-plausible) {
+				h.Plausible = append(h.Plausible, s.K)
+			}
+		}
+		h.Reason = fmt.Sprintf("no number of clusters comes out again from %s: the worst cluster keeps %.2f of its pairs at best, with %d clusters, and %.1f would be good", part, max(0, stabilityOf(top)), top.K, stable)
+		return
+	}
+	taken := stables[0]
+	for _, s := range stables {
+		if apart(s) >= float64(silhouetteShare*most(stables, s)) {
+			taken = s
+		}
+	}
+	h.Proposed = taken.K
+	for _, s := range h.Scores {
+		larger := s.K > taken.K && stabilityOf(s) >= plausible
+		better := alike(s, taken) && apart(s) > float64(doubtful*apart(taken)) || stabilityOf(taken) < verySure && stabilityOf(s) > stabilityOf(taken)
+		smaller := s.K < taken.K && stabilityOf(s) >= stable && better
+		if s.K == taken.K || larger || smaller {
+			h.Plausible = append(h.Plausible, s.K)
+		}
+	}
+	explainStability(h, taken, part)
+}
+
+// explainStability says why a number is proposed, and how sure that is.
+func explainStability(h *clustering.HowMany, taken clustering.KScore, part string) {
+	says := fmt.Sprintf("%d clusters come out again from %s (%.2f)", taken.K, part, stabilityOf(taken))
+	switch {
+	case len(h.Plausible) > 1:
+		h.Sureness = clustering.Unsure
+		h.Reason = fmt.Sprintf("%s, but %s would do too: look at each", says, list(without(h.Plausible, taken.K), "or"))
+		return
+	case stabilityOf(taken) >= verySure:
+		h.Sureness = clustering.Clear
+	default:
+		h.Sureness = clustering.Likely
+	}
+	h.Reason = says
+	beyond := -1.0
+	for _, s := range h.Scores {
+		if s.K > taken.K {
+			beyond = max(beyond, stabilityOf(s))
+		}
+	}
+	if beyond >= 0 {
+		h.Reason += fmt.Sprintf(", more do not (%.2f at best)", beyond)
+	}
+}
+
+// stabilityOf is the stability of a number, -1 where it is not known.
+func stabilityOf(s clustering.KScore) float64 {
+	if s.Stability == nil {
+		return -1
+	}
+	return *s.Stability
+}
+
+// apart is how far apart the clusters of a number are: their silhouette, or the modularity of a graph.
+func apart(s clustering.KScore) float64 {
+	switch {
+	case s.Silhouette != nil:
+		return *s.Silhouette
+	case s.Modularity != nil:
+		return *s.Modularity
+	}
+	return 0
+}
+
+// alike tells whether two numbers were clustered in the same kind of space, so that their silhouettes can be compared.
+func alike(a, b clustering.KScore) bool { return a.Space == b.Space }
+
+// most is how far apart clusters are at best, of the numbers in the same kind of space as s.
+func most(all []clustering.KScore, s clustering.KScore) float64 {
+	best := math.Inf(-1)
+	for _, other := range all {
+		if alike(other, s) {
+			best = max(best, apart(other))
+		}
+	}
+	return best
+}
+
+func without(all []int, one int) (others []int) {
+	for _, k := range all {
+		if k != one {
+			others = append(others, k)
+		}
+	}
+	return others
+}
+
+// list writes numbers for people: "2, 3 or 4".
+func list(numbers []int, last string) string {
+	words := make([]string, len(numbers))
+	for at, k := range numbers {
+		words[at] = fmt.Sprint(k)
+	}
+	if len(words) == 1 {
+		return words[0]
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " " + last + " " + words[len(words)-1]
+}

@@ -1,0 +1,181 @@
+package howmany
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+const (
+	// mostParts is how many parts of the data are clustered for each k. Of parts with more than fewRows, which differ less,
+	// there are someParts, as of graphs, and of graphs with more than manyEntries, which no part makes much smaller, fewParts.
+	mostParts   = 20
+	someParts   = 8
+	fewParts    = 4
+	fewRows     = 250
+	manyEntries = 100_000
+	// mostRows bounds the rows of a part, which has at most half of them.
+	mostRows = 700
+	// keptEdges is the share of a graph's edges that a part has. It has all vertices.
+	keptEdges = 0.8
+	// partRestarts is how often a part is clustered at most from different starts.
+	partRestarts = 4
+)
+
+// part is a part of the data.
+type part struct {
+	data dataset.Dataset
+	rows []int32 // that it has, ascending; nil: all
+}
+
+// newParts draws parts of the data, the same for every k.
+func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
+	rng := spec.Random(clustering.StreamParts)
+	all := make([]part, countParts(data))
+	for at := range all {
+		var err error
+		if g, is := data.(*dataset.Graph); is {
+			all[at].data, err = someEdges(g, rng)
+		} else {
+			all[at].rows = someRows(data.Rows(), rng)
+			all[at].data, err = rowsOf(data, all[at].rows)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// countParts is how many parts there are.
+func countParts(data dataset.Dataset) int {
+	g, is := data.(*dataset.Graph)
+	switch {
+	case is && len(g.Column) > manyEntries:
+		return fewParts
+	case is || data.Rows() > 2*fewRows:
+		return someParts
+	}
+	return mostParts
+}
+
+// partsOf says what a part of the data has.
+func partsOf(data dataset.Dataset) string {
+	if _, is := data.(*dataset.Graph); is {
+		return "four fifths of the edges"
+	}
+	return "half of the data"
+}
+
+// someRows draws rows of n, in ascending order.
+func someRows(n int, rng *rand.Rand) []int32 {
+	count, rows := min(mostRows, max(1, n/2)), []int32(nil)
+	for i := range n { // each of those that are left is as likely as the others
+		if rng.IntN(n-i) < count-len(rows) {
+			rows = append(rows, int32(i))
+		}
+	}
+	return rows
+}
+
+// someEdges is a graph with a part of the edges, and all loops.
+func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
+	var edges dataset.Edges
+	for i := range g.N {
+		neighbors, weights := g.Row(i)
+		for at, j := range neighbors {
+			if int(j) == i || int(j) > i && rng.Float64() < keptEdges {
+				edges.Append(int32(i), j, weights[at])
+			}
+		}
+	}
+	return dataset.GraphOf(g.N, []dataset.Edges{edges})
+}
+
+// rowsOf are some rows of points or of a kernel matrix.
+func rowsOf(data dataset.Dataset, rows []int32) (dataset.Dataset, error) {
+	switch data := data.(type) {
+	case *dataset.Points:
+		values := make([]float64, 0, len(rows)*data.D)
+		for _, i := range rows {
+			values = append(values, data.Row(int(i))...)
+		}
+		return &dataset.Points{N: len(rows), D: data.D, Values: values}, nil
+	case *dataset.SparsePoints:
+		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
+		for _, i := range rows {
+			c, v := data.Row(int(i))
+			columns, values = append(columns, c...), append(values, v...)
+			starts = append(starts, int64(len(columns)))
+		}
+		return dataset.NewSparsePoints(len(rows), data.D, starts, columns, values)
+	case *dataset.Kernel:
+		values := make([]float64, 0, len(rows)*len(rows))
+		for _, i := range rows {
+			row := data.Row(int(i))
+			for _, j := range rows {
+				values = append(values, row[j])
+			}
+		}
+		return dataset.NewKernel(len(rows), len(rows), values)
+	}
+	return data, nil
+}
+
+// spec is the job of n rows on the part.
+func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
+	_, spectral := spec.Algorithm.(*cut.Options) // which has no restarts
+	byChance := p.rows != nil && (spec.Choose || spec.Algorithm.Name() == "auto")
+	if spec.Restarts > partRestarts || spec.Restarts == 0 && byChance && !spectral {
+		spec.Restarts = partRestarts
+	}
+	if options, is := spec.Algorithm.(*auto.Options); is {
+		own := *options
+		own.Descents = 1
+		spec.Algorithm = &own
+	}
+	if p.rows == nil {
+		return spec
+	}
+	place := make([]int32, n)
+	for i := range place {
+		place[i] = -1
+	}
+	for at, i := range p.rows {
+		place[i] = int32(at)
+	}
+	spec.Constraints = constraint.Among(n, p.rows, spec.Constraints)
+	var seeds []clustering.Seed
+	for _, s := range spec.Seeds {
+		if s.Index = place[s.Index]; s.Index >= 0 {
+			seeds = append(seeds, s)
+		}
+	}
+	spec.Seeds = seeds
+	switch options := spec.Algorithm.(type) {
+	case *kernelkmeans.Options:
+		own := *options
+		if own.Weights != nil {
+			own.Weights = nil
+			for _, i := range p.rows {
+				own.Weights = append(own.Weights, options.Weights[i])
+			}
+		}
+		own.Landmarks = min(own.Landmarks, len(p.rows))
+		spec.Algorithm = &own
+	case *cut.Options:
+		own := *options
+		own.Beliefs = slices.DeleteFunc(slices.Clone(options.Beliefs), func(b cut.Belief) bool { return place[b.I] < 0 || place[b.J] < 0 })
+		for at, b := range own.Beliefs {
+			own.Beliefs[at] = cut.Belief{I: place[b.I], J: place[b.J], Value: b.Value}
+		}
+		spec.Algorithm = &own
+	}
+	return spec
+}

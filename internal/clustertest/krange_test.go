@@ -1,0 +1,52 @@
+package clustertest
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// longRange is a job that compares numbers of clusters for a second or more.
+var longRange = sync.OnceValue(func() *workload {
+	return newWorkload(gaussians(500, 3, 4, 1), &cleavev1.JobSpec{
+		KRange: &cleavev1.KRange{Min: 2, Max: 6}, Seed: 3, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}},
+	})
+})
+
+// TestARangeOfKFromTheCommandLine asks for numbers of clusters with the command line: it prints a table, and writes the labels
+// for each.
+func TestARangeOfKFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if ran := Cleave(t, "generate", "gaussians", "--n", "200", "--k", "3", "--seed", "1", "--out", dir); ran.ExitCode != 0 {
+		t.Fatal(ran.Stderr)
+	}
+	data, out := filepath.Join(dir, "data.csv"), filepath.Join(dir, "out")
+	ran := Cleave(t, "run", "--data", data, "--k", "2..5", "--out", out)
+	if ran.ExitCode != 0 {
+		t.Fatal(ran.Stderr)
+	}
+	for _, says := range []string{"k = 3 (clear): 3 clusters come out again from half of the data", "\n*   3 ", "labels-k2.csv", "labels-k5.csv", "k.svg"} {
+		if !strings.Contains(ran.Stdout, says) {
+			t.Errorf("it does not say %q:\n%s", says, ran.Stdout)
+		}
+	}
+	if !strings.Contains(ran.Stderr, "k = 4 of 2..5") {
+		t.Errorf("the progress does not say which k is run:\n%s", ran.Stderr)
+	}
+	for args, says := range map[string]string{
+		"--k 1..5": "the range of k begins at 1", "--k 5..2": "the last number must be above the first", "--k 2..300": "299 numbers of clusters",
+		"--k 190..220": "only 200 rows", "--k 2..": "2..", "--k 2..5 --init labels:x.csv --algorithm kmeans": "does not go with a range of --k",
+	} {
+		ran := Cleave(t, append([]string{"run", "--data", data}, strings.Fields(args)...)...)
+		if ran.ExitCode != 2 || !strings.Contains(ran.Stderr, says) {
+			t.Errorf("%s: exit code %d: %s", args, ran.ExitCode, ran.Stderr)
+		}
+	}
+	if plan := Cleave(t, "plan", "--data", data, "--k", "2..5"); plan.ExitCode != 0 || !strings.Contains(plan.Stdout, "for each of 4 numbers of clusters") {
+		t.Errorf("the plan is %s%s", plan.Stdout, plan.Stderr)
+	}
+}

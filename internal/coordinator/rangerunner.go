@@ -1,0 +1,158 @@
+package coordinator
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/howmany"
+	inprocess "github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// rangeRunner runs a job with every k of a range, one after the other, and proposes one of them. Workers keep the data set,
+// and the matrix where there is one, from one k to the next.
+type rangeRunner struct {
+	data     dataset.Dataset
+	spec     clustering.Spec
+	bytes    int64
+	origin   howmany.Job // see howmany.Run
+	largest  runner      // of the last k, which needs the most
+	maxLanes int
+}
+
+// newRangeRunner checks the job for the first and the last k: what is impossible for one between them is so for one of
+// these.
+func newRangeRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*rangeRunner, error) {
+	if err := clustering.Validate(data.Rows(), spec); err != nil {
+		return nil, err
+	}
+	if _, err := runnerOf(data, withK(spec, spec.K), bytes); err != nil {
+		return nil, err
+	}
+	largest, err := runnerOf(data, withK(spec, spec.MaxK), bytes)
+	if err != nil {
+		return nil, err
+	}
+	return &rangeRunner{data: data, spec: spec, bytes: bytes, origin: howmany.Job{Data: data, Spec: spec}, largest: largest}, nil
+}
+
+// withK is a spec for one k.
+func withK(spec clustering.Spec, k int) clustering.Spec {
+	spec.K, spec.MaxK = k, 0
+	return spec
+}
+
+func (r *rangeRunner) objective() string { return r.largest.objective() }
+
+func (r *rangeRunner) need() planning.Workload { return r.times(r.largest.need()) }
+
+func (r *rangeRunner) beside() []planning.Workload {
+	others := r.largest.beside()
+	for at, need := range others {
+		others[at] = r.times(need)
+	}
+	return others
+}
+
+// times is what all k need together. Neighbors are found once.
+func (r *rangeRunner) times(need planning.Workload) planning.Workload {
+	if need.Neighbors == nil {
+		need.Times = r.spec.MaxK - r.spec.K + 1
+	}
+	return need
+}
+
+func (r *rangeRunner) limitLanes(lanes int) {
+	r.maxLanes = lanes
+	r.largest.limitLanes(lanes)
+}
+
+func (r *rangeRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	s := &rangeSolver{rangeRunner: r, fleet: f, task: task, shared: auto.NewShared(r.spec.MaxK)}
+	defer s.release()
+	result, err := howmany.Run(ctx, howmany.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
+	return result, s.used, err
+}
+
+// rangeSolver implements howmany.Solver on the workers.
+type rangeSolver struct {
+	*rangeRunner
+	fleet  *fleet.Fleet
+	task   fleet.Task
+	shared *auto.Shared
+	used   *fleet.Usage    // of the matrix, or of the first k
+	matrix *fleet.Executor // nil: there is none yet
+	built  fleet.Task      // what it was built for
+}
+
+// matrixRunner runs a job on an executor that others of the same matrix can use before and after it.
+type matrixRunner interface {
+	runner
+	units() *dataset.Units
+	executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error)
+}
+
+// Small implements howmany.Solver.
+func (s *rangeSolver) Small(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
+	return inprocess.Small(ctx, data, spec)
+}
+
+// Solve implements howmany.Solver.
+func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
+	one, err := runnerOf(s.data, spec, s.bytes)
+	if err != nil {
+		return nil, err
+	}
+	if lanes := cmp.Or(s.maxLanes, s.largest.need().Lanes); lanes > 0 {
+		one.limitLanes(lanes)
+	}
+	task := s.task
+	task.Need = one.need()
+	task.Need.Storage = s.task.Need.Storage
+	switch r := one.(type) {
+	case matrixRunner:
+		task.Units = r.units()
+		if err := s.open(ctx, task); err != nil {
+			return nil, err
+		}
+		return r.executeOn(ctx, s.matrix, o)
+	case *autoRunner:
+		r.problem.Share(s.shared)
+	}
+	result, used, err := one.execute(ctx, s.fleet, task, o)
+	s.used = cmp.Or(s.used, used)
+	return result, err
+}
+
+// open makes an executor of a matrix, unless there is one that does.
+func (s *rangeSolver) open(ctx context.Context, task fleet.Task) (err error) {
+	had, need := s.built.Need, task.Need
+	if s.matrix != nil && reflect.DeepEqual(had.Matrix, need.Matrix) && reflect.DeepEqual(s.built.Units, task.Units) &&
+		need.K <= had.K && need.Lanes <= had.Lanes && need.Products <= had.Products && need.Block <= had.Block && need.SparseEntries <= had.SparseEntries {
+		return nil
+	}
+	s.release()
+	most := s.largest.need()
+	task.Need.K, task.Need.Lanes = max(need.K, most.K), max(need.Lanes, most.Lanes)
+	task.Need.Products, task.Need.Block = max(need.Products, most.Products), max(need.Block, most.Block)
+	task.Need.SparseEntries = max(need.SparseEntries, most.SparseEntries)
+	s.built = task
+	s.matrix, err = s.fleet.NewExecutor(ctx, task)
+	return err
+}
+
+// release gives up the matrix.
+func (s *rangeSolver) release() {
+	if s.matrix != nil {
+		used := s.matrix.Usage()
+		s.used = &used
+		s.matrix.Release()
+		s.matrix = nil
+	}
+}

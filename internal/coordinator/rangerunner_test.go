@@ -1,0 +1,153 @@
+package coordinator
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// groups are points in three groups, row i in group i mod 3.
+func groups(t *testing.T, n int) *dataset.Points {
+	t.Helper()
+	points := noise(t, n, 3)
+	for i := range n {
+		points.Row(i)[0] += 12 * float64(i%3)
+		points.Row(i)[1] += 9 * float64(i%3/2)
+	}
+	return points
+}
+
+// groupGraph is a graph of three groups, vertex i in group i mod 3.
+func groupGraph(t *testing.T, n int) *dataset.Graph {
+	t.Helper()
+	var edges []dataset.Edge
+	for i := range int32(n - 1) {
+		edges = append(edges, dataset.Edge{Source: i, Target: i + 1, Weight: 0.2})
+		for _, step := range []int32{3, 6, 12, 27} {
+			if i+step < int32(n) {
+				edges = append(edges, dataset.Edge{Source: i, Target: i + step, Weight: 1})
+			}
+		}
+	}
+	g, err := dataset.NewGraph(n, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// Jobs with a range of k have the answer of a run in one process, on any number of workers, and labels for every k.
+func TestRangesOnWorkers(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	points, graph := groups(t, 90), groupGraph(t, 60)
+	var pairs []string
+	for i := range 60 {
+		pairs = append(pairs, fmt.Sprintf("must %d %d", i, i+3), fmt.Sprintf("cannot %d %d", i, i+1))
+	}
+	constrained := &cleavev1.Supervision{Constraints: constraintTable(pairs...)}
+	jobs := map[string]struct {
+		data dataset.Dataset
+		spec *cleavev1.JobSpec
+	}{
+		"auto":           {points, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}},
+		"k-means":        {points, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}},
+		"kernel k-means": {points, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}, Supervision: constrained}},
+		"spectral":       {graph, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}},
+		"neighbors": {points, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}},
+			NeighborGraph: &cleavev1.NeighborGraph{Neighbors: new(uint32(8))}}},
+	}
+	want := map[string]*clustering.Result{}
+	for name, c := range jobs {
+		c.spec.KRange, c.spec.Restarts = &cleavev1.KRange{Min: 2, Max: 4}, 2
+		if c.spec.GetSpectral() != nil {
+			c.spec.Restarts = 0
+		}
+		c.spec.DatasetId = h.send(name, c.data)
+		want[name] = local(t, c.data, c.spec)
+	}
+	for workers := range 3 {
+		defer h.startWorker(fmt.Sprint("worker ", workers))()
+		for name, c := range jobs {
+			checkRange(t, h, fmt.Sprintf("%s, %d workers", name, workers+1), c.spec, want[name])
+		}
+	}
+}
+
+// checkRange runs a job and compares it with its local answer, which proposes 3 unless the groups are too small to be cut.
+func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want *clustering.Result) {
+	t.Helper()
+	if want.HowMany.Proposed != 3 && s.GetSpectral() == nil {
+		t.Errorf("%s: %d is proposed: %s", name, want.HowMany.Proposed, want.HowMany.Reason)
+	}
+	id := h.create(s)
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Fatalf("%s: %v", name, job)
+	}
+	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := response.GetResult()
+	if int(got.GetK()) != want.HowMany.Proposed || got.GetHowMany().GetReason() != want.HowMany.Reason || !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
+		t.Errorf("%s: %v", name, got.GetHowMany())
+	}
+	same := func(a, b *float64) bool {
+		return (a == nil) == (b == nil) && (a == nil || math.Float64bits(*a) == math.Float64bits(*b))
+	}
+	for at, s := range got.GetHowMany().GetScores() {
+		own := want.HowMany.Scores[at]
+		if !same(s.Stability, own.Stability) || !same(s.Silhouette, own.Silhouette) || !same(s.Agreement, own.Agreement) || !same(s.Modularity, own.Modularity) {
+			t.Errorf("%s: k = %d has the scores %v, want %+v", name, s.GetK(), s, own)
+		}
+		labels, err := h.labelsOf(id, s.GetK())
+		if err != nil || !slices.Equal(labels, wire.LabelsProto(want.HowMany.Labels[at])) {
+			t.Errorf("%s: other labels for k = %d, %v", name, s.GetK(), err)
+		}
+	}
+	if _, err := h.labelsOf(id, 6); !fault.Is(wire.Fault(err), "NO_SUCH_K") {
+		t.Errorf("%s: labels for k = 6: %v", name, err)
+	}
+}
+
+// labelsOf are the labels of a job for one k.
+func (h *harness) labelsOf(id string, k uint32) (labels []uint32, err error) {
+	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: id, K: k})
+	if err != nil {
+		return nil, err
+	}
+	return labels, wire.Receive(stream.Recv, func(part *cleavev1.GetLabelsResponse) error {
+		labels = append(labels, part.GetLabels()...)
+		return nil
+	})
+}
+
+// Ranges that cannot be run are refused when the job is created.
+func TestRangesThatAreRefused(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	id := h.send("groups", groups(t, 30))
+	for name, change := range map[string]func(s *cleavev1.JobSpec){
+		"k too":     func(s *cleavev1.JobSpec) { s.K = 3 },
+		"from 1":    func(s *cleavev1.JobSpec) { s.KRange.Min = 1 },
+		"backwards": func(s *cleavev1.JobSpec) { s.KRange.Min = 6 },
+		"one":       func(s *cleavev1.JobSpec) { s.KRange.Min = 5 },
+		"beyond n":  func(s *cleavev1.JobSpec) { s.KRange.Max = 31 },
+		"too many":  func(s *cleavev1.JobSpec) { s.KRange.Max = 90 },
+		"seeds": func(s *cleavev1.JobSpec) {
+			s.Supervision = &cleavev1.Supervision{Seeds: seedTable([2]int32{0, 0}, [2]int32{1, 1}, [2]int32{2, 2})}
+		},
+	} {
+		s := &cleavev1.JobSpec{DatasetId: id, KRange: &cleavev1.KRange{Min: 2, Max: 5}}
+		change(s)
+		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+		if err = wire.Fault(err); !fault.Is(err, "BAD_K") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
