@@ -42,7 +42,7 @@ func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 func loadSeeds(path string, rows int, j *Job) (*table.Table, error) {
 	t, seeds, err := format.LoadNamed(path, table.Seeds, rows, j.naming())
 	if err == nil {
-		err = within(path, j.classes.Check(int(j.Spec.K)))
+		err = within(path, j.classes.Check(int(FirstK(j.Spec))))
 	}
 	if err != nil {
 		return nil, err

@@ -111,7 +111,7 @@ func (f *Flags) useColumn(j *Job) error {
 		j.known = truthOf(labels, &j.classes)
 		return nil
 	}
-	if err := j.classes.Check(int(j.Spec.K)); err != nil {
+	if err := j.classes.Check(int(FirstK(j.Spec))); err != nil {
 		return within(f.data, err)
 	}
 	seeds := seedsOf(labels, &j.classes)
