@@ -80,7 +80,11 @@ func (a *app) reportFolder(folder string, f *reportFlags) error {
 		}
 		s.Constraints = filter.Constraints(s.Constraints)
 	}
-	if s.Truth, err = jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(r.Labels))); err != nil {
+	var naming table.Naming
+	if f.data.Rows != nil {
+		naming.IDs = f.data.Rows.IDs
+	}
+	if s.Truth, err = jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(r.Labels)), naming); err != nil {
 		return err
 	}
 	if s.Truth, err = filter.Truth(s.Truth); err != nil {
