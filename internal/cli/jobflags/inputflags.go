@@ -34,15 +34,26 @@ type pathList struct {
 	name  *string
 }
 
-func (l *pathList) Set(path string) error {
-	*l.paths = append(*l.paths, path)
-	if *l.name == "" {
-		if *l.name = path; path == "-" {
+var _ pflag.SliceValue = (*pathList)(nil)
+
+func (l *pathList) Set(path string) error { return l.Append(path) }
+
+// Append implements pflag.SliceValue, as do Replace and GetSlice.
+func (l *pathList) Append(path string) error { return l.Replace(append(*l.paths, path)) }
+
+// Replace takes other paths. The first one is what the data are called.
+func (l *pathList) Replace(paths []string) error {
+	*l.paths, *l.name = paths, ""
+	if len(paths) > 0 {
+		if *l.name = paths[0]; paths[0] == StandardInput {
 			*l.name = "standard input"
 		}
 	}
 	return nil
 }
+
+// GetSlice are the paths.
+func (l *pathList) GetSlice() []string { return *l.paths }
 
 func (l *pathList) Type() string { return "string" }
 

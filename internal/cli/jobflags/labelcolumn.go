@@ -267,10 +267,10 @@ const sampleStream = 0x636f6e73747261
 // ClusterClasses are the classes of the clusters, matched by the seeds, "" where a cluster has none; nil if the job has
 // no classes with names.
 func (j *Job) ClusterClasses(labels []int32) []string {
-	if len(j.classes.Names) == 0 || len(j.seeds) == 0 {
+	if len(j.classes.Names) == 0 || len(j.seeds) == 0 || len(labels) == 0 {
 		return nil
 	}
-	k := int(j.Spec.GetK())
+	k := max(int(j.Spec.GetK()), int(slices.Max(labels))+1) // of a range of k, only the labels tell
 	counts := make([][]int64, len(j.classes.Names))
 	for class := range counts {
 		counts[class] = make([]int64, k)
