@@ -66,8 +66,11 @@ func (x *PlanJobRequest) GetSpec() *JobSpec {
 }
 
 type PlanJobResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Plan          *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Plan  *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	// How points would be made of the rows of a table, and what there is to say about it; absent unless the job is on one.
+	Recipe        *Recipe   `protobuf:"bytes,10,opt,name=recipe,proto3" json:"recipe,omitempty"`
+	Notices       []*Notice `protobuf:"bytes,11,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -105,6 +108,20 @@ func (*PlanJobResponse) Descriptor() ([]byte, []int) {
 func (x *PlanJobResponse) GetPlan() *Plan {
 	if x != nil {
 		return x.Plan
+	}
+	return nil
+}
+
+func (x *PlanJobResponse) GetRecipe() *Recipe {
+	if x != nil {
+		return x.Recipe
+	}
+	return nil
+}
+
+func (x *PlanJobResponse) GetNotices() []*Notice {
+	if x != nil {
+		return x.Notices
 	}
 	return nil
 }
@@ -810,8 +827,11 @@ func (x *GetResultResponse) GetResult() *Result {
 }
 
 type GetLabelsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// Labels of a job on a table come with the rows and the ids of that table, as far as they differ from the numbers of
+	// the labels.
+	WithRows      bool `protobuf:"varint,10,opt,name=with_rows,json=withRows,proto3" json:"with_rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -853,11 +873,22 @@ func (x *GetLabelsRequest) GetJobId() string {
 	return ""
 }
 
+func (x *GetLabelsRequest) GetWithRows() bool {
+	if x != nil {
+		return x.WithRows
+	}
+	return false
+}
+
 type GetLabelsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The row of the first of these labels.
-	FirstIndex    uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
-	Labels        []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// The row of the first of these labels, among those that were clustered.
+	FirstIndex uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
+	Labels     []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// For each of these labels the row of the table; empty if no row was left out.
+	Rows []uint32 `protobuf:"varint,10,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	// For each of these labels the id of its row; empty if the table has no column of ids.
+	Ids           []string `protobuf:"bytes,11,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -902,6 +933,20 @@ func (x *GetLabelsResponse) GetFirstIndex() uint32 {
 func (x *GetLabelsResponse) GetLabels() []uint32 {
 	if x != nil {
 		return x.Labels
+	}
+	return nil
+}
+
+func (x *GetLabelsResponse) GetRows() []uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *GetLabelsResponse) GetIds() []string {
+	if x != nil {
+		return x.Ids
 	}
 	return nil
 }
@@ -1346,7 +1391,10 @@ type PredictJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	// The new points, with the same columns as the points of the job.
-	DatasetId     string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	// In place of a data set, for a job on a table: new rows, which the recipe of the job makes points of. Columns may stand in
+	// any order, and there may be others.
+	TableId       string `protobuf:"bytes,10,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1395,11 +1443,23 @@ func (x *PredictJobRequest) GetDatasetId() string {
 	return ""
 }
 
+func (x *PredictJobRequest) GetTableId() string {
+	if x != nil {
+		return x.TableId
+	}
+	return ""
+}
+
 type PredictJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The row of the first of these labels.
-	FirstIndex    uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
-	Labels        []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// The row of the first of these labels, among those that became points.
+	FirstIndex uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
+	Labels     []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// Of a table, as in GetLabelsResponse.
+	Rows []uint32 `protobuf:"varint,10,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	Ids  []string `protobuf:"bytes,11,rep,name=ids,proto3" json:"ids,omitempty"`
+	// In the first message: what there is to say about the table.
+	Notices       []*Notice `protobuf:"bytes,12,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1444,6 +1504,27 @@ func (x *PredictJobResponse) GetFirstIndex() uint32 {
 func (x *PredictJobResponse) GetLabels() []uint32 {
 	if x != nil {
 		return x.Labels
+	}
+	return nil
+}
+
+func (x *PredictJobResponse) GetRows() []uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *PredictJobResponse) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *PredictJobResponse) GetNotices() []*Notice {
+	if x != nil {
+		return x.Notices
 	}
 	return nil
 }
@@ -1558,11 +1639,14 @@ var File_cleave_v1_job_service_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\"8\n" +
+	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\"8\n" +
 	"\x0ePlanJobRequest\x12&\n" +
-	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"6\n" +
+	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\x8e\x01\n" +
 	"\x0fPlanJobResponse\x12#\n" +
-	"\x04plan\x18\x01 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\"Y\n" +
+	"\x04plan\x18\x01 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12)\n" +
+	"\x06recipe\x18\n" +
+	" \x01(\v2\x11.cleave.v1.RecipeR\x06recipe\x12+\n" +
+	"\anotices\x18\v \x03(\v2\x11.cleave.v1.NoticeR\anotices\"Y\n" +
 	"\x10CreateJobRequest\x12&\n" +
 	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\x12\x1d\n" +
 	"\n" +
@@ -1599,13 +1683,18 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x10GetResultRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\">\n" +
 	"\x11GetResultResponse\x12)\n" +
-	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\")\n" +
+	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"F\n" +
 	"\x10GetLabelsRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"L\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1b\n" +
+	"\twith_rows\x18\n" +
+	" \x01(\bR\bwithRows\"r\n" +
 	"\x11GetLabelsResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\rR\n" +
 	"firstIndex\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\rR\x06labels\"(\n" +
+	"\x06labels\x18\x02 \x03(\rR\x06labels\x12\x12\n" +
+	"\x04rows\x18\n" +
+	" \x03(\rR\x04rows\x12\x10\n" +
+	"\x03ids\x18\v \x03(\tR\x03ids\"(\n" +
 	"\x0fGetModelRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"`\n" +
 	"\x10GetModelResponse\x12*\n" +
@@ -1626,15 +1715,21 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x04part\"E\n" +
 	"\x11NeighborGraphHead\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
-	"\x05edges\x18\x02 \x01(\x04R\x05edges\"I\n" +
+	"\x05edges\x18\x02 \x01(\x04R\x05edges\"d\n" +
 	"\x11PredictJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1d\n" +
 	"\n" +
-	"dataset_id\x18\x02 \x01(\tR\tdatasetId\"M\n" +
+	"dataset_id\x18\x02 \x01(\tR\tdatasetId\x12\x19\n" +
+	"\btable_id\x18\n" +
+	" \x01(\tR\atableId\"\xa0\x01\n" +
 	"\x12PredictJobResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\rR\n" +
 	"firstIndex\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\rR\x06labels\"\x8a\x01\n" +
+	"\x06labels\x18\x02 \x03(\rR\x06labels\x12\x12\n" +
+	"\x04rows\x18\n" +
+	" \x03(\rR\x04rows\x12\x10\n" +
+	"\x03ids\x18\v \x03(\tR\x03ids\x12+\n" +
+	"\anotices\x18\f \x03(\v2\x11.cleave.v1.NoticeR\anotices\"\x8a\x01\n" +
 	"\x12EvaluateJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12+\n" +
 	"\x05truth\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05truth\x120\n" +
@@ -1706,70 +1801,75 @@ var file_cleave_v1_job_service_proto_goTypes = []any{
 	(*EvaluateJobResponse)(nil),      // 28: cleave.v1.EvaluateJobResponse
 	(*JobSpec)(nil),                  // 29: cleave.v1.JobSpec
 	(*Plan)(nil),                     // 30: cleave.v1.Plan
-	(*Job)(nil),                      // 31: cleave.v1.Job
-	(JobState)(0),                    // 32: cleave.v1.JobState
-	(*Event)(nil),                    // 33: cleave.v1.Event
-	(*Progress)(nil),                 // 34: cleave.v1.Progress
-	(*Result)(nil),                   // 35: cleave.v1.Result
-	(*ModelHead)(nil),                // 36: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),            // 37: cleave.v1.EmbeddingHead
-	(*Edges)(nil),                    // 38: cleave.v1.Edges
-	(*TableInput)(nil),               // 39: cleave.v1.TableInput
-	(*Evaluation)(nil),               // 40: cleave.v1.Evaluation
+	(*Recipe)(nil),                   // 31: cleave.v1.Recipe
+	(*Notice)(nil),                   // 32: cleave.v1.Notice
+	(*Job)(nil),                      // 33: cleave.v1.Job
+	(JobState)(0),                    // 34: cleave.v1.JobState
+	(*Event)(nil),                    // 35: cleave.v1.Event
+	(*Progress)(nil),                 // 36: cleave.v1.Progress
+	(*Result)(nil),                   // 37: cleave.v1.Result
+	(*ModelHead)(nil),                // 38: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),            // 39: cleave.v1.EmbeddingHead
+	(*Edges)(nil),                    // 40: cleave.v1.Edges
+	(*TableInput)(nil),               // 41: cleave.v1.TableInput
+	(*Evaluation)(nil),               // 42: cleave.v1.Evaluation
 }
 var file_cleave_v1_job_service_proto_depIdxs = []int32{
 	29, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
 	30, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
-	29, // 2: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
-	31, // 3: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
-	31, // 4: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	29, // 5: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
-	32, // 6: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
-	31, // 7: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
-	31, // 8: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
-	33, // 9: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
-	34, // 10: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
-	35, // 11: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
-	36, // 12: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	37, // 13: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
-	24, // 14: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
-	38, // 15: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
-	39, // 16: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
-	39, // 17: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
-	40, // 18: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	0,  // 19: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
-	2,  // 20: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	4,  // 21: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	6,  // 22: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	8,  // 23: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	10, // 24: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	12, // 25: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	14, // 26: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	16, // 27: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	18, // 28: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	20, // 29: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
-	22, // 30: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
-	25, // 31: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	27, // 32: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	1,  // 33: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
-	3,  // 34: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	5,  // 35: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	7,  // 36: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	9,  // 37: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	11, // 38: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	13, // 39: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	15, // 40: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	17, // 41: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	19, // 42: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	21, // 43: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
-	23, // 44: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
-	26, // 45: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	28, // 46: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	33, // [33:47] is the sub-list for method output_type
-	19, // [19:33] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	31, // 2: cleave.v1.PlanJobResponse.recipe:type_name -> cleave.v1.Recipe
+	32, // 3: cleave.v1.PlanJobResponse.notices:type_name -> cleave.v1.Notice
+	29, // 4: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	33, // 5: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
+	33, // 6: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
+	29, // 7: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	34, // 8: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
+	33, // 9: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
+	33, // 10: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
+	35, // 11: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
+	36, // 12: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
+	37, // 13: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
+	38, // 14: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	39, // 15: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
+	24, // 16: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
+	40, // 17: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
+	32, // 18: cleave.v1.PredictJobResponse.notices:type_name -> cleave.v1.Notice
+	41, // 19: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
+	41, // 20: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
+	42, // 21: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	0,  // 22: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
+	2,  // 23: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	4,  // 24: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	6,  // 25: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	8,  // 26: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	10, // 27: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	12, // 28: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	14, // 29: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	16, // 30: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	18, // 31: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	20, // 32: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
+	22, // 33: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
+	25, // 34: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	27, // 35: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	1,  // 36: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
+	3,  // 37: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	5,  // 38: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	7,  // 39: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	9,  // 40: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	11, // 41: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	13, // 42: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	15, // 43: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	17, // 44: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	19, // 45: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	21, // 46: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
+	23, // 47: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
+	26, // 48: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	28, // 49: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	36, // [36:50] is the sub-list for method output_type
+	22, // [22:36] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_service_proto_init() }
@@ -1781,6 +1881,7 @@ func file_cleave_v1_job_service_proto_init() {
 	file_cleave_v1_event_proto_init()
 	file_cleave_v1_job_proto_init()
 	file_cleave_v1_plan_proto_init()
+	file_cleave_v1_recipe_proto_init()
 	file_cleave_v1_result_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_table_proto_init()

@@ -103,7 +103,7 @@ type Result struct {
 	K              uint32   `protobuf:"varint,6,opt,name=k,proto3" json:"k,omitempty"`
 	// Rows that were clustered.
 	Rows uint32 `protobuf:"varint,7,opt,name=rows,proto3" json:"rows,omitempty"`
-	// Rows that the client left out before it uploaded the data, because values were missing. The
+	// Rows that were left out because values were missing: of a table by the coordinator, else by the client, and then the
 	// coordinator does not know of them.
 	DroppedRows  uint32            `protobuf:"varint,8,opt,name=dropped_rows,json=droppedRows,proto3" json:"dropped_rows,omitempty"`
 	ClusterSizes []uint32          `protobuf:"varint,9,rep,packed,name=cluster_sizes,json=clusterSizes,proto3" json:"cluster_sizes,omitempty"`
@@ -137,7 +137,9 @@ type Result struct {
 	// How the way to this answer was chosen; absent unless the algorithm was auto.
 	Choice *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
 	// Absent unless landmarks stood for the matrix.
-	Landmarks     *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	Landmarks *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	// How points were made of the rows of a table; absent unless the job clustered one.
+	Recipe        *Recipe `protobuf:"bytes,40,opt,name=recipe,proto3" json:"recipe,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -364,6 +366,13 @@ func (x *Result) GetChoice() *Choice {
 func (x *Result) GetLandmarks() *LandmarkReport {
 	if x != nil {
 		return x.Landmarks
+	}
+	return nil
+}
+
+func (x *Result) GetRecipe() *Recipe {
+	if x != nil {
+		return x.Recipe
 	}
 	return nil
 }
@@ -1526,7 +1535,8 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xec\t\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\x97\n" +
+	"\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1561,7 +1571,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x04plan\x18\x16 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12,\n" +
 	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimings\x12)\n" +
 	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choice\x127\n" +
-	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarksB\x12\n" +
+	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarks\x12)\n" +
+	"\x06recipe\x18( \x01(\v2\x11.cleave.v1.RecipeR\x06recipeB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
 	"\x06_scale\"\xc0\x01\n" +
 	"\x0eLandmarkReport\x12\x14\n" +
@@ -1721,13 +1732,14 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*Iteration)(nil),           // 20: cleave.v1.Iteration
 	(*ShiftChange)(nil),         // 21: cleave.v1.ShiftChange
 	(*Plan)(nil),                // 22: cleave.v1.Plan
-	(*Way)(nil),                 // 23: cleave.v1.Way
-	(KernelFunction)(0),         // 24: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 25: cleave.v1.NeighborWeights
-	(Inference)(0),              // 26: cleave.v1.Inference
-	(Distortion)(0),             // 27: cleave.v1.Distortion
-	(Metric)(0),                 // 28: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 29: google.protobuf.Duration
+	(*Recipe)(nil),              // 23: cleave.v1.Recipe
+	(*Way)(nil),                 // 24: cleave.v1.Way
+	(KernelFunction)(0),         // 25: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 26: cleave.v1.NeighborWeights
+	(Inference)(0),              // 27: cleave.v1.Inference
+	(Distortion)(0),             // 28: cleave.v1.Distortion
+	(Metric)(0),                 // 29: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 30: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
 	16, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
@@ -1748,29 +1760,30 @@ var file_cleave_v1_result_proto_depIdxs = []int32{
 	15, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
 	3,  // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
 	2,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
-	23, // 18: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	4,  // 19: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	23, // 20: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	24, // 21: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	25, // 22: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	26, // 23: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	0,  // 24: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	11, // 25: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	0,  // 26: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	27, // 27: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	28, // 28: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	13, // 29: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	7,  // 30: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	29, // 31: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	29, // 32: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	29, // 33: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	29, // 34: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	29, // 35: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	23, // 18: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
+	24, // 19: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	4,  // 20: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	24, // 21: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	25, // 22: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	26, // 23: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	27, // 24: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	0,  // 25: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	11, // 26: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	0,  // 27: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	28, // 28: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	29, // 29: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	13, // 30: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	7,  // 31: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	30, // 32: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	30, // 33: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	30, // 34: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	30, // 35: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	30, // 36: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -1781,6 +1794,7 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_event_proto_init()
 	file_cleave_v1_job_proto_init()
 	file_cleave_v1_plan_proto_init()
+	file_cleave_v1_recipe_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[1].OneofWrappers = []any{}

@@ -1163,7 +1163,8 @@ type JobSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A name for people; it need not be unique.
 	DisplayName string `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	DatasetId   string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	// What is clustered: a data set, or the rows of a table. One of the two is given.
+	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	// The number of clusters, 1 to n.
 	K    uint32 `protobuf:"varint,3,opt,name=k,proto3" json:"k,omitempty"`
 	Seed uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
@@ -1193,7 +1194,8 @@ type JobSpec struct {
 	Priority Priority `protobuf:"varint,15,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
 	// The share of the work that a second worker does too, 0 to 1: answers that differ show which worker is wrong. No bit
 	// of the result depends on it. Absent, the coordinator's --verify.
-	Verify *float64 `protobuf:"fixed64,16,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
+	Verify *float64     `protobuf:"fixed64,16,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
+	Table  *TablePoints `protobuf:"bytes,17,opt,name=table,proto3" json:"table,omitempty"`
 	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
 	// the job says which.
 	//
@@ -1357,6 +1359,13 @@ func (x *JobSpec) GetVerify() float64 {
 		return *x.Verify
 	}
 	return 0
+}
+
+func (x *JobSpec) GetTable() *TablePoints {
+	if x != nil {
+		return x.Table
+	}
+	return nil
 }
 
 func (x *JobSpec) GetAlgorithm() isJobSpec_Algorithm {
@@ -2917,7 +2926,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\xdc\v\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x16cleave/v1/recipe.proto\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\x8a\f\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2937,7 +2946,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
 	"time_limit\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12/\n" +
 	"\bpriority\x18\x0f \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x12\x1b\n" +
-	"\x06verify\x18\x10 \x01(\x01H\x03R\x06verify\x88\x01\x01\x12%\n" +
+	"\x06verify\x18\x10 \x01(\x01H\x03R\x06verify\x88\x01\x01\x12,\n" +
+	"\x05table\x18\x11 \x01(\v2\x16.cleave.v1.TablePointsR\x05table\x12%\n" +
 	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
 	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
@@ -3238,7 +3248,8 @@ var file_cleave_v1_spec_proto_goTypes = []any{
 	(*Eigenvectors)(nil),        // 39: cleave.v1.Eigenvectors
 	(*Beta)(nil),                // 40: cleave.v1.Beta
 	(*durationpb.Duration)(nil), // 41: google.protobuf.Duration
-	(*TableInput)(nil),          // 42: cleave.v1.TableInput
+	(*TablePoints)(nil),         // 42: cleave.v1.TablePoints
+	(*TableInput)(nil),          // 43: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
 	22, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
@@ -3248,69 +3259,70 @@ var file_cleave_v1_spec_proto_depIdxs = []int32{
 	21, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
 	41, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
 	0,  // 6: cleave.v1.JobSpec.priority:type_name -> cleave.v1.Priority
-	24, // 7: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
-	25, // 8: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	28, // 9: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	29, // 10: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	30, // 11: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	31, // 12: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	32, // 13: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	33, // 14: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	34, // 15: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	35, // 16: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	36, // 17: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	37, // 18: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	38, // 19: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
-	1,  // 20: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
-	42, // 21: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	42, // 22: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
-	4,  // 23: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	42, // 24: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
-	5,  // 25: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	6,  // 26: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	26, // 27: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	27, // 28: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	9,  // 29: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	10, // 30: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	11, // 31: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	42, // 32: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	7,  // 33: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	8,  // 34: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	12, // 35: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 36: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 37: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 38: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	16, // 39: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	14, // 40: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	15, // 41: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 42: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 43: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	13, // 44: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	15, // 45: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 46: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 47: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	6,  // 48: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	26, // 49: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 50: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	39, // 51: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 52: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
-	26, // 53: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	11, // 54: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	39, // 55: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 56: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
-	26, // 57: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 58: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	40, // 59: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	18, // 60: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	42, // 61: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	19, // 62: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	39, // 63: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	17, // 64: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	65, // [65:65] is the sub-list for method output_type
-	65, // [65:65] is the sub-list for method input_type
-	65, // [65:65] is the sub-list for extension type_name
-	65, // [65:65] is the sub-list for extension extendee
-	0,  // [0:65] is the sub-list for field type_name
+	42, // 7: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
+	24, // 8: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	25, // 9: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	28, // 10: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	29, // 11: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	30, // 12: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	31, // 13: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	32, // 14: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	33, // 15: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	34, // 16: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	35, // 17: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	36, // 18: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	37, // 19: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	38, // 20: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	1,  // 21: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
+	43, // 22: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	43, // 23: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	4,  // 24: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	43, // 25: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	5,  // 26: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	6,  // 27: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	26, // 28: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	27, // 29: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	9,  // 30: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	10, // 31: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	11, // 32: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	43, // 33: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	7,  // 34: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	8,  // 35: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	12, // 36: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 37: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 38: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 39: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	16, // 40: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	14, // 41: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	15, // 42: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	14, // 43: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 44: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	13, // 45: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	15, // 46: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	14, // 47: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 48: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	6,  // 49: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	26, // 50: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	11, // 51: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	39, // 52: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	19, // 53: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
+	26, // 54: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	11, // 55: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	39, // 56: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	19, // 57: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
+	26, // 58: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	11, // 59: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	40, // 60: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	18, // 61: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	43, // 62: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	19, // 63: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	39, // 64: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	17, // 65: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	66, // [66:66] is the sub-list for method output_type
+	66, // [66:66] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -3318,6 +3330,7 @@ func file_cleave_v1_spec_proto_init() {
 	if File_cleave_v1_spec_proto != nil {
 		return
 	}
+	file_cleave_v1_recipe_proto_init()
 	file_cleave_v1_table_proto_init()
 	file_cleave_v1_spec_proto_msgTypes[0].OneofWrappers = []any{
 		(*JobSpec_Auto)(nil),
