@@ -62,14 +62,14 @@ var Seeds = Kind[clustering.Seed]{
 				}
 			}
 			if row, again := same[[2]int32{s.Index, s.Label}]; again {
-				r.refuse(0, "DUPLICATE_INDEX", "point %d has the label %d here again; it was %s", s.Index, s.Label, r.place(row))
+				r.refuse(0, "DUPLICATE_INDEX", "point %d has the label %d here again; it was %s", s.Index, s.Label, r.Place(row))
 			}
 			same[[2]int32{s.Index, s.Label}] = r.at
 			if row, again := first[s.Index]; !again {
 				first[s.Index] = r.at
 			} else if list[row].Probability == 0 || s.Probability == 0 {
 				r.refuse(1, "CONTRADICTORY_SEEDS", "point %d has the label %d here and the label %d %s; if it may be either, give both a probability",
-					s.Index, s.Label, list[row].Label, r.place(row))
+					s.Index, s.Label, list[row].Label, r.Place(row))
 			}
 			list = append(list, s)
 		}
@@ -153,7 +153,7 @@ var Beliefs = Kind[cut.Belief]{
 			if first := rows[at-1]; pair(first) == pair(rows[at]) {
 				r.at = rows[at]
 				r.refuse(1, "DUPLICATE_PAIR", "the pair %d, %d stands here again; it was %s, and one belief is for both orders",
-					list[r.at].I, list[r.at].J, r.place(first))
+					list[r.at].I, list[r.at].J, r.Place(first))
 			}
 		}
 		return list

@@ -72,7 +72,7 @@ func (t *Table) Pick(columns Columns) ([]*Column, error) {
 		case c.Type != spec.Type && !(spec.Type == Number && c.Type == Integer):
 			return nil, fault.Invalid("BAD_COLUMN_TYPE", "column %q holds %v; it must hold %v", c.Name, c.Type, spec.Type).With("column", c.Name)
 		case !spec.Optional && slices.Contains(c.Empty, true):
-			return nil, t.fault(c, slices.Index(c.Empty, true), "EMPTY_CELL", "the cell is empty")
+			return nil, t.Fault(c, slices.Index(c.Empty, true), "EMPTY_CELL", "the cell is empty")
 		}
 	}
 	return found, nil
@@ -97,7 +97,7 @@ func (r *reading) next() bool {
 // refuse is a fault in the current row.
 func (r *reading) refuse(column int, reason, format string, args ...any) {
 	if r.err == nil {
-		r.err = r.fault(r.columns[column], r.at, reason, format, args...)
+		r.err = r.Fault(r.columns[column], r.at, reason, format, args...)
 	}
 }
 
@@ -141,7 +141,7 @@ func (r *reading) once(column int) int32 {
 		r.first = make([]int32, r.points)
 	}
 	if first := int(r.first[index]); first != 0 {
-		r.err = r.fault(r.columns[column], r.at, "DUPLICATE_INDEX", "point %d stands here again; it was %s", index, r.place(first-1)).
+		r.err = r.Fault(r.columns[column], r.at, "DUPLICATE_INDEX", "point %d stands here again; it was %s", index, r.Place(first-1)).
 			With("index", strconv.Itoa(int(index)))
 	}
 	r.first[index] = int32(r.at) + 1

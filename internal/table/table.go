@@ -1,6 +1,6 @@
-// Package table is what is known about the points of a data set: constraints, seeds, weights, beliefs and
-// labels. A table has named columns of integers, numbers or texts, the same as the CSV file that it may come
-// from. It is immutable, and named by the SHA-256 of its canonical bytes.
+// Package table is tables: those that points are made of, and those of what is known about points, such as
+// constraints, seeds, weights, beliefs and labels. A table has named columns of integers, numbers or texts, the same as
+// the CSV file that it may come from. It is immutable, and named by the SHA-256 of its canonical bytes.
 package table
 
 import (
@@ -15,7 +15,7 @@ import (
 
 // What a table may have at most.
 const (
-	MaxColumns   = 64
+	MaxColumns   = 16384
 	MaxRows      = math.MaxInt32
 	MaxNameBytes = 200
 	MaxTextBytes = 1000
@@ -65,6 +65,30 @@ func (c *Column) Len() int {
 	return len(c.Texts)
 }
 
+// Unnamed is what a column is called that its file gives no name, by its place from 0.
+func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
+
+// CellText is a cell as a text, which is the same for equal integers and numbers; "" where it is empty.
+func (c *Column) CellText(row int) string {
+	switch {
+	case c.IsEmpty(row):
+		return ""
+	case c.Type == Integer:
+		return strconv.FormatInt(c.Integers[row], 10)
+	case c.Type == Number:
+		if v := c.Numbers[row]; v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return strconv.FormatInt(int64(v), 10)
+		}
+		return strconv.FormatFloat(c.Numbers[row], 'g', -1, 64)
+	}
+	return c.Texts[row]
+}
+
+// IsEmpty tells whether a cell is empty. A text of no letters says nothing either.
+func (c *Column) IsEmpty(row int) bool {
+	return c.Empty != nil && c.Empty[row] || c.Type == Text && c.Texts[row] == ""
+}
+
 // Table is columns of equal length.
 type Table struct {
 	Columns []Column
@@ -112,16 +136,16 @@ func (t *Table) Check() error {
 	if t.rows > MaxRows {
 		return t.invalid("TOO_MANY_ROWS", "the table has %d rows; at most %d are supported", t.rows, MaxRows)
 	}
+	known := make(map[string]bool, len(t.Columns))
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		if err := t.checkColumn(c); err != nil {
 			return err
 		}
-		for before := range at {
-			if t.Columns[before].Name == c.Name {
-				return fault.Invalid("DUPLICATE_COLUMN", "the table has two columns %q", c.Name).With("column", c.Name)
-			}
+		if known[c.Name] {
+			return fault.Invalid("DUPLICATE_COLUMN", "the table has two columns %q", c.Name).With("column", c.Name)
 		}
+		known[c.Name] = true
 		if err := t.checkCells(c); err != nil {
 			return err
 		}
@@ -167,22 +191,22 @@ func (t *Table) checkCells(c *Column) error {
 	if c.Type == Number {
 		for row, v := range c.Numbers {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return t.fault(c, row, "NOT_FINITE", "%v is not a finite number", v)
+				return t.Fault(c, row, "NOT_FINITE", "%v is not a finite number", v)
 			}
 		}
 	}
 	if c.Type == Text {
 		for row, s := range c.Texts {
 			if len(s) > MaxTextBytes || !utf8.ValidString(s) {
-				return t.fault(c, row, "BAD_TEXT", "%.60q is not a text; it must have at most %d bytes of UTF-8", s, MaxTextBytes)
+				return t.Fault(c, row, "BAD_TEXT", "%.60q is not a text; it must have at most %d bytes of UTF-8", s, MaxTextBytes)
 			}
 		}
 	}
 	return nil
 }
 
-// fault is about one cell.
-func (t *Table) fault(c *Column, row int, reason, format string, args ...any) *fault.Error {
+// Fault is about one cell.
+func (t *Table) Fault(c *Column, row int, reason, format string, args ...any) *fault.Error {
 	message := fmt.Sprintf("column %q: ", c.Name) + fmt.Sprintf(format, args...)
 	if t.file == "" {
 		return fault.Invalid(reason, "row %d, %s", row, message).With("row", strconv.Itoa(row)).With("column", c.Name)
@@ -193,8 +217,8 @@ func (t *Table) fault(c *Column, row int, reason, format string, args ...any) *f
 // LineOf is the line of a row in a file, from 1: the first is the header, and each row has one.
 func LineOf(row int) int { return row + 2 }
 
-// place is a row in the middle of a sentence.
-func (t *Table) place(row int) string {
+// Place is a row in the middle of a sentence.
+func (t *Table) Place(row int) string {
 	if t.file == "" {
 		return fmt.Sprintf("in row %d", row)
 	}

@@ -176,3 +176,37 @@ func TestKeep(t *testing.T) {
 		t.Errorf("too few labels: %v", err)
 	}
 }
+
+// Tables may have many columns, but no two of a name, and none without a name.
+func TestManyColumns(t *testing.T) {
+	columns := make([]Column, MaxColumns)
+	for at := range columns {
+		columns[at] = intColumn(Unnamed(at), int64(at))
+	}
+	many := made(t, columns...)
+	var encoded bytes.Buffer
+	if err := many.Encode(&encoded); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := Decode(encoded.Bytes()); err != nil || len(back.Columns) != MaxColumns || back.ID() != many.ID() {
+		t.Error(err)
+	}
+	columns[MaxColumns-1].Name = Unnamed(3)
+	if _, err := New(columns); !fault.Is(err, "DUPLICATE_COLUMN") {
+		t.Error(err)
+	}
+}
+
+func TestCellsAsTexts(t *testing.T) {
+	for _, c := range []struct {
+		column Column
+		want   string
+	}{
+		{intColumn("a", -3), "-3"}, {numColumn("a", 3), "3"}, {numColumn("a", 2.5), "2.5"}, {numColumn("a", 1e300), "1e+300"},
+		{textColumn("a", "x"), "x"}, {erased(intColumn("a", 1), 0), ""},
+	} {
+		if got := c.column.CellText(0); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

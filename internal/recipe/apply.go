@@ -1,0 +1,236 @@
+package recipe
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// Apply makes points of a table that has the columns of the features, among others. The columns of ids and labels may be
+// missing: new rows have no classes yet.
+func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
+	p := &Prepared{Names: r.Names()}
+	sources, err := r.sources(t)
+	if err != nil {
+		return nil, err
+	}
+	if r.Missing == Drop {
+		p.Kept = complete(t.Rows(), sources)
+		if p.Kept != nil && len(p.Kept) == 0 {
+			return nil, fault.Invalid("EMPTY_DATA", "no row is left; all %d have missing values", t.Rows())
+		}
+	}
+	rows := t.Rows()
+	if p.Kept != nil {
+		rows = len(p.Kept)
+	}
+	columns := len(p.Names)
+	if rows > 0 && columns > (1<<40)/rows {
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table would become %d rows of %d columns, which is too much; --ignore leaves columns out", rows, columns)
+	}
+	values := make([]float64, rows*columns)
+	fillRows(values, columns, rows, p.Kept, sources)
+	for at := range sources {
+		p.Notices = append(p.Notices, sources[at].notices()...)
+	}
+	if p.Points, err = dataset.NewPoints(rows, columns, values); err != nil {
+		return nil, err
+	}
+	if p.IDs, err = r.ids(t); err != nil {
+		return nil, err
+	}
+	if c := columnOf(t, r.Label); c != nil {
+		p.Labels = texts(c)
+	}
+	return p, nil
+}
+
+// columnOf is a column by its name, nil where there is none.
+func columnOf(t *table.Table, name string) *table.Column {
+	for at := range t.Columns {
+		if t.Columns[at].Name == name {
+			return &t.Columns[at]
+		}
+	}
+	return nil
+}
+
+// source is where the values of a feature come from.
+type source struct {
+	*Feature
+	column   *table.Column
+	at       int            // the first column of the points that it makes
+	category map[string]int // the number of each category
+	unknown  map[string]int // how many rows have a category that is not known
+}
+
+func (r *Recipe) sources(t *table.Table) ([]source, error) {
+	columns := make(map[string]*table.Column, len(t.Columns))
+	for at := range t.Columns {
+		columns[t.Columns[at].Name] = &t.Columns[at]
+	}
+	sources := make([]source, len(r.Features))
+	first := 0
+	for at := range r.Features {
+		f := &r.Features[at]
+		s := &sources[at]
+		s.Feature, s.column, s.at = f, columns[f.Column], first
+		first += f.columns()
+		if s.column == nil {
+			return nil, unknownColumn(t, f.Column)
+		}
+		empty, row := countEmpty(s.column)
+		if empty > 0 && r.Missing == Error {
+			return nil, t.Fault(s.column, row, "MISSING_VALUE", "there is no value; fill it in")
+		}
+		if f.Categories != nil {
+			s.category, s.unknown = make(map[string]int, len(f.Categories)), map[string]int{}
+			for number, category := range f.Categories {
+				s.category[category] = number
+			}
+		} else if s.column.Type == table.Text && empty < t.Rows() {
+			for row = 0; s.column.IsEmpty(row); row++ {
+			}
+			return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is no number", s.column.Texts[row])
+		}
+	}
+	return sources, nil
+}
+
+// complete are the rows without missing values; nil where that is all.
+func complete(rows int, sources []source) []int32 {
+	gap := make([]bool, rows)
+	gaps := 0
+	for at := range sources {
+		c := sources[at].column
+		if c.Empty == nil && c.Type != table.Text {
+			continue
+		}
+		for row := range gap {
+			if !gap[row] && c.IsEmpty(row) {
+				gap[row] = true
+				gaps++
+			}
+		}
+	}
+	if gaps == 0 {
+		return nil
+	}
+	kept := make([]int32, 0, rows-gaps)
+	for row, empty := range gap {
+		if !empty {
+			kept = append(kept, int32(row))
+		}
+	}
+	return kept
+}
+
+// fillRows writes the values of all features, a few rows at a time, so that these stay in the cache while each column
+// is written to them.
+func fillRows(values []float64, columns, rows int, kept []int32, sources []source) {
+	const few = 256
+	numbers := make([]int32, 0, few) // of the rows of the table
+	for from := 0; from < rows; from += few {
+		to := min(from+few, rows)
+		numbers = numbers[:0]
+		for row := from; row < to; row++ {
+			if kept != nil {
+				numbers = append(numbers, kept[row])
+			} else {
+				numbers = append(numbers, int32(row))
+			}
+		}
+		for at := range sources {
+			sources[at].fill(values[from*columns:to*columns], columns, numbers)
+		}
+	}
+}
+
+// fill writes the values of one feature for some rows of the table.
+func (s *source) fill(values []float64, columns int, rows []int32) {
+	at := s.at
+	switch c := s.column; {
+	case s.category != nil:
+		for _, row := range rows {
+			s.mark(values[at:], int(row))
+			at += columns
+		}
+	case c.Empty != nil || c.Type == table.Text: // texts, which are all empty
+		for _, row := range rows {
+			if c.IsEmpty(int(row)) {
+				values[at] = s.Fill
+			} else {
+				values[at] = number(c, int(row))
+			}
+			at += columns
+		}
+	case c.Type == table.Integer:
+		for _, row := range rows {
+			values[at] = float64(c.Integers[row])
+			at += columns
+		}
+	default:
+		for _, row := range rows {
+			values[at] = c.Numbers[row]
+			at += columns
+		}
+	}
+}
+
+// mark puts a 1 at the category of a row. A category that is not known has none.
+func (s *source) mark(values []float64, row int) {
+	value := s.FillCategory
+	if !s.column.IsEmpty(row) {
+		value = s.column.CellText(row)
+	}
+	if number, known := s.category[value]; known {
+		values[number] = 1
+	} else {
+		s.unknown[value]++
+	}
+}
+
+// notices tell of categories that are not known.
+func (s *source) notices() []string {
+	if len(s.unknown) == 0 {
+		return nil
+	}
+	rows, example := 0, ""
+	for value, count := range s.unknown {
+		rows += count
+		if example == "" || value < example {
+			example = value
+		}
+	}
+	return []string{fmt.Sprintf("column %q: %s another category than those that are known, such as %.40q; they belong to none",
+		s.Column, plural(rows, "row has", "rows have"), example)}
+}
+
+// ids are the names of all rows: complete and distinct.
+func (r *Recipe) ids(t *table.Table) ([]string, error) {
+	c := columnOf(t, r.ID)
+	if c == nil {
+		return nil, nil
+	}
+	if empty, row := countEmpty(c); empty > 0 {
+		return nil, t.Fault(c, row, "EMPTY_CELL", "the row has no id; give it one, or use another --id-column")
+	}
+	if first, second, repeats := repetition(c); repeats {
+		return nil, t.Fault(c, second, "DUPLICATE_ID", "the id %.40q stands here again; it was %s", c.CellText(second), t.Place(first))
+	}
+	return texts(c), nil
+}
+
+// texts are the cells of a column as texts.
+func texts(c *table.Column) []string {
+	if c.Type == table.Text && c.Empty == nil {
+		return c.Texts
+	}
+	all := make([]string, c.Len())
+	for row := range all {
+		all[row] = c.CellText(row)
+	}
+	return all
+}

@@ -1,0 +1,195 @@
+package recipe
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// role is what a column is used for.
+type role int
+
+const (
+	undecided  role = iota
+	identifies      // it names the rows
+	classifies      // it says their classes
+	unused
+	feature
+	category // a feature whose values are categories
+)
+
+// find is the place of a column by its name, or by its number from 1.
+func find(t *table.Table, name string) (int, error) {
+	for at := range t.Columns {
+		if t.Columns[at].Name == name {
+			return at, nil
+		}
+	}
+	if number, err := strconv.Atoi(name); err == nil {
+		if number >= 1 && number <= len(t.Columns) {
+			return number - 1, nil
+		}
+		return 0, fault.Invalid("UNKNOWN_COLUMN", "the table has no column %s; it has %s", name, text.Plural(len(t.Columns), "column")).With("column", name)
+	}
+	return 0, unknownColumn(t, name)
+}
+
+func unknownColumn(t *table.Table, name string) error {
+	names := make([]string, len(t.Columns))
+	for at := range t.Columns {
+		names[at] = t.Columns[at].Name
+	}
+	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q; did you mean %.60q?", name, nearest(name, names)).With("column", name)
+}
+
+// nearest is the name that is most like a mistaken one, whatever their capitals.
+func nearest(mistaken string, names []string) string {
+	lower := make([]string, len(names))
+	for at, name := range names {
+		lower[at] = strings.ToLower(name)
+	}
+	found := text.Nearest(strings.ToLower(mistaken), lower)
+	for at, name := range lower {
+		if name == found {
+			return names[at]
+		}
+	}
+	return ""
+}
+
+// wished gives columns the roles that the wishes say.
+func (w *Wishes) wished(t *table.Table) ([]role, error) {
+	roles := make([]role, len(t.Columns))
+	give := func(name string, r role) error {
+		at, err := find(t, name)
+		if err != nil {
+			return err
+		}
+		if before := roles[at]; before != undecided && before != r && !(before == feature && r == category) {
+			return fault.Invalid("COLUMN_USED_TWICE", "column %.60q is named for two uses; a column is an id, a label, a feature or ignored", t.Columns[at].Name).
+				With("column", t.Columns[at].Name)
+		}
+		roles[at] = r
+		return nil
+	}
+	for _, list := range []struct {
+		names []string
+		role  role
+	}{{named(w.ID), identifies}, {named(w.Label), classifies}, {w.Ignore, unused}, {w.Only, feature}, {w.Categorical, category}} {
+		for _, name := range list.names {
+			if err := give(name, list.role); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return roles, nil
+}
+
+func named(column string) []string {
+	if column == "" {
+		return nil
+	}
+	return []string{column}
+}
+
+// looksLikeID tells whether a column is called as people call one that names its rows.
+func looksLikeID(t *table.Table, at int) bool {
+	name := t.Columns[at].Name
+	if name == table.Unnamed(at) { // an index, as pandas writes it, if all other columns have names
+		return at == 0 && len(t.Columns) > 1 && t.Columns[1].Name != table.Unnamed(1)
+	}
+	switch lower := strings.ToLower(name); lower {
+	case "id", "ids", "index", "key", "uuid", "guid", "rowid", "rownames", "unnamed: 0", "__index_level_0__":
+		return true
+	default:
+		for _, end := range []string{"_id", "-id", " id", ".id"} {
+			if strings.HasSuffix(lower, end) {
+				return true
+			}
+		}
+	}
+	for _, end := range []string{"Id", "ID"} { // customerId
+		if before, found := strings.CutSuffix(name, end); found && before != "" && before[len(before)-1] >= 'a' && before[len(before)-1] <= 'z' {
+			return true
+		}
+	}
+	return false
+}
+
+// looksLikeLabel tells whether a column is called as people call the answer that they know.
+func looksLikeLabel(t *table.Table, at int) bool {
+	switch strings.ToLower(t.Columns[at].Name) {
+	case "class", "label", "target", "truth", "cluster", "species":
+		return true
+	case "y": // beside x it is a coordinate
+		for other := range t.Columns {
+			if strings.EqualFold(t.Columns[other].Name, "x") {
+				return false
+			}
+		}
+		return len(t.Columns) > 1 && t.Columns[at].Type != table.Number
+	}
+	return false
+}
+
+// repetition is a pair of rows with the same value, in the order of the table; found is false where all values differ.
+// Cells that are empty are not compared.
+func repetition(c *table.Column) (first, second int, found bool) {
+	if c.Type == table.Integer && c.Empty == nil && ascending(c.Integers) {
+		return 0, 0, false
+	}
+	seen := make(map[string]int, c.Len())
+	for row := range c.Len() {
+		if c.IsEmpty(row) {
+			continue
+		}
+		value := c.CellText(row)
+		if before, repeated := seen[value]; repeated {
+			return before, row, true
+		}
+		seen[value] = row
+	}
+	return 0, 0, false
+}
+
+func ascending(numbers []int64) bool {
+	for at := 1; at < len(numbers); at++ {
+		if numbers[at] <= numbers[at-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// counts tells whether a column numbers the rows, and from where.
+func counts(c *table.Column) (from int64, does bool) {
+	if c.Type != table.Integer || c.Empty != nil || c.Len() < 3 || c.Integers[0] != 0 && c.Integers[0] != 1 {
+		return 0, false
+	}
+	for row, v := range c.Integers {
+		if v != c.Integers[0]+int64(row) {
+			return 0, false
+		}
+	}
+	return c.Integers[0], true
+}
+
+// countEmpty is how many cells are empty, and which is the first.
+func countEmpty(c *table.Column) (count, first int) {
+	if c.Empty == nil && c.Type != table.Text {
+		return 0, -1
+	}
+	first = -1
+	for row := range c.Len() {
+		if c.IsEmpty(row) {
+			if count == 0 {
+				first = row
+			}
+			count++
+		}
+	}
+	return count, first
+}

@@ -1,0 +1,280 @@
+package recipe
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// Texts with few values are categories: at most so many of them, and at most half as many as rows.
+const fewValues = 50
+
+// maxCategories is how many categories a column may have that is called categorical.
+const maxCategories = 10_000
+
+// Fit decides how the rows of a table become points. The notices say what it found by itself.
+func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
+	if t.Rows() == 0 {
+		return nil, nil, fault.Invalid("EMPTY_DATA", "the table has no rows")
+	}
+	f := &fitting{Table: t, wishes: w, recipe: &Recipe{Missing: w.Missing}}
+	if w.Missing == "" {
+		f.recipe.Missing = Auto
+	}
+	if !slices.Contains(Ways(), string(f.recipe.Missing)) {
+		return nil, nil, fault.Invalid("BAD_MISSING", "missing values can be treated as %s; %.40q is none of them", strings.Join(Ways(), ", "), string(w.Missing))
+	}
+	var err error
+	if f.roles, err = w.wished(t); err != nil {
+		return nil, nil, err
+	}
+	for _, step := range []func() error{f.findID, f.findLabels, f.findFeatures} {
+		if err := step(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return f.recipe, f.notices, nil
+}
+
+// fitting is a recipe in the making.
+type fitting struct {
+	*table.Table
+	wishes  Wishes
+	roles   []role
+	recipe  *Recipe
+	notices []string
+}
+
+func (f *fitting) notice(format string, args ...any) {
+	f.notices = append(f.notices, fmt.Sprintf(format, args...))
+}
+
+// leaveOut says why a column is no feature. Where features were named, no one expects others.
+func (f *fitting) leaveOut(c *table.Column, format string, args ...any) {
+	if len(f.wishes.Only) == 0 || slices.Contains(f.wishes.Only, c.Name) {
+		f.notice("column %q is left out: "+format, append([]any{c.Name}, args...)...)
+	}
+}
+
+// findID finds the column that names the rows: the one that was wished for, or else one that is called so and has
+// distinct values, or else one of distinct texts.
+func (f *fitting) findID() error {
+	for at, r := range f.roles {
+		if r == identifies {
+			f.recipe.ID = f.Columns[at].Name // Apply checks its values
+		}
+	}
+	for at := range f.Columns {
+		if f.roles[at] == undecided && f.Columns[at].Type != table.Number && looksLikeID(f.Table, at) {
+			f.considerID(at)
+		}
+	}
+	for at := range f.Columns {
+		c := &f.Columns[at]
+		if f.roles[at] != undecided || c.Type != table.Text || looksLikeLabel(f.Table, at) {
+			continue
+		}
+		if empty, _ := countEmpty(c); empty > 0 || f.Rows() < 2 {
+			continue
+		}
+		if _, _, repeats := repetition(c); repeats {
+			continue
+		}
+		f.roles[at] = unused
+		if f.recipe.ID == "" {
+			f.recipe.ID = c.Name
+			f.notice("column %q names the rows: its texts are all different", c.Name)
+		} else {
+			f.leaveOut(c, "its texts are all different, so that no two rows are alike by it")
+		}
+	}
+	return nil
+}
+
+// considerID decides about a column that is called as an id.
+func (f *fitting) considerID(at int) {
+	c := &f.Columns[at]
+	f.roles[at] = unused
+	empty, row := countEmpty(c)
+	first, second, repeats := repetition(c)
+	switch {
+	case empty > 0:
+		f.leaveOut(c, "it is called as an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
+	case repeats:
+		f.leaveOut(c, "it is called as an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
+	case f.recipe.ID != "":
+		f.leaveOut(c, "it is called as an id, and %q names the rows", f.recipe.ID)
+	default:
+		f.recipe.ID = c.Name
+		f.notice("column %q names the rows, and is no feature", c.Name)
+	}
+}
+
+// findLabels sets aside what looks like an answer: to cluster by it would be to give the answer away.
+func (f *fitting) findLabels() error {
+	for at, r := range f.roles {
+		if r == classifies {
+			f.recipe.Label = f.Columns[at].Name
+		}
+	}
+	for at := range f.Columns {
+		if f.roles[at] == undecided && len(f.wishes.Only) == 0 && looksLikeLabel(f.Table, at) {
+			f.roles[at] = unused
+			if f.recipe.Label == "" {
+				f.notice("column %q looks like known classes and is not used; --label-column %s uses it as such", f.Columns[at].Name, shown(f.Columns[at].Name))
+			} else {
+				f.notice("column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
+			}
+		}
+	}
+	return nil
+}
+
+// shown is a name as it is typed in a shell.
+func shown(name string) string {
+	if strings.ContainsAny(name, " \t'\"$&|;()<>*?`\\!#~") {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
+}
+
+// findFeatures makes features of all other columns.
+func (f *fitting) findFeatures() error {
+	var many []string // columns of too many different texts
+	for at := range f.Columns {
+		c, role := &f.Columns[at], f.roles[at]
+		if role == undecided && len(f.wishes.Only) == 0 {
+			role = feature
+		}
+		if role != feature && role != category {
+			continue
+		}
+		empty, row := countEmpty(c)
+		switch {
+		case empty > 0 && f.recipe.Missing == Error:
+			return f.Fault(c, row, "MISSING_VALUE", "there is no value; fill it in, or use --missing auto, drop, mean or median")
+		case empty == f.Rows():
+			f.leaveOut(c, "it is empty")
+			continue
+		case f.recipe.Missing == Auto && 2*empty > f.Rows():
+			f.leaveOut(c, "%d of its %d cells are empty; --missing median uses it", empty, f.Rows())
+			continue
+		case role == feature && c.Type == table.Text && tooMany(c):
+			many = append(many, c.Name)
+			continue
+		}
+		if from, does := counts(c); does && f.roles[at] == undecided {
+			f.notice("column %q counts the rows from %d and is used as a feature; if it is none: --id-column %s, or --ignore", c.Name, from, shown(c.Name))
+		}
+		made := Feature{Column: c.Name}
+		if c.Type == table.Text || role == category {
+			if err := made.findCategories(c); err != nil {
+				return err
+			}
+			if role != category {
+				f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, plural(len(made.Categories), "category", "categories"), abridged(made.Categories))
+			}
+		}
+		f.findFill(c, &made, empty)
+		f.recipe.Features = append(f.recipe.Features, made)
+	}
+	if len(many) > 0 {
+		return tooManyTexts(many)
+	}
+	if len(f.recipe.Features) == 0 {
+		return fault.Invalid("NO_FEATURES", "no column is left to cluster by; --columns names those that are to be used")
+	}
+	return nil
+}
+
+// findFill finds what stands in for missing values, also if none is missing yet.
+func (f *fitting) findFill(c *table.Column, into *Feature, empty int) {
+	what := ""
+	switch missing := f.recipe.Missing; {
+	case missing == Drop || missing == Error:
+		return
+	case into.Categories != nil:
+		into.FillCategory = mostFrequent(c, into.Categories)
+		what = fmt.Sprintf("its most frequent value, %.40q", into.FillCategory)
+	case missing == Mean:
+		into.Fill = mean(c)
+		what = fmt.Sprintf("its mean, %.6g", into.Fill)
+	default:
+		into.Fill = median(c)
+		what = fmt.Sprintf("its median, %.6g", into.Fill)
+	}
+	if empty > 0 {
+		f.notice("column %q: %s filled with %s", c.Name, plural(empty, "empty cell is", "empty cells are"), what)
+	}
+}
+
+// tooMany tells whether texts have more values than categories have.
+func tooMany(c *table.Column) bool {
+	values := map[string]bool{}
+	for _, s := range c.Texts {
+		if s != "" {
+			values[s] = true
+		}
+		if len(values) > fewValues || 2*len(values) > c.Len() {
+			return true
+		}
+	}
+	return false
+}
+
+func tooManyTexts(columns []string) error {
+	typed := make([]string, len(columns))
+	for at, c := range columns {
+		typed[at] = shown(c)
+	}
+	be := "column %s holds"
+	if len(columns) > 1 {
+		be = "columns %s hold"
+	}
+	list := strings.Join(typed, ",")
+	return fault.Invalid("TOO_MANY_TEXTS", be+" texts with many different values, which are no numbers; --ignore %s leaves out, --id-column NAME names the rows by, --categorical makes each value a category",
+		abridged(columns), list).With("column", columns[0])
+}
+
+// findCategories finds the values of a column.
+func (f *Feature) findCategories(c *table.Column) error {
+	values := map[string]bool{}
+	for row := range c.Len() {
+		if !c.IsEmpty(row) {
+			values[c.CellText(row)] = true
+		}
+		if len(values) > maxCategories {
+			return fault.Invalid("TOO_MANY_TEXTS", "column %q has more than %d different values; that is too many for categories", c.Name, maxCategories).With("column", c.Name)
+		}
+	}
+	f.Categories = slices.SortedFunc(maps.Keys(values), inOrder(c.Type))
+	return nil
+}
+
+func plural(count int, one, more string) string {
+	if count == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", count, more)
+}
+
+// abridged are some of many names.
+func abridged(names []string) string {
+	const most = 6
+	var b strings.Builder
+	for at, name := range names {
+		if at == most {
+			fmt.Fprintf(&b, " and %d more", len(names)-most)
+			break
+		}
+		if at > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%.40q", name)
+	}
+	return b.String()
+}

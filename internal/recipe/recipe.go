@@ -1,0 +1,85 @@
+// Package recipe makes points of ordinary tables: which column names the rows, which says their class, which ones are
+// features, how texts become numbers, and what stands in for a missing value.
+//
+// Fit decides all of that from a table and from what its owner wishes, and says what it decided. The Recipe that it
+// returns treats any other table of the same columns alike.
+package recipe
+
+import (
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// Missing is what is done about cells that are empty.
+type Missing string
+
+// What can be done about them.
+const (
+	Auto   Missing = "auto"   // as Median, and columns that are mostly empty are left out
+	Error  Missing = "error"  // they are refused
+	Drop   Missing = "drop"   // their rows are left out
+	Mean   Missing = "mean"   // the mean of the column stands in, or its most frequent category
+	Median Missing = "median" // the median of the column stands in, or its most frequent category
+)
+
+// Ways are all ways to treat missing values.
+func Ways() []string {
+	return []string{string(Auto), string(Error), string(Drop), string(Mean), string(Median)}
+}
+
+// Wishes are what the owner of a table says about it; what is left empty is found from the table. Columns go by their
+// names, or by their numbers from 1.
+type Wishes struct {
+	ID, Label   string   // the column that names the rows, and the one that says their classes
+	Ignore      []string // columns that are not used
+	Only        []string // if there are any, no other columns are features
+	Categorical []string // columns whose values are categories, also where they are numbers
+	Missing     Missing  // "": Auto
+}
+
+// Recipe makes points of the rows of a table.
+type Recipe struct {
+	ID       string    `json:"id,omitempty"`    // the column that names the rows, "" for none
+	Label    string    `json:"label,omitempty"` // the column of classes, "" for none
+	Missing  Missing   `json:"missing"`
+	Features []Feature `json:"features"`
+}
+
+// Feature is a column that points are made of.
+type Feature struct {
+	Column string `json:"column"`
+	// Categories are the values of a column that is not one of numbers. Each becomes a column of the points, which is 1
+	// in the rows with this value and 0 in all others.
+	Categories []string `json:"categories,omitempty"`
+	// Fill and FillCategory stand in for a missing value.
+	Fill         float64 `json:"fill,omitempty"`
+	FillCategory string  `json:"fill_category,omitempty"`
+}
+
+// columns is how many columns of the points a feature becomes.
+func (f *Feature) columns() int { return max(1, len(f.Categories)) }
+
+// Prepared is what a recipe makes of a table.
+type Prepared struct {
+	Points *dataset.Points
+	Names  []string // of the columns of the points: "height", "color=red"
+	Kept   []int32  // the rows of the table that became points, in order; nil: all
+	IDs    []string // of each row of the table; nil: rows go by their numbers
+	Labels []string // of each row of the table, "" where unknown; nil: there is no column of classes
+	// Notices are about what is new in this table: categories that the recipe does not know.
+	Notices []string
+}
+
+// Names are the names of the columns of the points.
+func (r *Recipe) Names() []string {
+	var names []string
+	for at := range r.Features {
+		f := &r.Features[at]
+		if f.Categories == nil {
+			names = append(names, f.Column)
+		}
+		for _, category := range f.Categories {
+			names = append(names, f.Column+"="+category)
+		}
+	}
+	return names
+}
