@@ -39,6 +39,7 @@ const (
 	partModel         = "model"
 	partEmbedding     = "embedding"
 	partNeighborGraph = "graph of neighbors"
+	partRows          = "rows"
 )
 
 // damaged says that the object is not what was stored, and how that was noticed.

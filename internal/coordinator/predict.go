@@ -23,31 +23,32 @@ import (
 )
 
 func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
-	labels, err := s.c.predict(stream.Context(), request)
+	labels, fresh, err := s.c.predict(stream.Context(), request)
 	if err != nil {
 		return err
 	}
-	for first := 0; first < len(labels); first += labelsPerMessage {
-		portion := labels[first:min(first+labelsPerMessage, len(labels))]
-		if err := stream.Send(&cleavev1.PredictJobResponse{FirstIndex: uint32(first), Labels: wire.LabelsProto(portion)}); err != nil {
-			return err
-		}
-	}
-	return nil
+	notices := wire.NoticesProto(fresh.notices)
+	return eachLabelPart(0, labels, fresh.rows, func(part labelPart) error {
+		response := part.ofNew()
+		response.Notices, notices = notices, nil
+		return stream.Send(response)
+	})
 }
 
-func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) ([]int32, error) {
-	if err := required("dataset_id", request.GetDatasetId()); err != nil {
-		return nil, err
-	}
+func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) ([]int32, *freshPoints, error) {
 	record, err := c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	fresh, err := c.datasets.load(ctx, request.GetDatasetId())
+	fresh, err := c.freshPoints(ctx, record, request)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	labels, err := c.predictPoints(ctx, record, fresh.data)
+	return labels, fresh, err
+}
+
+func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobRecord, fresh dataset.Dataset) ([]int32, error) {
 	if record.GetModelBlob() != "" {
 		model, err := c.readModel(ctx, record)
 		if err != nil {
@@ -55,14 +56,14 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 		}
 		return centroid.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
 	}
-	p, err := c.readSpec(ctx, request.GetJobId())
+	p, err := c.readSpec(ctx, record.GetJob().GetJobId())
 	if err != nil {
 		return nil, err
 	}
 	if p.GetAuto() != nil || p.GetNeighborGraph() != nil {
 		return c.predictByNeighbors(ctx, record, p, fresh)
 	}
-	return c.predictByKernel(ctx, request.GetJobId(), p, fresh)
+	return c.predictByKernel(ctx, record, p, fresh)
 }
 
 // predictByNeighbors assigns new points by the labels of the points of a job that they are nearest to.
@@ -75,7 +76,7 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 	if err != nil {
 		return nil, err
 	}
-	trained, err := c.datasets.load(ctx, p.GetDatasetId())
+	trained, err := c.trainedOn(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -116,12 +117,17 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 }
 
 // predictByKernel assigns new points by their kernel values with the old ones, which the workers compute.
-func (c *Coordinator) predictByKernel(ctx context.Context, job string, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
+func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRecord, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
+	job := record.GetJob().GetJobId()
 	labels, err := c.allLabels(ctx, job)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := wire.Spec(p, len(labels), c.tables.finder(ctx))
+	rows, err := c.rowsOf(ctx, record, len(labels))
+	if err != nil {
+		return nil, err
+	}
+	spec, err := wire.SpecOfRows(p, rows, c.tables.finder(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +135,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, job string, p *cleave
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
-	trained, err := c.datasets.load(ctx, p.GetDatasetId())
+	trained, err := c.trainedOn(ctx, p)
 	if err != nil {
 		return nil, err
 	}

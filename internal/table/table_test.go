@@ -52,7 +52,9 @@ func encode(t interface{ Fatal(...any) }, table *Table) []byte {
 	return b.Bytes()
 }
 
-func decode(content []byte) (*Table, error) { return Decode(bytes.NewReader(content), int64(len(content))) }
+func decode(content []byte) (*Table, error) {
+	return Decode(bytes.NewReader(content), int64(len(content)))
+}
 
 func TestCanonicalBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -188,7 +190,7 @@ func TestManyColumns(t *testing.T) {
 	if err := many.Encode(&encoded); err != nil {
 		t.Fatal(err)
 	}
-	if back, err := Decode(encoded.Bytes()); err != nil || len(back.Columns) != MaxColumns || back.ID() != many.ID() {
+	if back, err := decode(encoded.Bytes()); err != nil || len(back.Columns) != MaxColumns || back.ID() != many.ID() {
 		t.Error(err)
 	}
 	columns[MaxColumns-1].Name = Unnamed(3)

@@ -187,9 +187,10 @@ type JobRecord struct {
 	// The canonical bytes of the graph of neighbors that was clustered, and how many they are; empty when there is none.
 	NeighborGraphBlob  string `protobuf:"bytes,10,opt,name=neighbor_graph_blob,json=neighborGraphBlob,proto3" json:"neighbor_graph_blob,omitempty"`
 	NeighborGraphBytes uint64 `protobuf:"varint,11,opt,name=neighbor_graph_bytes,json=neighborGraphBytes,proto3" json:"neighbor_graph_bytes,omitempty"`
-	// A table with the rows and the ids of the table that was clustered, as far as they differ from the numbers of the
-	// points; empty when there is nothing to tell.
-	RowsBlob string `protobuf:"bytes,12,opt,name=rows_blob,json=rowsBlob,proto3" json:"rows_blob,omitempty"`
+	// The canonical bytes of a table with the rows and the ids of the table that was clustered, as far as they differ from the numbers of the
+	// points, and how many they are; empty when there is nothing to tell.
+	RowsBlob  string `protobuf:"bytes,12,opt,name=rows_blob,json=rowsBlob,proto3" json:"rows_blob,omitempty"`
+	RowsBytes uint64 `protobuf:"varint,13,opt,name=rows_bytes,json=rowsBytes,proto3" json:"rows_bytes,omitempty"`
 	// What the job takes of the coordinator's memory while it runs.
 	CoordinatorBytes uint64 `protobuf:"varint,20,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
 	// How many runs of the job ended with a crash of the coordinator and got no further than the one before; the run that
@@ -325,6 +326,13 @@ func (x *JobRecord) GetRowsBlob() string {
 		return x.RowsBlob
 	}
 	return ""
+}
+
+func (x *JobRecord) GetRowsBytes() uint64 {
+	if x != nil {
+		return x.RowsBytes
+	}
+	return 0
 }
 
 func (x *JobRecord) GetCoordinatorBytes() uint64 {
@@ -557,7 +565,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xb0\x06\n" +
+	"createTime\"\xcf\x06\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -573,7 +581,9 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x13neighbor_graph_blob\x18\n" +
 	" \x01(\tR\x11neighborGraphBlob\x120\n" +
 	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12\x1b\n" +
-	"\trows_blob\x18\f \x01(\tR\browsBlob\x12+\n" +
+	"\trows_blob\x18\f \x01(\tR\browsBlob\x12\x1d\n" +
+	"\n" +
+	"rows_bytes\x18\r \x01(\x04R\trowsBytes\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
