@@ -259,8 +259,8 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 		"gaps":              {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Missing: cleavev1.MissingPolicy_MISSING_POLICY_ERROR}}, codes.InvalidArgument, "MISSING_VALUE", `row 9, column "height"`},
 		"an unknown policy": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Missing: 77}}, codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "spec.table.missing"},
 		"an unknown id": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id}, Supervision: seeds(known, known+"x")}, codes.InvalidArgument, "UNKNOWN_ID",
-			fmt.Sprintf(`row 1, column "index": no row has the id %q; the nearest is %q`, known+"x", known)},
-		"ids without a column of them": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"id"}}, Supervision: seeds(known)}, codes.InvalidArgument, "NO_IDS", known},
+			fmt.Sprintf(`row 1, column "index": the data have no row %q, and rows go by their ids here; did you mean %q?`, known+"x", known)},
+		"ids without a column of them": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"id"}}, Supervision: seeds(known)}, codes.InvalidArgument, "UNKNOWN_ID", "numbered from 0"},
 	} {
 		c.spec.K = 2
 		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: c.spec})

@@ -24,39 +24,72 @@ type block struct {
 	lines     int
 }
 
-// eachBlock parses the lines that l has not read yet, many blocks at a time while the next ones are read. parse is called on
-// any thread; take gets what it returned, block by block in the order of the text, and ends the reading by an error.
+// eachBlock parses the lines that l has not read yet. take gets what parse returned, block by block in the order of the
+// text, and ends the reading by an error.
 func eachBlock[T any](l *lines, parse func(block) (T, error), take func(b block, parsed T, err error) error) error {
-	type result struct {
-		parsed T
-		err    error
-	}
-	threads := runtime.GOMAXPROCS(0)
-	pool := parallel.NewPool(threads)
-	r := &blockReader{source: l.source, nextLine: l.lineNumber + 1}
-	now, ahead := r.read(nil, 1), []block(nil)
-	for len(now) > 0 {
-		results := make([]result, len(now))
-		err := pool.Run(context.Background(), threads, 1+len(now), func(piece int) error {
-			if piece == 0 {
-				ahead = r.read(ahead, blocksPerThread*threads)
-			} else {
-				at := piece - 1
-				results[at].parsed, results[at].err = parse(now[at])
-			}
-			return nil
-		})
+	p := newBlockParser(&blockReader{source: l.source, nextLine: l.lineNumber + 1}, parse)
+	for {
+		blocks, err := p.next()
 		if err != nil {
 			return err
 		}
-		for at, b := range now {
-			if err := take(b, results[at].parsed, results[at].err); err != nil {
+		for _, b := range blocks {
+			if err := take(b.block, b.parsed, b.err); err != nil {
 				return err
 			}
 		}
-		now, ahead = ahead, now
+		if len(blocks) == 0 {
+			l.lineNumber = p.nextLine
+			return p.end(l)
+		}
 	}
-	l.lineNumber = r.nextLine
+}
+
+// blockParser parses the blocks of a text, many at a time while the next ones are read. parse is called on any thread.
+type blockParser[T any] struct {
+	*blockReader
+	parse      func(block) (T, error)
+	threads    int
+	pool       *parallel.Pool
+	now, ahead []block // to be parsed; the others are read, or used
+	parsed     []parsedBlock[T]
+}
+
+type parsedBlock[T any] struct {
+	block
+	parsed T
+	err    error
+}
+
+func newBlockParser[T any](r *blockReader, parse func(block) (T, error)) *blockParser[T] {
+	threads := runtime.GOMAXPROCS(0)
+	p := &blockParser[T]{blockReader: r, parse: parse, threads: threads, pool: parallel.NewPool(threads)}
+	p.now = r.read(nil, 1)
+	return p
+}
+
+// next are the next blocks in the order of the text, none at its end. They are valid until the following call.
+func (p *blockParser[T]) next() ([]parsedBlock[T], error) {
+	if len(p.now) == 0 {
+		return nil, nil
+	}
+	p.parsed = make([]parsedBlock[T], len(p.now))
+	err := p.pool.Run(context.Background(), p.threads, 1+len(p.now), func(piece int) error {
+		if piece == 0 {
+			p.ahead = p.read(p.ahead, blocksPerThread*p.threads)
+		} else {
+			b := &p.parsed[piece-1]
+			b.block = p.now[piece-1]
+			b.parsed, b.err = p.parse(b.block)
+		}
+		return nil
+	})
+	p.now, p.ahead = p.ahead, p.now
+	return p.parsed, err
+}
+
+// end is why the reading ended, nil at the end of the text.
+func (r *blockReader) end(l *lines) error {
 	switch {
 	case errors.Is(r.ended, errLongLine):
 		return l.tooLong()
@@ -72,6 +105,15 @@ type blockReader struct {
 	nextLine int
 	rest     []byte // the beginning of a line whose end is not read yet
 	ended    error  // why nothing more can be read: io.EOF at the end of the text
+	// cut is the end of the last row of a text; nil: that of its last line.
+	cut func(text []byte) int
+}
+
+func (r *blockReader) lastEnd(text []byte) int {
+	if r.cut != nil {
+		return r.cut(text)
+	}
+	return bytes.LastIndexByte(text, '\n') + 1
 }
 
 var errLongLine = errors.New("a line is too long")
@@ -86,7 +128,7 @@ func (r *blockReader) read(used []block, most int) []block {
 			text = used[len(blocks)].text
 		}
 		text = r.fill(text[:0])
-		end := bytes.LastIndexByte(text, '\n') + 1
+		end := r.lastEnd(text)
 		if errors.Is(r.ended, io.EOF) && end < len(text) { // the last line of a text may have no end
 			text = append(text, '\n')
 			end = len(text)
@@ -110,7 +152,7 @@ func (r *blockReader) fill(text []byte) []byte {
 	text = append(text, r.rest...)
 	for r.ended == nil {
 		if len(text) == cap(text) {
-			if bytes.IndexByte(text, '\n') >= 0 {
+			if r.lastEnd(text) > 0 {
 				break
 			}
 			if len(text) > maxLine {

@@ -99,7 +99,7 @@ func (p *edgeRows) usualEdge(text []byte) (edge dataset.Edge, length int) {
 	if at, more = p.skipSeparator(text, at); !more || p.mostCells < 3 {
 		return edge, 0
 	}
-	weight, after := shortDecimal(text, at)
+	weight, after := shortDecimal(text, at, '.')
 	end := lineEnd(text, after)
 	if end == 0 {
 		end = at + bytes.IndexByte(text[at:], '\n') + 1
@@ -152,8 +152,8 @@ func digits(text []byte, at int) (number int64, after int) {
 
 // shortDecimal parses a number without an exponent and of few digits: where the digits are a whole number m < 2^53, f of
 // them after the point, m and 10^f are exact, so that one division rounds as every correct parser does. What it cannot parse
-// is no end of a line.
-func shortDecimal(text []byte, at int) (value float64, after int) {
+// is no end of a line. Digits after the point follow a point, or what stands for it.
+func shortDecimal(text []byte, at int, point byte) (value float64, after int) {
 	start := at
 	if text[at] == '-' {
 		at++
@@ -163,12 +163,12 @@ func shortDecimal(text []byte, at int) (value float64, after int) {
 		whole = 10*whole + int64(text[at]-'0')
 	}
 	count, fraction := at-count, 0
-	if text[at] == '.' {
-		point := at
+	if text[at] == point {
+		before := at
 		for at++; text[at]-'0' <= 9; at++ {
 			whole = 10*whole + int64(text[at]-'0')
 		}
-		fraction = at - point - 1
+		fraction = at - before - 1
 	}
 	if count += fraction; count == 0 || count > 18 || whole >= 1<<53 {
 		return 0, start

@@ -101,22 +101,7 @@ func looksLikeID(t *table.Table, at int) bool {
 	if name == table.Unnamed(at) { // an index, as pandas writes it, if all other columns have names
 		return at == 0 && len(t.Columns) > 1 && t.Columns[1].Name != table.Unnamed(1)
 	}
-	switch lower := strings.ToLower(name); lower {
-	case "id", "ids", "index", "key", "uuid", "guid", "rowid", "rownames", "unnamed: 0", "__index_level_0__":
-		return true
-	default:
-		for _, end := range []string{"_id", "-id", " id", ".id"} {
-			if strings.HasSuffix(lower, end) {
-				return true
-			}
-		}
-	}
-	for _, end := range []string{"Id", "ID"} { // customerId
-		if before, found := strings.CutSuffix(name, end); found && before != "" && before[len(before)-1] >= 'a' && before[len(before)-1] <= 'z' {
-			return true
-		}
-	}
-	return false
+	return table.IsIDName(name)
 }
 
 // looksLikeLabel tells whether a column is called as people call the answer that they know.

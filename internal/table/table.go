@@ -18,7 +18,7 @@ const (
 	MaxColumns   = 16384
 	MaxRows      = math.MaxInt32
 	MaxNameBytes = 200
-	MaxTextBytes = 1000
+	MaxTextBytes = 1 << 16
 )
 
 // Type is what the cells of a column are.
@@ -65,9 +65,6 @@ func (c *Column) Len() int {
 	return len(c.Texts)
 }
 
-// Unnamed is what a column is called that its file gives no name, by its place from 0.
-func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
-
 // CellText is a cell as a text, which is the same for equal integers and numbers; "" where it is empty.
 func (c *Column) CellText(row int) string {
 	switch {
@@ -94,6 +91,7 @@ type Table struct {
 	Columns []Column
 	rows    int
 	file    string // where it was read from, for errors to name the line; empty for nowhere
+	jumps   []Jump // which lines the rows are on; nil: as LineOf says
 }
 
 // Rows is the number of rows.
@@ -211,7 +209,7 @@ func (t *Table) Fault(c *Column, row int, reason, format string, args ...any) *f
 	if t.file == "" {
 		return fault.Invalid(reason, "row %d, %s", row, message).With("row", strconv.Itoa(row)).With("column", c.Name)
 	}
-	return fault.Invalid(reason, "%s, line %d, %s", t.file, LineOf(row), message).With("line", strconv.Itoa(LineOf(row))).With("column", c.Name)
+	return fault.Invalid(reason, "%s, line %d, %s", t.file, t.lineOf(row), message).With("line", strconv.Itoa(t.lineOf(row))).With("column", c.Name)
 }
 
 // LineOf is the line of a row in a file, from 1: the first is the header, and each row has one.
@@ -222,7 +220,7 @@ func (t *Table) Place(row int) string {
 	if t.file == "" {
 		return fmt.Sprintf("in row %d", row)
 	}
-	return fmt.Sprintf("on line %d", LineOf(row))
+	return fmt.Sprintf("on line %d", t.lineOf(row))
 }
 
 // invalid is a fault of the table as a whole.

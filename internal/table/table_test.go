@@ -112,7 +112,7 @@ func TestNewRefuses(t *testing.T) {
 		"not a number": {[]Column{{Name: "x", Type: Number, Numbers: []float64{1, math.NaN()}}}, "NOT_FINITE", `row 1, column "x"`},
 		"infinite":     {[]Column{{Name: "x", Type: Number, Numbers: []float64{math.Inf(1)}}}, "NOT_FINITE", `row 0, column "x"`},
 		"no UTF-8":     {[]Column{{Name: "x", Type: Text, Texts: []string{"ok", "\xff"}}}, "BAD_TEXT", `row 1, column "x"`},
-		"a long text":  {[]Column{{Name: "x", Type: Text, Texts: []string{strings.Repeat("x", 1001)}}}, "BAD_TEXT", "1000 bytes"},
+		"a long text":  {[]Column{{Name: "x", Type: Text, Texts: []string{strings.Repeat("x", MaxTextBytes+1)}}}, "BAD_TEXT", "65536 bytes"},
 	} {
 		if _, err := New(c.columns); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v", name, err)

@@ -90,7 +90,7 @@ func (MissingPolicy) EnumDescriptor() ([]byte, []int) {
 // found from the table, and notices say what was found. The result has the Recipe.
 //
 // Columns go by their names, or by their numbers from 1. Tables of constraints, seeds and the like name rows of this table:
-// by their numbers from 0, or, in columns of texts, by what stands in the id column.
+// integers are their numbers from 0, and texts what stands in the id column, or numbers again where there is none.
 type TablePoints struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	TableId string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`

@@ -1,0 +1,132 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// beginning is what the first rows of a text tell.
+type beginning struct {
+	first [][]byte   // the cells of the first row
+	width int        // the number of cells of the rows after it; 0 when there are none
+	below []evidence // what these rows tell about each column
+	again bool       // a cell of the first row stands in the same column of another
+}
+
+// sniffRows reads the first rows.
+func sniffRows(prefix []byte, d dialect) *beginning {
+	b := &beginning{}
+	eachSniffedRow(prefix, d, len(prefix), func(cells [][]byte) {
+		if b.first == nil {
+			for _, cell := range cells {
+				b.first = append(b.first, bytes.Clone(cell))
+			}
+			return
+		}
+		if b.width == 0 {
+			b.width, b.below = len(cells), make([]evidence, len(cells))
+		}
+		for at, cell := range cells[:min(len(cells), b.width)] {
+			b.below[at] |= d.classify(cell)
+			b.again = b.again || at < len(b.first) && len(cell) > 0 && bytes.Equal(cell, b.first[at])
+		}
+	})
+	return b
+}
+
+// hasHeader decides whether the first row names the columns. The notice, if any, asks about a case of doubt.
+func (b *beginning) hasHeader(d dialect, name string) (has bool, notice string) {
+	numbers, names, overNumbers := 0, 0, 0
+	for at, cell := range b.first {
+		switch seen := d.classify(cell); {
+		case seen == sawText:
+			names++
+			if at < len(b.below) && b.below[at] != 0 && b.below[at]&sawText == 0 {
+				overNumbers++
+			}
+		case seen != 0:
+			numbers++
+		}
+	}
+	years := b.looksLikeYears()
+	switch {
+	case names == 0 && years:
+		return false, fmt.Sprintf("%s: the first line looks like a header of years, but is read as data; --header yes makes it the header", name)
+	case names == 0:
+		return false, ""
+	case numbers == 0 && overNumbers == 0 && b.again:
+		return false, fmt.Sprintf("%s: the first line is read as data, because other lines repeat it in part; --header yes makes it the header", name)
+	case numbers == 0:
+		return true, ""
+	case overNumbers > 0 || years:
+		return true, fmt.Sprintf("%s: the first line has numbers, but is read as the header; --header no makes it data", name)
+	}
+	return false, ""
+}
+
+// looksLikeYears tells whether the numbers of the first row are several years in a row, which the numbers below are not.
+func (b *beginning) looksLikeYears() bool {
+	last, count := 0, 0
+	for _, cell := range b.first {
+		year, err := strconv.Atoi(string(cell))
+		if err != nil {
+			continue
+		}
+		if year < 1500 || year > 2200 || count > 0 && year != last+1 {
+			return false
+		}
+		last = year
+		count++
+	}
+	return count > 1 && !b.again
+}
+
+// nameColumns names the columns: by the cells of a header, made distinct, or by their places. Rows may have a cell more
+// than the header, as those of R do: a name in front that has no name itself.
+func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []string) {
+	if header != nil && width == len(header)+1 {
+		header = slices.Insert(slices.Clone(header), 0, []byte(nil))
+	}
+	if header != nil {
+		width = len(header)
+	}
+	columns = make([]csvColumn, width)
+	used := make(map[string]int, width)
+	for at := range columns {
+		name := ""
+		if header != nil {
+			name = shortName(string(header[at]))
+		}
+		if name == "" {
+			name = table.Unnamed(at)
+		}
+		for used[name] > 0 {
+			again := name + "." + strconv.Itoa(used[name])
+			used[name]++
+			if used[again] == 0 {
+				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is called %q here", name, at+1, again))
+				name = again
+			}
+		}
+		used[name]++
+		columns[at] = csvColumn{name: name, isID: table.IsIDName(name) || at == 0 && header != nil && name == table.Unnamed(0)}
+	}
+	return columns, notices
+}
+
+// shortName is a name that is not too long, on one line.
+func shortName(name string) string {
+	name = strings.Join(strings.Fields(name), " ")
+	for cut := table.MaxNameBytes - 10; len(name) > table.MaxNameBytes-10; cut-- {
+		if utf8.RuneStart(name[cut]) {
+			name = name[:cut]
+		}
+	}
+	return name
+}

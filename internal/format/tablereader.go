@@ -1,0 +1,170 @@
+package format
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// TableOptions are what the reader of a table is told; what is left empty it finds out.
+type TableOptions struct {
+	Format    string    // such as "csv"; "": as the suffix says
+	Delimiter byte      // between the cells of a text
+	Header    string    // whether the first line names the columns: "yes", "no", or "auto"
+	Texts     []string  // columns to be read as texts, by name or by number from 1
+	Stdin     io.Reader // what the path "-" stands for
+}
+
+// TableReader reads an ordinary table, some rows at a time.
+type TableReader struct {
+	parts tableParts
+}
+
+// tableParts is the reader of one format.
+type tableParts interface {
+	columns() []table.Column
+	next() (*table.Table, error)
+	notices() []string
+	close()
+}
+
+// ErrRestarted is what Next returns when something late in a file shows that its beginning was misread: a word in a
+// column of numbers makes it one of texts. The rows read so far are void; Columns has changed, and Next goes on with the
+// first row.
+var ErrRestarted = errors.New("the table is read again from its first row")
+
+// OpenTable opens a table and finds out what its columns are.
+func OpenTable(paths []string, o TableOptions) (*TableReader, error) {
+	if len(paths) != 1 {
+		return nil, fault.Invalid("BAD_FILES", "a table is read from one file; %d were given", len(paths))
+	}
+	path := paths[0]
+	if suffix := suffixOf(path); o.Format == "" && !textTables[suffix] {
+		return nil, (&source{name: path}).invalid("UNKNOWN_FORMAT", "the suffix %q names no table known here; use .csv or .tsv", suffix)
+	}
+	parts, err := openCSV(reopened{path: path, stdin: o.Stdin}, o)
+	if err != nil {
+		return nil, err
+	}
+	return &TableReader{parts: parts}, nil
+}
+
+// textTables are the suffixes of tables that are texts.
+var textTables = map[string]bool{".csv": true, ".tsv": true, ".txt": true, ".tab": true, ".psv": true}
+
+// IsTable tells whether a name is that of a file that OpenTable takes.
+func IsTable(name string) bool { return textTables[suffixOf(name)] }
+
+// Columns are the names and types of the columns, without cells.
+func (r *TableReader) Columns() []table.Column { return r.parts.columns() }
+
+// Next is the next rows; at the end it returns io.EOF. See ErrRestarted.
+func (r *TableReader) Next() (*table.Table, error) { return r.parts.next() }
+
+// Notices are what there is to say about how the table was read; all of it once the last row is.
+func (r *TableReader) Notices() []string { return r.parts.notices() }
+
+// Close ends the reading.
+func (r *TableReader) Close() { r.parts.close() }
+
+// ReadAll is all rows.
+func (r *TableReader) ReadAll() (*table.Table, error) {
+	var parts []*table.Table
+	for {
+		part, err := r.Next()
+		switch {
+		case errors.Is(err, ErrRestarted):
+			parts = nil
+			continue
+		case errors.Is(err, io.EOF):
+			return table.Join(parts)
+		case err != nil:
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+}
+
+// reopened is an input that can be read again from its beginning: a file, or standard input as long as no more than
+// maxReplay has been taken from it.
+type reopened struct {
+	path  string
+	stdin io.Reader
+
+	file   *os.File
+	replay *replay
+}
+
+// maxReplay is how much of standard input is kept to be read again.
+const maxReplay = 8 << 20
+
+func (r *reopened) name() string {
+	if r.path == "-" {
+		return "standard input"
+	}
+	return r.path
+}
+
+// open begins at the beginning; false if what was there is lost.
+func (r *reopened) open() (s *source, again bool, err error) {
+	r.close()
+	var input io.Reader
+	if r.path == "-" {
+		if r.replay == nil {
+			r.replay = &replay{r: r.stdin}
+		}
+		if !r.replay.rewind() {
+			return nil, false, nil
+		}
+		input = r.replay
+	} else {
+		if r.file, err = os.Open(r.path); err != nil {
+			return nil, true, (&source{name: r.path}).readError(err)
+		}
+		input = r.file
+	}
+	s, err = newSource(input, r.name())
+	return s, true, err
+}
+
+// lost tells whether there is no way back to the beginning.
+func (r *reopened) lost() bool { return r.replay != nil && r.replay.lost }
+
+func (r *reopened) close() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}
+
+// replay keeps the beginning of what it reads.
+type replay struct {
+	r    io.Reader
+	kept []byte
+	at   int  // in kept
+	lost bool // more was read than is kept
+}
+
+func (p *replay) rewind() bool {
+	p.at = 0
+	return !p.lost
+}
+
+func (p *replay) Read(into []byte) (int, error) {
+	if p.at < len(p.kept) {
+		n := copy(into, p.kept[p.at:])
+		p.at += n
+		return n, nil
+	}
+	n, err := p.r.Read(into)
+	if p.lost || len(p.kept)+n > maxReplay {
+		p.lost, p.kept, p.at = true, nil, 0
+	} else {
+		p.kept = append(p.kept, into[:n]...)
+		p.at = len(p.kept)
+	}
+	return n, err
+}

@@ -1,0 +1,358 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// openText opens a table of this text; the name of the file tells nothing but its suffix.
+func openText(t testing.TB, name, text string, o TableOptions) (*TableReader, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenTable([]string{path}, o)
+	if err == nil {
+		t.Cleanup(r.Close)
+	}
+	return r, err
+}
+
+// readText reads it; notices and errors are without the folder.
+func readText(t testing.TB, name, text string, o TableOptions) (*table.Table, string, error) {
+	t.Helper()
+	r, err := openText(t, name, text, o)
+	if err != nil {
+		return nil, "", err
+	}
+	all, err := r.ReadAll()
+	return all, strings.Join(r.Notices(), "\n"), err
+}
+
+// show is a table in one line: name:type=cell|cell.
+func show(t *table.Table) string {
+	var columns []string
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		var cells []string
+		for row := range t.Rows() {
+			cell := c.CellText(row)
+			if c.IsEmpty(row) {
+				cell = "_"
+			}
+			cells = append(cells, cell)
+		}
+		columns = append(columns, fmt.Sprintf("%s:%s=%s", c.Name, c.Type.String()[:1], strings.Join(cells, "|")))
+	}
+	return strings.Join(columns, " ")
+}
+
+func TestTablesAsPeopleHaveThem(t *testing.T) {
+	for name, c := range map[string]struct{ text, want, says string }{
+		"commas":              {"a,b\n1,2.5\n3,4\n", "a:i=1|3 b:n=2.5|4", ""},
+		"semicolons":          {"a;b;c\n1;2,5;x\n3;4;y\n", "a:i=1|3 b:n=2.5|4 c:t=x|y", ""},
+		"commas and points":   {"a;b\n1,5;1.5\n2;2\n1.5;2\n", "a:t=1,5|2|1.5 b:n=1.5|2|2", ""},
+		"no header, decimals": {"1,5;2,5\n3,5;4,5\n", "column 1:n=1.5|3.5 column 2:n=2.5|4.5", ""},
+		"tabs":                {"a\tb\n1\tx y\n2\tz, w\n", "a:i=1|2 b:t=x y|z, w", ""},
+		"pipes":               {"a|b\n1|2\n", "a:i=1 b:i=2", ""},
+		"one column":          {"x\n1\n2\n", "x:i=1|2", ""},
+		"CRLF and BOM":        {"\xEF\xBB\xBFa,b\r\n1,x\r\n2,y\r\n", "a:i=1|2 b:t=x|y", ""},
+		"no last line end":    {"a,b\n1,2\n3,4", "a:i=1|3 b:i=2|4", ""},
+		"blank lines around":  {"\n\na,b\n1,2\n\n \n", "a:i=1 b:i=2", ""},
+		"quotes":              {"a,b\n\"x, \"\"y\"\"\",1\n plain , \"2\"\n", `a:t=x, "y"|plain b:i=1|2`, ""},
+		"quoted line breaks":  {"a,\"b\n c\"\n\"x\ny\",1\n\"z\",2\n", "a:t=x\ny|z b c:i=1|2", ""},
+		"quote inside":        {"a,b\n5\" pipe,1\n6\",2\n", `a:t=5" pipe|6" b:i=1|2`, ""},
+		"missing":             {"a,b,c\n1,NA,x\n,2.5,?\nnan,none,none\n", "a:i=1|_|_ b:n=_|2.5|_ c:t=x|_|none", ""},
+		"padded":              {"id,n\n007,01\n008,02\n", "id:t=007|008 n:i=1|2", ""},
+		"long ids":            {"user_id,n\n12345678901234567890,1\n2,1\n", "user_id:t=12345678901234567890|2 n:i=1|1", ""},
+		"negative zero":       {"a\n-0\n1\n", "a:n=0|1", ""},
+		"years of data":       {"2001,2002\n1,2\n", "column 1:i=2001|1 column 2:i=2002|2", "--header yes"},
+		"years in a header":   {"land,2001,2002\nFrance,1,2\nSpain,3,4\n", "land:t=France|Spain 2001:i=1|3 2002:i=2|4", "--header no"},
+		"a number as a name":  {"x,2\n1,2\n3,4\n", "x:i=1|3 2:i=2|4", "--header no"},
+		"no header":           {"ann,3\nbob,4\n", "column 1:t=ann|bob column 2:i=3|4", ""},
+		"words, no header":    {"red,big\nblue,big\nred,small\n", "column 1:t=red|blue|red column 2:t=big|big|small", "repeat it in part"},
+		"words with a header": {"color,size\nblue,big\nred,small\n", "color:t=blue|red size:t=big|small", ""},
+		"same names":          {"x,x,,x\n1,2,3,4\n", "x:i=1 x.1:i=2 column 3:i=3 x.2:i=4", `several columns "x"`},
+		"names of R":          {"a,b\nr1,1,2\nr2,3,4\n", "column 1:t=r1|r2 a:i=1|3 b:i=2|4", ""},
+		"pandas":              {",a\n0,1\n1,2\n", "column 1:i=0|1 a:i=1|2", ""},
+		"true and false":      {"a,b\ntrue,1\nFalse,2\n", "a:t=true|False b:i=1|2", ""},
+	} {
+		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if show(got) != c.want || !strings.Contains(says, c.says) || c.says == "" && says != "" {
+			t.Errorf("%s: got %s (%s), want %s", name, show(got), says, c.want)
+		}
+	}
+}
+
+func TestTableOptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    string
+		options TableOptions
+		want    string
+	}{
+		"delimiter": {"a;b,c\n1;2,3\n", TableOptions{Delimiter: ','}, "a;b:t=1;2 c:i=3"},
+		"header":    {"2001,2002\n1,2\n", TableOptions{Header: "yes"}, "2001:i=1 2002:i=2"},
+		"no header": {"a,b\n1,2\n", TableOptions{Header: "no"}, "column 1:t=a|1 column 2:t=b|2"},
+		"texts":     {"a,b\n01,2\n", TableOptions{Texts: []string{"a", "2"}}, "a:t=01 b:t=2"},
+	} {
+		if got, _, err := readText(t, "t.csv", c.text, c.options); err != nil || show(got) != c.want {
+			t.Errorf("%s: got %s, %v", name, show(got), err)
+		}
+	}
+}
+
+func TestEncodingsOfTables(t *testing.T) {
+	const text = "name,n\nJosé,1\nZoë,2\n"
+	const want = "name:t=José|Zoë n:i=1|2"
+	latin, err := charmap.Windows1252.NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	utf16, err := unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	little, err := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ text, says string }{
+		"UTF-8": {text, ""}, "UTF-16": {utf16, ""}, "UTF-16 without a mark": {little, "read as UTF-16"}, "Latin-1": {latin, "Windows-1252"},
+	} {
+		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		if err != nil || show(got) != want || !strings.Contains(says, c.says) || c.says == "" && says != "" {
+			t.Errorf("%s: got %v, %q, %v", name, got, says, err)
+		}
+	}
+	// The first byte that is not UTF-8 may come late.
+	late := "n,name\n" + strings.Repeat("1,Jose\n", 100_000) + "2,Jos\xe9\n"
+	got, says, err := readText(t, "t.csv", late, TableOptions{})
+	if err != nil || got.Columns[1].Texts[100_000] != "José" || strings.Count(says, "Windows-1252") != 1 {
+		t.Errorf("got %q, %v", says, err)
+	}
+}
+
+// What comes late in a file changes the types of its columns from the first row on.
+func TestLateSurprises(t *testing.T) {
+	const rows = 200_000
+	var text strings.Builder
+	text.WriteString("id,a,b,c,d\n")
+	for row := range rows {
+		fmt.Fprintf(&text, "%d,%d,%d,%d.5,\n", row, row, row, row)
+	}
+	lines := text.String() + "0x,7.5,many,8,x\n"
+	got, _, err := readText(t, "t.csv", lines, TableOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types string
+	for at := range got.Columns {
+		types += got.Columns[at].Type.String()[:1]
+	}
+	if types != "tntnt" || got.Rows() != rows+1 || got.Columns[2].Texts[5] != "5" || got.Columns[1].Numbers[rows] != 7.5 || got.Columns[0].Texts[rows] != "0x" || !got.Columns[4].Empty[0] {
+		t.Errorf("got the types %s and %d rows", types, got.Rows())
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"after a restart": {lines + "1,2\n", "line 200003: the line has 2 cells where others have 5"},
+		"infinite":        {text.String() + "1,1,1,Inf,1\n", `line 200002: column "c" is "Inf"`},
+		"blank":           {text.String() + "\n1,1,1,1,1\n", "line 200002: the line is blank"},
+		"unclosed":        {text.String() + "\"1,1,1,1,1\n\n", `line 200002: column "id": a quoted cell does not end`},
+	} {
+		if _, _, err := readText(t, "t.csv", c.text, TableOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	// Standard input is read again as long as it is kept.
+	short, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: strings.NewReader(lines)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := short.ReadAll(); err != nil || again.Rows() != rows+1 {
+		t.Error(err)
+	}
+	long := text.String() + strings.TrimPrefix(strings.Repeat(text.String(), 2), "id,a,b,c,d\n")
+	r, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: strings.NewReader(long)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ReadAll(); !fault.Is(err, "MIXED_TYPES") || !strings.Contains(err.Error(), `standard input, line 400002: column "id" is "id", but the cells before are integers; standard input is not read twice: --categorical`) {
+		t.Error(err)
+	}
+}
+
+func TestTableFaults(t *testing.T) {
+	for name, c := range map[string]struct{ text, reason, says string }{
+		"nothing":    {"", "EMPTY_DATA", "no rows"},
+		"blank":      {"\n \n", "EMPTY_DATA", "no rows"},
+		"header":     {"a,b\n", "EMPTY_DATA", "no rows"},
+		"ragged":     {"a,b\n1,2\n3\n", "RAGGED_ROWS", `t.csv, line 3: the line has 1 cells where others have 2, the last in column "b"`},
+		"infinite":   {"a\n1\n1e999\n", "NOT_FINITE", `line 3: column "a" is "1e999"`},
+		"blank line": {"a\n1\n\n2\n", "BLANK_LINE", "line 3"},
+		"unclosed":   {"a,b\n1,\"x\n2,y\n", "UNCLOSED_QUOTE", `line 2: column "b": a quoted cell does not end`},
+		"after":      {"a,b\n1,\"x\"y\n", "UNCLOSED_QUOTE", "there is text after a quoted cell"},
+		"binary":     {"a,b\n1,\x00\x01\n", "NOT_A_TEXT", "zero bytes"},
+		"long":       {"a,b\n1," + strings.Repeat("x", table.MaxTextBytes+1) + "\n", "BAD_TEXT", `column "b"`},
+		"wide":       {strings.Repeat("x,", table.MaxColumns) + "x\n1\n", "TOO_MANY_COLUMNS", "16385 columns"},
+	} {
+		if _, _, err := readText(t, "t.csv", c.text, TableOptions{}); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := OpenTable([]string{"gone.csv"}, TableOptions{}); !fault.Is(err, "FILE_NOT_READABLE") {
+		t.Error(err)
+	}
+	if _, err := OpenTable([]string{"x.xyz"}, TableOptions{}); !fault.Is(err, "UNKNOWN_FORMAT") {
+		t.Error(err)
+	}
+}
+
+// Lines are right also after cells of several lines.
+func TestLinesOfTables(t *testing.T) {
+	got, _, err := readText(t, "t.csv", "a,b\n\"x\ny\nz\",1\nu,2\n\"v\nw\",3\nq,4\n", TableOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, want := range []string{"on line 2", "on line 5", "on line 6", "on line 8"} {
+		if got.Place(row) != want {
+			t.Errorf("row %d is %s", row, got.Place(row))
+		}
+	}
+}
+
+// Numbers are those that the reader of points finds, bit for bit, however blocks are cut.
+func TestTablesOfNumbersAreThePoints(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, columns := range []int{1, 3, 40} {
+		var text bytes.Buffer
+		for range 3000 / columns * 20 {
+			for column := range columns {
+				if column > 0 {
+					text.WriteByte(',')
+				}
+				switch random.IntN(6) {
+				case 0:
+					fmt.Fprintf(&text, "%d", random.IntN(2000)-1000)
+				case 1:
+					fmt.Fprintf(&text, "%v", random.NormFloat64())
+				case 2:
+					fmt.Fprintf(&text, " %.3f ", random.NormFloat64())
+				case 3:
+					fmt.Fprintf(&text, "%e", math.Float64frombits(random.Uint64()>>2))
+				case 4:
+					text.WriteString("-0")
+				default:
+					fmt.Fprintf(&text, "\"%d\"", random.Int64())
+				}
+			}
+			text.WriteString("\n")
+		}
+		points, _, err := ReadPoints(bytes.NewReader(text.Bytes()), "t.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := readText(t, "t.csv", text.String(), TableOptions{})
+		if err != nil || got.Rows() != points.N || len(got.Columns) != points.D {
+			t.Fatal(err)
+		}
+		for at := range got.Columns {
+			c := &got.Columns[at]
+			for row := range points.N {
+				v := points.Row(row)[at]
+				if c.Type == table.Integer && float64(c.Integers[row]) != v || c.Type == table.Number && math.Float64bits(c.Numbers[row]) != math.Float64bits(v) {
+					t.Fatalf("row %d, column %d: got %s, want %v", row, at, c.CellText(row), v)
+				}
+			}
+		}
+	}
+}
+
+// Where blocks are cut makes no difference.
+func TestBlocksOfTables(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,b,c\n")
+	for row := range 500 {
+		fmt.Fprintf(&text, "%d,\"x\n%d\"\"y\",%v\n", row, row, float64(row)/7)
+	}
+	want, _, err := readText(t, "t.csv", text.String(), TableOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{7, 64, 333} {
+		r, err := openText(t, "t.csv", text.String(), TableOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		csv := r.parts.(*csvReader)
+		s, _, err := csv.input.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.blockSize = size
+		if err := csv.start(s, len("a,b,c\n")); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.ReadAll()
+		if err != nil || !reflect.DeepEqual(got.Columns, want.Columns) || got.Place(400) != want.Place(400) {
+			t.Fatalf("in blocks of %d: %v", size, err)
+		}
+	}
+}
+
+func BenchmarkReadTable(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, cell := range map[string]string{"Short": "%.3f", "Long": "%v"} {
+		var text bytes.Buffer
+		for range 50_000 {
+			for column := range 16 {
+				if column > 0 {
+					text.WriteByte(',')
+				}
+				fmt.Fprintf(&text, cell, random.NormFloat64())
+			}
+			text.WriteByte('\n')
+		}
+		path := filepath.Join(b.TempDir(), "t.csv")
+		if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(text.Len()))
+			for b.Loop() {
+				r, err := OpenTable([]string{path}, TableOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := r.ReadAll(); err != nil {
+					b.Fatal(err)
+				}
+				r.Close()
+			}
+		})
+		b.Run(name+"/Points", func(b *testing.B) {
+			b.SetBytes(int64(text.Len()))
+			for b.Loop() {
+				if _, _, err := LoadPoints(path); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
