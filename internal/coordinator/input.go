@@ -69,6 +69,15 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 	if err != nil {
 		return err
 	}
+	if fitted.Missing == recipe.Drop && wire.ComparesDirections(p) {
+		dropped, err := made.DropZeros()
+		if err != nil {
+			return err
+		}
+		if dropped > 0 {
+			notices = append(notices, "left out: "+text.Plural(dropped, "row")+" of zeros, without a direction")
+		}
+	}
 	rows := made.Rows()
 	in.rows, in.bytes = rows.Points(), tableBytes(t)+dataset.EncodedSize(made.Points)
 	in.spec = func(tables wire.Tables) (clustering.Spec, error) { return wire.SpecOfRows(p, rows, tables) }

@@ -64,7 +64,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 		return j, f.loadTables(j)
 	}
 	if f.DropsRows() {
-		j.Data, j.Header, j.Filter, err = LoadUsablePoints(f.data, comparesDirections(spec))
+		j.Data, j.Header, j.Filter, err = LoadUsablePoints(f.data, wire.ComparesDirections(spec))
 	} else if j.Data, j.Header, err = f.Load(); source == "data" {
 		err = hintMissingDrop(err)
 	}
