@@ -95,7 +95,7 @@ var packages = []packageRule{
 	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/kernelkmeans clustering/knn clustering/landmark constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning recipe snapshot store table text turns waitlock wire"},
 	{"worker", api, "backoff candidates clustering constraint credentials dataset fault kernel labeling neighbor observe parallel partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault redact text"}, // what all three programs share, without linking either half
-	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format recipe table text wire"},
+	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset evaluate fault format recipe synth table text wire"},
 	{"cli/client", api, "backoff candidates cli/shell clustering coordinator credentials dataset fault table text wire worker"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
 	{"cli", api, "access catalog certs cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture segment synth table text wire worker"},

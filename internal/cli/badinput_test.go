@@ -34,7 +34,7 @@ func TestBadInput(t *testing.T) {
 		"badedge.csv":   "src,dst\n0,one\n",
 		"farstart.csv":  "index,label\n0,0\n1,0\n2,5\n3,0\n",
 		"few.csv":       "index,label\n0,0\n",
-		"zero.csv":      "0,0\n1,1\n2,2\n",
+		"zero.csv":      "0,0\n3,4\n2,2\n",
 		"liar.npy":      "\x93NUMPY\x01\x00\x76\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }" + strings.Repeat(" ", 47) + "\n\x00\x00",
 		"data.unknown":  "1,2\n",
 		"trunc.csv.gz":  "\x1f\x8b\x08\x00",
@@ -45,10 +45,10 @@ func TestBadInput(t *testing.T) {
 	})
 	clitest.Folder(t, files)
 	for _, c := range []struct{ args, want string }{
-		{"--data nan.csv --k 2", "row 1, column 1"},
-		{"--data inf.csv --k 2", "row 1, column 0"},
+		{"--data nan.csv --k 2 --missing error", `nan.csv, line 3, column "y": there is no value`},
+		{"--data inf.csv --k 2", `inf.csv, line 2: column "column 1" is "-Inf"`},
 		{"--data ragged.csv --k 2", "ragged.csv, line 2"},
-		{"--data word.csv --k 2", `"four", which is no number`},
+		{"--data word.csv --k 2", `word.csv, line 2, column "column 2": "four" is no number`},
 		{"--data empty.csv --k 2", "empty.csv"},
 		{"--data header.csv --k 2", "no rows"},
 		{"--data gone.csv --k 2", "gone.csv: the file cannot be read: no such file"},

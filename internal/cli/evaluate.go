@@ -32,8 +32,8 @@ func (a *app) evaluateCommand() *cobra.Command {
 		RunE:  func(*cobra.Command, []string) error { return a.evaluate(f) },
 	}
 	set := cmd.Flags()
-	set.StringVar(&f.labels, "labels", "", "labels to score, in this `FILE` (index,label)")
-	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label)")
+	set.StringVar(&f.labels, "labels", "", "labels to score, in this `FILE` (index or id, label)")
+	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index or id, label)")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
 	set.StringVar(&f.constraints, "constraints", "", "count how many of the constraints in this `FILE` hold (i,j,kind[,weight])")
 	set.BoolVar(&f.json, "json", false, "print JSON")
@@ -44,14 +44,14 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	if f.labels == "" || f.truth == "" {
 		return shell.Usage("evaluate needs both --labels FILE and --truth FILE")
 	}
-	_, labels, err := format.LoadTable(f.labels, table.Labels, 0)
+	labels, naming, err := jobflags.LoadAnswer(f.labels)
 	if err != nil {
 		return err
 	}
 	if len(labels) == 0 {
 		return fault.Invalid("EMPTY_DATA", "%s: the file has no labels", f.labels)
 	}
-	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(labels))
+	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(labels), naming)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	}
 	scores, satisfied := wire.EvaluationProto(compared), (*cleavev1.ConstraintReport)(nil)
 	if f.constraints != "" {
-		_, constraints, err := format.LoadTable(f.constraints, table.Constraints, len(labels))
+		_, constraints, err := format.LoadNamed(f.constraints, table.Constraints, len(labels), naming)
 		if err != nil {
 			return err
 		}

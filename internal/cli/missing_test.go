@@ -187,6 +187,7 @@ func TestRowsWithoutDirection(t *testing.T) {
 func TestMissingRowsAreRefused(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"gap.csv":   "1,2\n3,\n5,6\n",
+		"gap.mtx":   "%%MatrixMarket matrix array real general\n2 1\n1\nnan\n",
 		"none.csv":  "?,2\n3,NA\n",
 		"zero.csv":  "0,0\n?,1\n",
 		"inf.csv":   "1,2\n?,3\nInf,4\n",
@@ -199,11 +200,11 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		"id.yaml":  "k: 2\nkernelKmeans: {weights: {tableId: abc}}\n",
 	})
 	for _, c := range []struct{ args, want string }{
-		{"--data gap.csv", "gap.csv, line 2: row 1, column 1 has no value (\"\"); fill it in or remove the row; cleave run --missing drop leaves rows with missing values out"},
-		{"--data gap.csv --missing error", "--missing drop"},
+		{"--data gap.csv --missing error", `gap.csv, line 2, column "column 2": there is no value; fill it in, or use --missing auto, drop, mean or median`},
+		{"--data gap.mtx", "--missing drop leaves rows with missing values out"},
 		{"--data none.csv --missing drop", "none.csv: no row is left; all 2 have missing values"},
 		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left; left out of 2 rows: 1 row with missing values, 1 row of zeros"},
-		{"--data inf.csv --missing drop", "row 2, column 0 is \"Inf\""},
+		{"--data inf.csv --missing drop", `inf.csv, line 3: column "column 1" is "Inf"`},
 		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
 		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},

@@ -62,7 +62,7 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 		}
 		options.Weights = wire.InlineTable(weights)
 	}
-	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(), filter)
+	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(), filter, table.Naming{InOrder: true})
 	if err != nil {
 		return nil, err
 	}

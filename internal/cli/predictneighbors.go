@@ -102,7 +102,7 @@ func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (
 // labelsOf reads the labels that a run in a folder gave to its points.
 func labelsOf(folder string, result *cleavev1.Result, filter *jobflags.RowFilter, rows int) ([]int32, error) {
 	path := filepath.Join(folder, report.LabelsFile)
-	_, all, err := format.LoadTable(path, table.Labels, filter.FileRows(rows))
+	_, all, err := format.LoadNamed(path, table.Labels, filter.FileRows(rows), table.Naming{InOrder: true})
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err != nil {
 		return err
 	}
-	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header}
+	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header, Table: f.data.Rows}
 	if err := checkSameData(j); err != nil {
 		return err
 	}
@@ -68,11 +68,12 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			return err
 		}
 	}
-	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels))
+	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels), table.Naming{IDs: j.IDs()})
 	if err != nil {
 		return err
 	}
 	r := report.New(o, nil)
+	r.Call(j.IDs().All(), nil)
 	if err := r.Score(truth); err != nil {
 		return err
 	}

@@ -65,6 +65,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if c != nil {
 		defer c.Close()
 	}
+	f.job.TruthFile = f.truth
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
@@ -72,11 +73,8 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := f.checkSaveGraph(j.Spec); err != nil {
 		return err
 	}
-	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, j.Filter.FileRows(j.Rows))
+	truth, err := j.LoadTruth(f.truth, f.scoreOn)
 	if err != nil {
-		return err
-	}
-	if truth, err = j.Filter.Truth(truth); err != nil {
 		return err
 	}
 	a.printDropped(j.Filter)
@@ -113,6 +111,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		return client.Cause(ctx, err)
 	}
 	r := report.New(o, j.Filter)
+	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
 	if err := r.Score(truth); err != nil {
 		return err
 	}

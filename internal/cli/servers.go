@@ -69,18 +69,21 @@ func describingCommand(name, short string, f *describedJob, run func(context.Con
 	return cmd
 }
 
-// prepare makes a job of the flags, and says why it has its algorithm if the flags only hint at it. c is nil when there
-// is no coordinator yet.
+// prepare makes a job of the flags, and says what was found out about its files, and why it has its algorithm if the
+// flags only hint at it. c is nil when there is no coordinator yet.
 func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
 	var describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)
 	if c != nil {
 		describe = c.DescribeDataset
 	}
 	j, err := f.Prepare(ctx, describe)
-	if err == nil && j.Chosen != "" {
-		fmt.Fprintf(a.stderr, "cleave: %s\n", j.Chosen)
+	if err != nil {
+		return nil, err
 	}
-	return j, err
+	for _, notice := range j.AllNotices() {
+		fmt.Fprintf(a.stderr, "cleave: %s\n", notice)
+	}
+	return j, nil
 }
 
 // listingCommand is a command that lists what a coordinator has.

@@ -19,7 +19,7 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm kernel-kmeans --beliefs q.csv", "--beliefs does not apply to kernel-kmeans, only to constrained-spectral"},
 		{"run --data p.csv --k 2 --algorithm kmeans --source-graph e.csv", "--source-graph does not apply to kmeans"},
 		{"run --data p.csv --k 2 --algorithm spectral --components join", "--components join is for graphs"},
-		{"run --data p.csv --k 2 --algorithm spectral --seeds s.csv", "--seeds does not apply to spectral"},
+		{"run --data p.csv --k 2 --algorithm spectral --seeds s.csv --constraints c.csv", "spectral takes no seeds but as constraints, which were given, too"},
 		{"run --data p.csv --k 2 --algorithm spectral --weights w.csv", "--weights does not apply to spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --sigma 0", "--sigma does not apply to spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --init random", "--init does not apply to spectral: its coordinates depend on no start"},
@@ -37,7 +37,7 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs silent.csv", "silent.csv: the file has no beliefs"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs c.csv", "the columns here are i,j,belief"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-data few.csv", "few.csv has 2 rows, the data 4"},
-		{"run --graph e.csv --k 2 --algorithm spectral --seeds s.csv", "--seeds does not apply to spectral"},
+		{"run --data p.csv --k 2 --algorithm kmeans --seeds s.csv", "--seeds does not apply to kmeans"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-graph far.csv", "far.csv, line 3: vertex 9 is outside 0..3"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --constraints c.csv --beta much", `--beta is "much"; use a finite number, auto, paper or strict`},
 	} {

@@ -10,11 +10,11 @@ import (
 
 // ReadBeliefs reads beliefs about so many points: a table, or in any other format of dense matrices (.npy,
 // .mtx) the whole matrix.
-func ReadBeliefs(r io.Reader, name string, points int) ([]cut.Belief, error) {
+func ReadBeliefs(r io.Reader, name string, points int, naming table.Naming) ([]cut.Belief, error) {
 	if suffix := suffixOf(name); denseFormats.has(suffix) && suffix != ".csv" && suffix != ".tsv" {
 		return readBeliefMatrix(r, name, points)
 	}
-	_, beliefs, err := ReadTable(r, name, table.Beliefs, points)
+	_, beliefs, err := ReadNamed(r, name, table.Beliefs, points, naming)
 	return beliefs, err
 }
 
@@ -48,6 +48,6 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]cut.Belief, error
 }
 
 // LoadBeliefs is ReadBeliefs of a path.
-func LoadBeliefs(path string, points int) ([]cut.Belief, error) {
-	return loadSized(path, points, ReadBeliefs)
+func LoadBeliefs(path string, points int, naming table.Naming) ([]cut.Belief, error) {
+	return load(path, func(r io.Reader, name string) ([]cut.Belief, error) { return ReadBeliefs(r, name, points, naming) })
 }

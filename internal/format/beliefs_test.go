@@ -8,16 +8,17 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 func TestBeliefs(t *testing.T) {
 	const text = "belief,j,i\n2.5,1,0\n-1e-3,3,2\n1,4,4\n0,0,2\n"
 	want := []cut.Belief{{I: 0, J: 1, Value: 2.5}, {I: 2, J: 3, Value: -1e-3}, {I: 4, J: 4, Value: 1}, {I: 2, J: 0, Value: 0}}
-	got, err := ReadBeliefs(strings.NewReader(text), "q.csv", 5)
+	got, err := ReadBeliefs(strings.NewReader(text), "q.csv", 5, table.Naming{})
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := ReadBeliefs(strings.NewReader("i,j,belief\n"), "q.csv", 2); err != nil || len(got) != 0 {
+	if got, err := ReadBeliefs(strings.NewReader("i,j,belief\n"), "q.csv", 2, table.Naming{}); err != nil || len(got) != 0 {
 		t.Errorf("a header alone is an empty set: %+v, %v", got, err)
 	}
 }
@@ -42,7 +43,7 @@ func TestInvalidBeliefs(t *testing.T) {
 		{"i,j,belief\n3,3,1\n3,3,1\n", "DUPLICATE_PAIR", []string{"line 3"}},
 		{"i,j,belief\n0,1\n", "RAGGED_ROWS", []string{"line 2"}},
 	} {
-		got, err := ReadBeliefs(strings.NewReader(c.text), "q.csv", 5)
+		got, err := ReadBeliefs(strings.NewReader(c.text), "q.csv", 5, table.Naming{})
 		wantFault(t, c.text, err, c.reason, c.says...)
 		if got != nil {
 			t.Errorf("%q: got %+v beside the error", c.text, got)
@@ -59,7 +60,7 @@ func TestBeliefsOfAMatrix(t *testing.T) {
 		"%%MatrixMarket matrix array real general\n3 3\n0\n0\n0\n0\n4\n0\n0\n0\n0\n": {{I: 1, J: 1, Value: 4}},
 		"%%MatrixMarket matrix array real general\n3 3\n0\n1\n0\n1\n0\n0\n0\n0\n0\n": {{I: 0, J: 1, Value: 1}},
 	} {
-		if got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 3); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 3, table.Naming{}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, %v", text, got, err)
 		}
 	}
@@ -71,7 +72,7 @@ func TestBeliefsOfAMatrix(t *testing.T) {
 		head + "general\n3 3 1\n2 1 nan\n":                "NOT_FINITE",
 		"%%MatrixMarket matrix array real general\n3 3\n": "",
 	} {
-		got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 3)
+		got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 3, table.Naming{})
 		if err == nil || got != nil || reason != "" && !fault.Is(err, reason) {
 			t.Errorf("%q: got %+v, %v", text, got, err)
 		}
@@ -85,7 +86,7 @@ func FuzzBeliefMatrix(f *testing.F) {
 		const points = 3
 		var beliefs []cut.Belief
 		read := func() (err error) {
-			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.mtx", points)
+			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.mtx", points, table.Naming{})
 			return err
 		}
 		if !checkFuzzed(t, len(input), 8*points*points, read) {
@@ -107,7 +108,7 @@ func FuzzBeliefs(f *testing.F) {
 		const points = 50
 		var beliefs []cut.Belief
 		read := func() (err error) {
-			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.csv", points)
+			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.csv", points, table.Naming{})
 			return err
 		}
 		if !checkFuzzed(t, len(input), 0, read) {

@@ -11,7 +11,20 @@ import (
 // ReadTable reads a table of some kind (table.Constraints and the like) and what its rows say about so many
 // points. The first line is the header; columns may stand in any order.
 func ReadTable[T any](r io.Reader, name string, kind table.Kind[T], points int) (*table.Table, []T, error) {
-	t, err := readCells(r, name, kind.Columns)
+	return ReadNamed(r, name, kind, points, table.Naming{})
+}
+
+// LoadTable is ReadTable of a path.
+func LoadTable[T any](path string, kind table.Kind[T], points int) (*table.Table, []T, error) {
+	return LoadNamed(path, kind, points, table.Naming{})
+}
+
+// ReadNamed is ReadTable of a table that calls points and classes by names. The table that it returns has their numbers.
+func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
+	t, err := readCells(r, name, naming.In(kind.Columns))
+	if err == nil {
+		err = naming.Resolve(t)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -19,11 +32,11 @@ func ReadTable[T any](r io.Reader, name string, kind table.Kind[T], points int) 
 	return t, list, err
 }
 
-// LoadTable is ReadTable of a path.
-func LoadTable[T any](path string, kind table.Kind[T], points int) (*table.Table, []T, error) {
+// LoadNamed is ReadNamed of a path.
+func LoadNamed[T any](path string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
 	var list []T
 	t, err := load(path, func(r io.Reader, name string) (t *table.Table, err error) {
-		t, list, err = ReadTable(r, name, kind, points)
+		t, list, err = ReadNamed(r, name, kind, points, naming)
 		return t, err
 	})
 	return t, list, err
@@ -96,7 +109,7 @@ func (l *lines) appendCell(c *table.Column, cell []byte) error {
 		return nil
 	}
 	if c.Type == table.Integer {
-		return l.invalid("NOT_AN_INTEGER", "%s in column %q is no integer", quoted(cell), c.Name)
+		return l.invalid("NOT_AN_INTEGER", "%s in column %q is no integer; points go by their numbers from 0 unless the data have a column of ids", quoted(cell), c.Name)
 	}
 	return l.invalid("NOT_A_NUMBER", "%s in column %q is no number", quoted(cell), c.Name)
 }

@@ -96,6 +96,32 @@ func WriteLabels[Label ~int | ~int32 | ~int64](w io.Writer, labels []Label) erro
 	})
 }
 
+// WriteNamedLabels writes the columns id and label, and class where clusters have classes. Without ids it writes the
+// column index in their place.
+func WriteNamedLabels(w io.Writer, ids []string, labels []int32, classes []string) error {
+	header := []string{"index", "label"}
+	if ids != nil {
+		header[0] = "id"
+	}
+	if classes != nil {
+		header = append(header, "class")
+	}
+	return writeTable(w, header, numbered(len(labels)), func(c *csvWriter, i int) {
+		if ids != nil {
+			c.text(ids[i])
+		} else {
+			c.integer(int64(i))
+		}
+		label := labels[i]
+		c.integer(int64(label))
+		if classes != nil && label >= 0 && int(label) < len(classes) && classes[label] != "" {
+			c.text(classes[label])
+		} else if classes != nil {
+			c.emptyCell()
+		}
+	})
+}
+
 // WriteMatrix writes rows of numbers, and a header unless it is empty.
 func WriteMatrix(w io.Writer, header []string, rows [][]float64) error {
 	return writeTable(w, header, slices.Values(rows), (*csvWriter).floats)

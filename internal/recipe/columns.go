@@ -149,6 +149,38 @@ func ascending(numbers []int64) bool {
 	return true
 }
 
+// mixedAt is the first text that is no number in a column where most are; -1 in all others.
+func mixedAt(c *table.Column) int {
+	const enough = 1000
+	numbers, first, seen := 0, -1, 0
+	for row := 0; row < c.Len() && seen < enough; row++ {
+		if c.IsEmpty(row) {
+			continue
+		}
+		seen++
+		if isNumber(c.Texts[row]) {
+			numbers++
+		} else if first < 0 {
+			first = row
+		}
+	}
+	if 2*numbers < seen || numbers == 0 {
+		return -1
+	}
+	for row := enough; first < 0 && row < c.Len(); row++ {
+		if !c.IsEmpty(row) && !isNumber(c.Texts[row]) {
+			first = row
+		}
+	}
+	return first
+}
+
+// isNumber tells whether a text is a number, if perhaps with a decimal comma.
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
+	return err == nil
+}
+
 // counts tells whether a column numbers the rows, and from where.
 func counts(c *table.Column) (from int64, does bool) {
 	if c.Type != table.Integer || c.Empty != nil || c.Len() < 3 || c.Integers[0] != 0 && c.Integers[0] != 1 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -81,7 +82,7 @@ func (f *fitting) findID() error {
 		if empty, _ := countEmpty(c); empty > 0 || f.Rows() < 2 {
 			continue
 		}
-		if _, _, repeats := repetition(c); repeats {
+		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 {
 			continue
 		}
 		f.roles[at] = unused
@@ -125,7 +126,7 @@ func (f *fitting) findLabels() error {
 		if f.roles[at] == undecided && len(f.wishes.Only) == 0 && looksLikeLabel(f.Table, at) {
 			f.roles[at] = unused
 			if f.recipe.Label == "" {
-				f.notice("column %q looks like known classes and is not used; --label-column %s uses it as such", f.Columns[at].Name, shown(f.Columns[at].Name))
+				f.notice("column %q looks like known classes and is not used; --label-column %s uses it as such", f.Columns[at].Name, typed(f.Columns[at].Name, at))
 			} else {
 				f.notice("column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
 			}
@@ -134,8 +135,11 @@ func (f *fitting) findLabels() error {
 	return nil
 }
 
-// shown is a name as it is typed in a shell.
-func shown(name string) string {
+// typed is a column as it is typed in a shell: by its name, or by its number if it has none.
+func typed(name string, at int) string {
+	if name == table.Unnamed(at) {
+		return strconv.Itoa(at + 1)
+	}
 	if strings.ContainsAny(name, " \t'\"$&|;()<>*?`\\!#~") {
 		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 	}
@@ -163,12 +167,16 @@ func (f *fitting) findFeatures() error {
 		case f.recipe.Missing == Auto && 2*empty > f.Rows():
 			f.leaveOut(c, "%d of its %d cells are empty; --missing median uses it", empty, f.Rows())
 			continue
+		case role == feature && c.Type == table.Text && mixedAt(c) >= 0:
+			row := mixedAt(c)
+			return f.Fault(c, row, "NOT_A_NUMBER", "%.40q is no number, as most cells of the column are; correct it, or use --categorical %s to make its values categories, or --ignore %s",
+				c.Texts[row], typed(c.Name, at), typed(c.Name, at))
 		case role == feature && c.Type == table.Text && tooMany(c):
-			many = append(many, c.Name)
+			many = append(many, typed(c.Name, at))
 			continue
 		}
 		if from, does := counts(c); does && f.roles[at] == undecided {
-			f.notice("column %q counts the rows from %d and is used as a feature; if it is none: --id-column %s, or --ignore", c.Name, from, shown(c.Name))
+			f.notice("column %q counts the rows from %d and is used as a feature; if it is none: --id-column %s, or --ignore", c.Name, from, typed(c.Name, at))
 		}
 		made := Feature{Column: c.Name}
 		if c.Type == table.Text || role == category {
@@ -227,17 +235,12 @@ func tooMany(c *table.Column) bool {
 }
 
 func tooManyTexts(columns []string) error {
-	typed := make([]string, len(columns))
-	for at, c := range columns {
-		typed[at] = shown(c)
-	}
 	be := "column %s holds"
 	if len(columns) > 1 {
 		be = "columns %s hold"
 	}
-	list := strings.Join(typed, ",")
 	return fault.Invalid("TOO_MANY_TEXTS", be+" texts with many different values, which are no numbers; --ignore %s leaves out, --id-column NAME names the rows by, --categorical makes each value a category",
-		abridged(columns), list).With("column", columns[0])
+		abridged(columns), strings.Join(columns, ",")).With("column", columns[0])
 }
 
 // findCategories finds the values of a column.

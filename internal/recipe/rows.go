@@ -12,12 +12,12 @@ type Rows struct {
 	Kept  []int32  // the rows that became points, in order; nil: all
 	IDs   []string // of each row; nil: rows go by their numbers
 
-	names func() *table.Names // made when they are needed, once
+	names func() *table.IDs // made when they are needed, once
 }
 
 // NewRows makes Rows.
 func NewRows(count int, kept []int32, ids []string) *Rows {
-	return &Rows{Count: count, Kept: kept, IDs: ids, names: sync.OnceValue(func() *table.Names { return table.NewNames(ids) })}
+	return &Rows{Count: count, Kept: kept, IDs: ids, names: sync.OnceValue(func() *table.IDs { return table.NewIDs(ids) })}
 }
 
 // Rows are those of the table that was prepared.

@@ -1,7 +1,10 @@
 package table
 
 import (
+	"slices"
+
 	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -15,9 +18,6 @@ func FromBeliefs(list []cut.Belief) *Table {
 		{Name: "i", Type: Integer, Integers: i}, {Name: "j", Type: Integer, Integers: j}, {Name: "belief", Type: Number, Numbers: belief},
 	}}
 }
-
-// pointColumns are those that name points.
-var pointColumns = map[string]bool{"i": true, "j": true, "index": true}
 
 // Keep is the rows about points that are kept, with the points numbered anew: place is the new number of
 // each point, negative when it is not kept. A table that names no points has a row for each, in order.
@@ -67,4 +67,21 @@ func pickRows[T any](cells []T, rows []int) []T {
 		few[at] = cells[row]
 	}
 	return few
+}
+
+// FromConstraints is the table of constraints.
+func FromConstraints(list []constraint.Constraint) *Table {
+	i, j := Column{Name: "i", Type: Integer}, Column{Name: "j", Type: Integer}
+	kind, weight := Column{Name: "kind", Type: Text}, Column{Name: "weight", Type: Number, Empty: make([]bool, len(list))}
+	for at, c := range list {
+		i.Integers, j.Integers = append(i.Integers, int64(c.I)), append(j.Integers, int64(c.J))
+		kind.Texts = append(kind.Texts, c.Kind.String())
+		weight.Numbers = append(weight.Numbers, c.Weight)
+		weight.Empty[at] = !c.Weighted
+	}
+	t := &Table{Columns: []Column{i, j, kind, weight}, rows: len(list)}
+	if !slices.Contains(weight.Empty, false) {
+		t.Columns = t.Columns[:3]
+	}
+	return t
 }

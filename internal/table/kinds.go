@@ -94,7 +94,7 @@ var Weights = Kind[float64]{
 // Labels have an index and a label, any integer, for each point; or a label alone, in the order of the points.
 // With 0 points there are as many as rows.
 var Labels = Kind[int64]{
-	Columns{{Name: "index", Type: Integer, Optional: true}, label},
+	Columns{{Name: "index", Type: Integer, Optional: true}, label, {Name: "class", Type: Text, Optional: true}},
 	func(r *reading) []int64 {
 		if r.points == 0 {
 			r.points = r.rows

@@ -6,6 +6,7 @@ package table
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -110,9 +111,9 @@ func New(columns []Column) (*Table, error) {
 // line is then a row: its cells are appended to the columns, and when all are there Check must accept them.
 func FromHeader(file string, names []string, known Columns) (*Table, error) {
 	t := &Table{Columns: make([]Column, len(names)), file: file}
-	for at, name := range names {
+	for at, name := range known.called(names) {
 		c := &t.Columns[at]
-		c.Name, c.Type = strings.ToLower(name), Text
+		c.Name, c.Type = name, Text
 		for _, k := range known {
 			if k.Name == c.Name {
 				c.Type = k.Type
@@ -123,6 +124,21 @@ func FromHeader(file string, names []string, known Columns) (*Table, error) {
 		return nil, err
 	}
 	return t, t.Check()
+}
+
+// called are what columns are called that a file calls otherwise: points go by their ids, and labels may be classes.
+func (columns Columns) called(names []string) []string {
+	called := make([]string, len(names))
+	for at, name := range names {
+		called[at] = strings.ToLower(name)
+	}
+	for file, here := range map[string]string{"id": "index", "class": "label"} {
+		at := slices.Index(called, file)
+		if at >= 0 && !slices.Contains(called, here) && slices.ContainsFunc(columns, func(c ColumnSpec) bool { return c.Name == here }) {
+			called[at] = here
+		}
+	}
+	return called
 }
 
 // Check is what New does to the columns of a table.

@@ -104,5 +104,6 @@ func (f *Flags) request(spec *cleavev1.JobSpec, kind dataset.Kind) catalog.Reque
 	if start := f.options["init"]; start.path != "" {
 		request.Values["initial-"+start.text] = "given"
 	}
+	f.supervise(request)
 	return request
 }

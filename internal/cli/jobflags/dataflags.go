@@ -14,6 +14,10 @@ type DataFlags struct {
 
 	data, graph, kernelMatrix string
 	vertices                  *OptionFlag
+	tableFlags
+
+	// Rows are what the table says besides points, once it is loaded; nil: the data are no table.
+	Rows *Rows
 }
 
 // newDataFlags has no flags declared yet.
@@ -28,6 +32,7 @@ func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	set.StringVar(&f.graph, "graph", "", "the job's graph in this `FILE`, to draw clusters.svg")
 	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the job's kernel matrix in this `FILE`, to draw clusters.svg")
+	f.tableFlags.add(set)
 	return &f
 }
 
@@ -68,8 +73,17 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 // where it has any.
 func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	flag, err := f.source()
+	if err == nil {
+		err = f.checkTable(flag)
+	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if f.IsTable() {
+		var data dataset.Dataset
+		var header []string
+		data, header, _, f.Rows, err = f.loadTable(false)
+		return data, header, err
 	}
 	if f.Given("vertices") && flag != "graph" {
 		return nil, nil, shell.Usage("--vertices goes with --graph only")

@@ -3,6 +3,7 @@
 package jobflags
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,20 +23,27 @@ import (
 // Flags are the flags that describe a job: what is clustered and how. run, submit and plan share them.
 type Flags struct {
 	DataFlags
-	missing *OptionFlag
 	options map[string]*OptionFlag // those of the catalog, by name
+	labelAs *OptionFlag
+	sample  *OptionFlag
 	file    string
 	name    string
 	timeout shell.Duration
 	urgency *OptionFlag
+
+	// TruthFile is the file of true labels, for commands that have one.
+	TruthFile string
 }
 
 // Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that defaults
 // are the service's own.
 func Add(set *pflag.FlagSet) *Flags {
-	f := &Flags{DataFlags: newDataFlags(set), missing: NewChoice("error", "error", "drop"), options: map[string]*OptionFlag{}}
+	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
 	set.StringVar(&f.data, "data", "", "cluster the points in this `FILE` ("+suffixes(format.PointSuffixes())+"; sparse: "+suffixes(format.SparseSuffixes())+"; also .gz)")
-	set.Var(f.missing, "missing", "rows of --data with missing values, or of zeros where directions are compared: an error, or dropped (label -1)")
+	f.tableFlags.add(set)
+	f.labelAs, f.sample = NewChoice("auto", labelUses...), NewWhole(0, 1, math.MaxInt32)
+	set.Var(f.labelAs, "label-as", "what the classes of --label-column are: to start from and to keep, pairs to respect, or the truth to score against (auto: the truth if all are known, else seeds)")
+	set.Var(f.sample, "sample-constraints", "draw so many constraints from --truth or --label-column, by --seed")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz)")
 	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz)")

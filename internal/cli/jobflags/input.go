@@ -45,12 +45,16 @@ func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 	return data, nil
 }
 
-// loadSeeds reads seeds; their labels are cluster numbers.
-func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) (*table.Table, error) {
-	t, seeds, err := format.LoadTable(path, table.Seeds, rows)
+// loadSeeds reads seeds; their labels are cluster numbers, or classes, each of which becomes a cluster.
+func loadSeeds(path string, rows int, j *Job) (*table.Table, error) {
+	t, seeds, err := format.LoadNamed(path, table.Seeds, rows, j.naming())
+	if err == nil {
+		err = within(path, j.classes.Check(int(j.Spec.K)))
+	}
 	if err != nil {
 		return nil, err
 	}
+	spec := j.Spec
 	for _, s := range seeds {
 		if int64(s.Label) >= int64(spec.K) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; seeds name clusters, 0..%d for k = %d",
@@ -65,8 +69,8 @@ func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) (*table.Table, err
 }
 
 // LoadStartLabels reads the labels to start from. They are cluster numbers, except those of dropped rows.
-func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter) (*cleavev1.TableInput, error) {
-	t, labels, err := format.LoadTable(path, table.Labels, rows)
+func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming table.Naming) (*cleavev1.TableInput, error) {
+	t, labels, err := format.LoadNamed(path, table.Labels, rows, naming)
 	if err != nil {
 		return nil, err
 	}
@@ -107,29 +111,3 @@ func Abridged(names []string) string {
 	return strings.Join(names, ",")
 }
 
-// Truth is what the labels are scored against.
-type Truth struct {
-	Labels  []int64
-	ScoreOn []int32 // nil: all points
-}
-
-// LoadTruth reads the truth, nil when there is none to read.
-func LoadTruth(path, scoreOn string, rows int) (*Truth, error) {
-	if path == "" {
-		return nil, nil
-	}
-	_, labels, err := format.LoadTable(path, table.Labels, rows)
-	if err != nil {
-		return nil, err
-	}
-	t := &Truth{Labels: labels}
-	if scoreOn != "" {
-		if _, t.ScoreOn, err = format.LoadTable(scoreOn, table.Indices, len(labels)); err != nil {
-			return nil, err
-		}
-		if len(t.ScoreOn) == 0 {
-			return nil, fault.Invalid("NOTHING_TO_SCORE", "%s: the file names no point to score", scoreOn)
-		}
-	}
-	return t, nil
-}

@@ -2,10 +2,12 @@ package jobflags
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -20,9 +22,15 @@ type Job struct {
 	Columns int        // of points
 	Header  []string   // the names of the columns, nil when they have none
 	Filter  *RowFilter // nil: no row was dropped
+	Table   *Rows      // what else an ordinary table says; nil: the data are none
+	Notices []string   // what there is to say about the input, besides what Table says
 	Chosen  string     // for people: why the algorithm is not the default though none was named; "": there is nothing to say
 	// Constraints are those of the spec, unless only the coordinator has them.
 	Constraints []constraint.Constraint
+
+	classes table.Classes // those that seeds and the truth name
+	seeds   [][2]int32    // rows of the file and their classes
+	known   *Truth        // what the column of classes says, about the rows of the file
 }
 
 // Prepare makes a job of the flags and their files. What is wrong with the flags alone is found before a
@@ -43,8 +51,8 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	case source == "" && describe == nil:
 		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file by --data, --graph or --kernel-matrix", f.file)
 	}
-	if f.Given("missing") && source != "data" {
-		return nil, shell.Usage("--missing goes with --data only: it is about rows of a file of points")
+	if err := errors.Join(f.checkTable(source), f.checkLabels()); err != nil {
+		return nil, err
 	}
 	j, kind := &Job{Spec: spec}, f.kindOf(source)
 	if source == "" {
@@ -63,7 +71,9 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if source == "" {
 		return j, f.loadTables(j)
 	}
-	if f.DropsRows() {
+	if f.IsTable() {
+		j.Data, j.Header, j.Filter, j.Table, err = f.loadTable(wire.ComparesDirections(spec))
+	} else if f.DropsRows() {
 		j.Data, j.Header, j.Filter, err = LoadUsablePoints(f.data, wire.ComparesDirections(spec))
 	} else if j.Data, j.Header, err = f.Load(); source == "data" {
 		err = hintMissingDrop(err)
@@ -73,4 +83,17 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	}
 	j.Rows, j.Columns = j.Data.Rows(), ColumnsOf(j.Data)
 	return j, f.loadTables(j)
+}
+
+// AllNotices are what there is to say before the job begins.
+func (j *Job) AllNotices() []string {
+	var all []string
+	if j.Table != nil {
+		all = append(all, j.Table.Notices...)
+	}
+	all = append(all, j.Notices...)
+	if j.Chosen != "" {
+		all = append(all, j.Chosen)
+	}
+	return all
 }

@@ -28,16 +28,23 @@ func LoadUsablePoints(path string, directions bool) (dataset.Dataset, []string, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	filter := newRowFilter(data, incomplete, directions)
-	switch {
-	case len(filter.Kept) == len(filter.position):
-		return data, header, nil, nil
-	case len(filter.Kept) == 0:
-		return nil, nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left; %s", path, filter)
-	case filter.zero > 0:
-		data, err = withoutZeros(data)
-	}
+	filter, data, err := newRowFilter(data, incomplete, directions).usable(path, data)
 	return data, header, filter, err
+}
+
+// usable are the points of a file that are kept, without the rows of zeros that are dropped; the filter is nil if nothing
+// is.
+func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, dataset.Dataset, error) {
+	switch {
+	case len(f.Kept) == len(f.position):
+		return nil, data, nil
+	case len(f.Kept) == 0:
+		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left; %s", path, f)
+	case f.zero > 0:
+		data, err := withoutZeros(data)
+		return f, data, err
+	}
+	return f, data, nil
 }
 
 // DropsRows tells whether the user wants rows with missing values to be dropped.

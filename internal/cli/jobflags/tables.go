@@ -16,39 +16,44 @@ import (
 func (f *Flags) loadTables(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.Given("constraints") {
-		constraints, _, err := format.LoadTable(f.path("constraints"), table.Constraints, rows)
+		constraints, _, err := format.LoadNamed(f.path("constraints"), table.Constraints, rows, j.naming())
 		if err != nil {
 			return err
 		}
 		supervision(spec).Constraints = wire.InlineTable(constraints)
 	}
 	if f.Given("seeds") {
-		seeds, err := loadSeeds(f.path("seeds"), rows, spec)
+		seeds, err := loadSeeds(f.path("seeds"), rows, j)
 		if err != nil {
 			return err
 		}
-		supervision(spec).Seeds = wire.InlineTable(seeds)
+		if err := j.useSeeds(seeds); err != nil {
+			return err
+		}
 	}
 	if f.Given("weights") {
-		weights, _, err := format.LoadTable(f.path("weights"), table.Weights, rows)
+		weights, _, err := format.LoadNamed(f.path("weights"), table.Weights, rows, j.naming())
 		if err != nil {
 			return err
 		}
 		spec.GetKernelKmeans().Weights = wire.InlineTable(weights)
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
-		if err := f.loadBeliefs(o, rows); err != nil {
+		if err := f.loadBeliefs(o, rows, j.naming()); err != nil {
 			return err
 		}
 	}
 	var err error
 	switch start := f.options["init"]; start.text {
 	case "labels":
-		spec.Initialization.Labels, err = LoadStartLabels(start.path, rows, spec.K, j.Filter)
+		spec.Initialization.Labels, err = LoadStartLabels(start.path, rows, spec.K, j.Filter, j.naming())
 	case "centroids":
 		spec.Initialization.Centroids, err = loadCentroids(start.path, j)
 	}
 	if err != nil {
+		return err
+	}
+	if err := f.useLabels(j); err != nil {
 		return err
 	}
 	if err := j.Filter.Apply(spec); err != nil {
@@ -77,12 +82,12 @@ func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 
 // loadBeliefs reads the constraint matrix of a job, if a flag names one. Its entries are beliefs, the edges of a
 // source graph, or the affinities of source data.
-func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
+func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming table.Naming) error {
 	var beliefs []cut.Belief
 	var err error
 	switch {
 	case f.Given("beliefs"):
-		if beliefs, err = format.LoadBeliefs(f.path("beliefs"), rows); err != nil {
+		if beliefs, err = format.LoadBeliefs(f.path("beliefs"), rows, naming); err != nil {
 			return err
 		}
 		if len(beliefs) == 0 {

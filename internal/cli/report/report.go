@@ -43,7 +43,13 @@ const maxTableBytes = 200 << 20
 type Report struct {
 	*client.Outcome
 	filter *jobflags.RowFilter // nil: all rows of the data file were clustered
+
+	ids     []string // of all rows of the data file; nil: they go by their numbers
+	classes []string // of the clusters, "" for none; nil: none has a class
 }
+
+// Call gives the rows of the data file their ids, and clusters their classes; either may be nil.
+func (r *Report) Call(ids, classes []string) { r.ids, r.classes = ids, classes }
 
 // New is the report of a job that clustered the rows that a filter kept.
 func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
@@ -51,7 +57,7 @@ func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 		o.Result.DroppedRows = uint32(filter.Dropped())
 		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Code: "MISSING_ROWS", Message: filter.String()})
 	}
-	return &Report{o, filter}
+	return &Report{Outcome: o, filter: filter}
 }
 
 // Score compares the labels with the truth, if there is one.
@@ -73,7 +79,7 @@ func (r *Report) Score(t *jobflags.Truth) error {
 // Files are what --out writes, result.json last. What cannot be drawn or is too large to be written is left
 // out, and warn says so: it must not cost the result.
 func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
-	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabels(w, r.filter.Restore(r.Labels)) }}}
+	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteNamedLabels(w, r.ids, r.filter.Restore(r.Labels), r.classes) }}}
 	files = append(files, r.modelFiles(s.Header, warn)...)
 	files = append(files, r.embeddingFiles(warn)...)
 	add := func(name string, draw func(w io.Writer) error) {

@@ -1,0 +1,287 @@
+package jobflags
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/catalog"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// naming is what the tables about the job's data may call points and classes by.
+func (j *Job) naming() table.Naming { return table.Naming{IDs: j.IDs(), Classes: &j.classes} }
+
+// IDs are those of the rows of the data file, nil where these go by their numbers.
+func (j *Job) IDs() *table.IDs {
+	if j.Table == nil {
+		return nil
+	}
+	return j.Table.IDs
+}
+
+// labelUses are what known classes can be used as.
+var labelUses = []string{"auto", "seeds", "constraints", "truth"}
+
+// checkLabels refuses flags about classes that do not go together.
+func (f *Flags) checkLabels() error {
+	switch {
+	case f.Given("label-as") && !f.Given("label-column"):
+		return shell.Usage("--label-as goes with --label-column only")
+	case f.labelAs.text == "seeds" && f.Given("seeds"):
+		return shell.Usage("--label-as seeds and --seeds were both given; the seeds of a job are one table")
+	case (f.labelAs.text == "constraints" || f.Given("sample-constraints")) && f.Given("constraints"):
+		return shell.Usage("--constraints were given besides others from classes; the constraints of a job are one table")
+	case f.labelAs.text == "constraints" && f.Given("sample-constraints"):
+		return shell.Usage("--label-as constraints makes pairs of all known classes, --sample-constraints draws some; give one of the two")
+	}
+	return nil
+}
+
+// supervise adds what classes will become to a request. Seeds become constraints for algorithms that take no seeds.
+func (f *Flags) supervise(r catalog.Request) {
+	a, known := catalog.FindAlgorithm(r.Algorithm)
+	use := f.labelAs.text
+	if use == "seeds" || use == "auto" && f.Given("label-column") && slices.Contains(a.Needs, "seeds") {
+		r.Values["seeds"] = "given"
+	}
+	if use == "constraints" || f.Given("sample-constraints") {
+		r.Values["constraints"] = "given"
+	}
+	if _, seeds := r.Values["seeds"]; seeds && known && !a.Takes("seeds") && a.Takes("constraints") {
+		delete(r.Values, "seeds")
+		r.Values["constraints"] = "given"
+	}
+}
+
+// useLabels makes use of the classes that the table says, and draws constraints.
+func (f *Flags) useLabels(j *Job) error {
+	if j.Table != nil && j.Table.Labels != nil {
+		if err := f.useColumn(j); err != nil {
+			return err
+		}
+	}
+	if f.Given("sample-constraints") {
+		return f.sampleConstraints(j)
+	}
+	return nil
+}
+
+// useColumn makes seeds, constraints or a truth of the column of classes: a truth of one that says all, and else what
+// the algorithm takes.
+func (f *Flags) useColumn(j *Job) error {
+	labels := j.Table.Labels
+	known := len(labels) - count(labels, "")
+	if known == 0 {
+		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.data, j.Table.Recipe.Label)
+	}
+	j.classes.Add(labels)
+	use := f.labelAs.text
+	a := wire.Algorithm(j.Spec)
+	if use == "auto" {
+		switch {
+		case known == len(labels) || f.Given("sample-constraints"):
+			use = "truth"
+		case a.Takes("seeds") && !f.Given("seeds") && a.Name != "kernel-kmeans":
+			use = "seeds"
+		case a.Takes("constraints") && !f.Given("constraints"):
+			use = "constraints"
+		default:
+			use = "truth"
+		}
+	}
+	j.Table.Notices = append(j.Table.Notices, fmt.Sprintf("column %q has %s of %d classes for %s: used as %s", j.Table.Recipe.Label,
+		text.Plural(known, "label"), len(j.classes.Names), text.Plural(len(labels), "row"), use))
+	if use == "truth" {
+		j.known = truthOf(labels, &j.classes)
+		return nil
+	}
+	if err := j.classes.Check(int(j.Spec.K)); err != nil {
+		return within(f.data, err)
+	}
+	seeds := seedsOf(labels, &j.classes)
+	if use == "constraints" {
+		return j.useAsConstraints(seeds, a.Name)
+	}
+	return j.useSeeds(seeds)
+}
+
+func count(list []string, value string) int {
+	found := 0
+	for _, s := range list {
+		if s == value {
+			found++
+		}
+	}
+	return found
+}
+
+// truthOf is the truth that a column says; rows that it says nothing about are not scored.
+func truthOf(labels []string, classes *table.Classes) *Truth {
+	t := &Truth{Labels: make([]int64, len(labels)), Classes: slices.Clone(classes.Names)}
+	var known []int32
+	for row, class := range labels {
+		if class == "" {
+			t.Labels[row] = int64(len(t.Classes))
+		} else {
+			t.Labels[row] = int64(classes.Number(class))
+			known = append(known, int32(row))
+		}
+	}
+	if len(known) < len(labels) {
+		t.Classes = append(t.Classes, "")
+		t.ScoreOn = known
+	}
+	return t
+}
+
+// seedsOf is the table of seeds that a column of classes says.
+func seedsOf(labels []string, classes *table.Classes) *table.Table {
+	index, label := table.Column{Name: "index", Type: table.Integer}, table.Column{Name: "label", Type: table.Integer}
+	for row, class := range labels {
+		if class != "" {
+			index.Integers = append(index.Integers, int64(row))
+			label.Integers = append(label.Integers, int64(classes.Number(class)))
+		}
+	}
+	t, _ := table.New([]table.Column{index, label}) // integers are always fine
+	return t
+}
+
+// useSeeds gives seeds to the job, as constraints where its algorithm takes no seeds.
+func (j *Job) useSeeds(seeds *table.Table) error {
+	a := wire.Algorithm(j.Spec)
+	if !a.Takes("seeds") && a.Takes("constraints") {
+		if j.Spec.GetSupervision().GetConstraints() != nil {
+			return shell.Usage("%s takes no seeds but as constraints, which were given, too; give one of them", a.Name)
+		}
+		return j.useAsConstraints(seeds, a.Name)
+	}
+	supervision(j.Spec).Seeds = wire.InlineTable(seeds)
+	return j.rememberSeeds(seeds)
+}
+
+// rememberSeeds keeps the classes of seeds, to call the clusters by them.
+func (j *Job) rememberSeeds(seeds *table.Table) error {
+	list, err := table.Seeds.Read(seeds, j.Filter.FileRows(j.Rows))
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		j.seeds = append(j.seeds, [2]int32{s.Index, s.Label})
+	}
+	return nil
+}
+
+// useAsConstraints makes constraints of seeds: each with the next of its class, and with one of every other class.
+func (j *Job) useAsConstraints(seeds *table.Table, algorithm string) error {
+	if err := j.rememberSeeds(seeds); err != nil {
+		return err
+	}
+	members := map[int32][]int32{}
+	var labels []int32
+	for _, s := range j.seeds {
+		if members[s[1]] == nil {
+			labels = append(labels, s[1])
+		}
+		members[s[1]] = append(members[s[1]], s[0])
+	}
+	slices.Sort(labels)
+	var pairs []constraint.Constraint
+	for _, label := range labels {
+		mine := members[label]
+		for at := 1; at < len(mine); at++ {
+			pairs = append(pairs, constraint.Constraint{I: mine[at-1], J: mine[at], Kind: constraint.MustLink})
+		}
+		for _, other := range labels {
+			if theirs := members[other]; other > label {
+				for at := range max(len(mine), len(theirs)) {
+					pairs = append(pairs, constraint.Constraint{I: mine[at%len(mine)], J: theirs[at%len(theirs)], Kind: constraint.CannotLink})
+				}
+			}
+		}
+	}
+	j.notice("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm)
+	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs))
+	return nil
+}
+
+// notice adds something that there is to say about the job's input.
+func (j *Job) notice(format string, args ...any) {
+	j.Notices = append(j.Notices, fmt.Sprintf(format, args...))
+}
+
+// sampleConstraints draws pairs of points of known class.
+func (f *Flags) sampleConstraints(j *Job) error {
+	truth := j.known
+	if f.TruthFile != "" {
+		var err error
+		if truth, err = LoadTruth(f.TruthFile, "", j.Filter.FileRows(j.Rows), j.naming()); err != nil {
+			return err
+		}
+	}
+	if truth == nil {
+		return shell.Usage("--sample-constraints draws pairs of known classes: give them by --truth or --label-column")
+	}
+	rows := truth.ScoreOn
+	if rows == nil {
+		rows = make([]int32, len(truth.Labels))
+		for row := range rows {
+			rows[row] = int32(row)
+		}
+	}
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row int32) bool { return !j.Filter.keeps(int(row)) })
+	labels := make([]int32, len(rows))
+	for at, row := range rows {
+		labels[at] = int32(truth.Labels[row])
+	}
+	pairs, err := synth.Constraints(labels, f.sample.Whole(), rand.New(rand.NewPCG(j.Spec.GetSeed(), sampleStream)))
+	if err != nil {
+		return err
+	}
+	for at := range pairs {
+		pairs[at].I, pairs[at].J = rows[pairs[at].I], rows[pairs[at].J]
+	}
+	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs))
+	return nil
+}
+
+// sampleStream sets the random numbers for constraints apart from others of the same seed.
+const sampleStream = 0x636f6e73747261
+
+// ClusterClasses are the classes of the clusters, matched by the seeds, "" where a cluster has none; nil if the job has
+// no classes with names.
+func (j *Job) ClusterClasses(labels []int32) []string {
+	if len(j.classes.Names) == 0 || len(j.seeds) == 0 {
+		return nil
+	}
+	k := int(j.Spec.GetK())
+	counts := make([][]int64, len(j.classes.Names))
+	for class := range counts {
+		counts[class] = make([]int64, k)
+	}
+	for _, s := range j.seeds {
+		row := s[0]
+		if j.Filter != nil {
+			row = j.Filter.position[row]
+		}
+		if row >= 0 && int(row) < len(labels) && int(labels[row]) < k && labels[row] >= 0 && int(s[1]) < len(counts) {
+			counts[s[1]][labels[row]]++
+		}
+	}
+	if len(counts) > k {
+		return nil
+	}
+	classes := make([]string, k)
+	for class, cluster := range evaluate.Match(counts) {
+		classes[cluster] = j.classes.Names[class]
+	}
+	return classes
+}

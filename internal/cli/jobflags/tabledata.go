@@ -1,0 +1,117 @@
+package jobflags
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/recipe"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// Rows are what an ordinary table says besides the points that are made of it.
+type Rows struct {
+	Recipe  *recipe.Recipe
+	IDs     *table.IDs // of all rows of the table; nil: they go by their numbers
+	Labels  []string   // of all rows of the table, "" where unknown; nil: there are none
+	Notices []string   // what there is to say about how it was read
+}
+
+// loadTable reads the table of a job and makes points of its rows, without those that are dropped.
+func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header []string, filter *RowFilter, rows *Rows, err error) {
+	t, notices, err := f.readTable()
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	made, said, err := recipe.Fit(t, f.wishes())
+	if err != nil {
+		return nil, nil, nil, nil, within(f.data, err)
+	}
+	p, err := made.Apply(t)
+	if err != nil {
+		return nil, nil, nil, nil, within(f.data, err)
+	}
+	rows = &Rows{Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: append(append(notices, said...), p.Notices...)}
+	if hint := edgeListHint(t); hint != "" {
+		rows.Notices = append(rows.Notices, hint)
+	}
+	if !unnamed(t, p.Names) {
+		header = p.Names
+	}
+	if made.Missing != recipe.Drop {
+		return p.Points, header, nil, rows, nil
+	}
+	filter, points, err = newRowFilter(p.Points, others(t.Rows(), p.Kept), directions).usable(f.data, p.Points)
+	return points, header, filter, rows, err
+}
+
+// readTable reads all of the table, and what there is to say about that.
+func (f *DataFlags) readTable() (*table.Table, []string, error) {
+	o, err := f.reading()
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := format.OpenTable([]string{f.data}, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	t, err := r.ReadAll()
+	return t, r.Notices(), err
+}
+
+// within puts the name of a file before an error that has none.
+func within(file string, err error) error {
+	if bad, ok := errors.AsType[*fault.Error](err); ok && strings.HasPrefix(bad.Message, file) {
+		return err
+	}
+	return fault.Wrap(err, "%s", file)
+}
+
+// unnamed tells whether the features are the columns of a table without a header.
+func unnamed(t *table.Table, features []string) bool {
+	if len(features) != len(t.Columns) {
+		return false
+	}
+	for at, name := range features {
+		if name != table.Unnamed(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// others are the rows that are not kept; nil keeps all.
+func others(rows int, kept []int32) []int32 {
+	if kept == nil {
+		return nil
+	}
+	var others []int32
+	for row, at := int32(0), 0; int(row) < rows; row++ {
+		if at < len(kept) && kept[at] == row {
+			at++
+		} else {
+			others = append(others, row)
+		}
+	}
+	return others
+}
+
+// edgeListHint says so where a table looks like a list of edges.
+func edgeListHint(t *table.Table) string {
+	source, target := false, false
+	for at := range t.Columns {
+		switch strings.ToLower(t.Columns[at].Name) {
+		case "src", "source", "from":
+			source = true
+		case "dst", "target", "to":
+			target = true
+		}
+	}
+	if source && target && len(t.Columns) <= 3 {
+		return "the table looks like a list of edges; --graph clusters the vertices that they connect, --data its rows"
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package jobflags
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/recipe"
+)
+
+// tableFlags say how an ordinary table is read, and how its rows become points.
+type tableFlags struct {
+	delimiter                    string
+	header                       *OptionFlag
+	id, label                    string
+	ignore, columns, categorical []string
+	missing                      *OptionFlag
+}
+
+// onlyForTables are the flags that have no use for other data.
+var onlyForTables = []string{"delimiter", "header", "id-column", "label-column", "ignore", "columns", "categorical"}
+
+// add declares the flags.
+func (f *tableFlags) add(set *pflag.FlagSet) {
+	f.header, f.missing = NewChoice("auto", "auto", "yes", "no"), NewChoice(string(recipe.Auto), recipe.Ways()...)
+	set.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of a table: comma, semicolon, tab, pipe or a `CHARACTER` (default: found out)")
+	set.Var(f.header, "header", "whether the first line of a table names its columns")
+	set.StringVar(&f.id, "id-column", "", "the `COLUMN` of a table that names its rows, by name or number from 1 (default: one that is called so)")
+	set.StringVar(&f.label, "label-column", "", "the `COLUMN` of known classes, empty where unknown; it is no feature")
+	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
+	set.StringSliceVar(&f.columns, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
+	set.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` whose values are categories, also where they are numbers (default: texts of few values)")
+	set.Var(f.missing, "missing", "missing values: filled by the mean, or by the median and the most frequent category (auto: that, without columns that are mostly empty); an error (so in .npy, .mtx and sparse files); or their rows are dropped (label -1), and those of zeros where directions are compared")
+}
+
+// reading is what the reader of a table is told.
+func (f *tableFlags) reading() (format.TableOptions, error) {
+	o := format.TableOptions{Header: f.header.text, Texts: slices.Concat([]string{f.id, f.label}, f.categorical, f.ignore)}
+	switch f.delimiter {
+	case "":
+	case "comma":
+		o.Delimiter = ','
+	case "semicolon":
+		o.Delimiter = ';'
+	case "tab", `\t`:
+		o.Delimiter = '\t'
+	case "pipe":
+		o.Delimiter = '|'
+	default:
+		if len(f.delimiter) != 1 || strings.ContainsAny(f.delimiter, "\"\r\n.-+") || f.delimiter[0] >= '0' && f.delimiter[0] <= '9' {
+			return o, shell.Usage("--delimiter %q separates no cells; use comma, semicolon, tab, pipe or one character", f.delimiter)
+		}
+		o.Delimiter = f.delimiter[0]
+	}
+	return o, nil
+}
+
+// wishes are what the flags say about the columns.
+func (f *tableFlags) wishes() recipe.Wishes {
+	return recipe.Wishes{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.text)}
+}
+
+// IsTable tells whether the data are an ordinary table.
+func (f *DataFlags) IsTable() bool { return f.Given("data") && format.IsTable(f.data) }
+
+// checkTable refuses flags about tables where there is none.
+func (f *DataFlags) checkTable(source string) error {
+	if f.IsTable() {
+		return nil
+	}
+	for _, flag := range onlyForTables {
+		if f.Given(flag) {
+			return shell.Usage("--%s goes with a table as --data only, such as a .csv file", flag)
+		}
+	}
+	switch {
+	case f.Given("missing") && source != "data":
+		return shell.Usage("--missing goes with --data only: it is about rows of a file of points")
+	case f.missing.text == string(recipe.Mean) || f.missing.text == string(recipe.Median):
+		return shell.Usage("--missing %s goes with a table as --data only; in this format use --missing drop", f.missing.text)
+	}
+	return nil
+}
