@@ -98,7 +98,7 @@ var packages = []packageRule{
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset evaluate fault format recipe synth table text wire"},
 	{"cli/client", api, "backoff candidates cli/shell clustering coordinator credentials dataset fault table text wire worker"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
-	{"cli", api, "access catalog certs cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture segment synth table text wire worker"},
+	{"cli", api, "access catalog certs cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture recipe segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"table/tabletest", testOnly, ""},

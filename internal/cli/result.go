@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,9 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -43,18 +46,18 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	data, header, err := f.data.Load()
-	if err != nil {
-		return err
+	var data dataset.Dataset
+	var header []string
+	if !f.data.IsTable() { // what a table is depends on the job
+		if data, header, err = f.data.Load(); err != nil {
+			return err
+		}
 	}
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
 		return err
 	}
-	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header, Table: f.data.Rows}
-	if err := checkSameData(j); err != nil {
-		return err
-	}
+	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header}
 	if err := f.checkSaveGraph(j.Spec); err != nil {
 		return err
 	}
@@ -62,18 +65,30 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err != nil {
 		return err
 	}
-	if data != nil {
-		j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", len(o.Labels), c.FetchTables(ctx), table.Constraints)
+	if f.data.IsTable() {
+		if err := f.loadTable(j, o); err != nil {
+			return err
+		}
+	}
+	if err := checkSameData(j, o); err != nil {
+		return err
+	}
+	if j.Data != nil {
+		j.Constraints, err = wire.ReadTableOfRows(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
 			return err
 		}
 	}
-	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels), table.Naming{IDs: j.IDs()})
+	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels), table.Naming{IDs: cmp.Or(table.NewIDs(o.IDs), j.IDs())})
 	if err != nil {
 		return err
 	}
 	r := report.New(o, nil)
-	r.Call(j.IDs().All(), nil)
+	if o.IDs != nil {
+		r.Call(o.IDs, nil)
+	} else {
+		r.Call(j.IDs().All(), nil)
+	}
 	if err := r.Score(truth); err != nil {
 		return err
 	}
@@ -89,9 +104,45 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	return a.deliver(ctx, r, sceneOf(j, truth), out, &f.runFlags)
 }
 
+// loadTable reads the table that a job clustered, to draw it.
+func (f *resultFlags) loadTable(j *jobflags.Job, o *client.Outcome) (err error) {
+	if steps := wire.Recipe(o.Result.GetRecipe()); steps != nil {
+		made, err := f.data.Made(steps)
+		if err == nil {
+			j.Data, j.Header = made.Points, made.Header
+		}
+		return err
+	}
+	j.Data, j.Header, err = f.data.Load()
+	j.Table = f.data.Rows
+	return err
+}
+
+// rowsOf are the rows that the points of a job are, by which its tables call them.
+func rowsOf(o *client.Outcome) *recipe.Rows {
+	if o.Kept == nil {
+		return recipe.NewRows(len(o.Labels), nil, o.IDs)
+	}
+	rows := len(o.Labels) + int(o.Result.GetDroppedRows())
+	var ids []string
+	if o.IDs != nil {
+		ids = make([]string, rows) // of those that were dropped none is known
+		for at, row := range o.Kept {
+			ids[row] = o.IDs[at]
+		}
+	}
+	return recipe.NewRows(rows, o.Kept, ids)
+}
+
 // checkSameData refuses to draw one data set with the clusters of another.
-func checkSameData(j *jobflags.Job) error {
+func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 	if j.Data == nil {
+		return nil
+	}
+	if j.Spec.GetTable() != nil {
+		if rows := j.Data.Rows(); rows != len(o.Labels) {
+			return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it becomes %s, and the job had %d", text.Plural(rows, "point"), len(o.Labels))
+		}
 		return nil
 	}
 	id, err := dataset.ID(j.Data)

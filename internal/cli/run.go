@@ -99,7 +99,11 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	ctx, done := c.Context(ctx)
 	defer done()
-	id, late := c.Complete(ctx, j.Spec, j.Data, p)
+	spec, data, err := inputOf(ctx, c, j, p)
+	if err != nil {
+		return client.Cause(ctx, err)
+	}
+	id, late := c.Complete(ctx, spec, data, p)
 	if late != nil && !fault.Is(late, client.TimeLimit) {
 		return client.Cause(ctx, late)
 	}
@@ -112,6 +116,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	r := report.New(o, j.Filter)
 	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
+	r.MadeOf(j.Table)
 	if err := r.Score(truth); err != nil {
 		return err
 	}

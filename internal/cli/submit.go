@@ -32,7 +32,7 @@ func (a *app) submitCommand() *cobra.Command {
 }
 
 func (a *app) submit(ctx context.Context, f *submitFlags) error {
-	if f.job.DropsRows() {
+	if f.job.DropsRows() && !f.job.IsTable() {
 		return shell.Usage("submit knows no --missing drop: nobody would know the rows of the file when the result is fetched; cleave run --server does it")
 	}
 	c, err := a.remote(*f.server)
@@ -46,7 +46,11 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	}
 	p := report.NewProgress(a.stderr, f.quiet)
 	defer p.End()
-	created, err := c.Submit(ctx, j.Spec, j.Data, f.requestID, p)
+	spec, data, err := inputOf(ctx, c, j, p)
+	if err != nil {
+		return err
+	}
+	created, err := c.Submit(ctx, spec, data, f.requestID, p)
 	if err != nil {
 		return err
 	}

@@ -79,11 +79,14 @@ func Recipe(p *cleavev1.Recipe) *recipe.Recipe {
 	return r
 }
 
+// TableNotice is the code of what there is to say about a table.
+const TableNotice = "TABLE"
+
 // TableNotices are what there is to say about a table.
 func TableNotices(messages []string) []clustering.Notice {
 	var notices []clustering.Notice
 	for _, message := range messages {
-		notices = append(notices, clustering.Notice{Code: "TABLE", Message: message})
+		notices = append(notices, clustering.Notice{Code: TableNotice, Message: message})
 	}
 	return notices
 }

@@ -110,4 +110,3 @@ func Abridged(names []string) string {
 	}
 	return strings.Join(names, ",")
 }
-

@@ -85,11 +85,14 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	return j, f.loadTables(j)
 }
 
-// AllNotices are what there is to say before the job begins.
-func (j *Job) AllNotices() []string {
+// AllNotices are what there is to say before the job begins, here or on a remote coordinator.
+func (j *Job) AllNotices(remote bool) []string {
 	var all []string
 	if j.Table != nil {
 		all = append(all, j.Table.Notices...)
+		if !remote { // else the coordinator says it
+			all = append(all, j.Table.Fitted...)
+		}
 	}
 	all = append(all, j.Notices...)
 	if j.Chosen != "" {

@@ -51,6 +51,15 @@ func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *Ro
 	return f
 }
 
+// FilterOf keeps some rows of a file of so many.
+func FilterOf(kept []int32, rows int) *RowFilter {
+	f := &RowFilter{Kept: kept, position: slices.Repeat([]int32{droppedRow}, rows), incomplete: rows - len(kept)}
+	for at, row := range kept {
+		f.position[row] = int32(at)
+	}
+	return f
+}
+
 // String says what was dropped.
 func (f *RowFilter) String() string {
 	var why, with []string

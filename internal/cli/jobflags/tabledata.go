@@ -6,9 +6,9 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // Rows are what an ordinary table says besides the points that are made of it.
@@ -17,6 +17,11 @@ type Rows struct {
 	IDs     *table.IDs // of all rows of the table; nil: they go by their numbers
 	Labels  []string   // of all rows of the table, "" where unknown; nil: there are none
 	Notices []string   // what there is to say about how it was read
+	Fitted  []string   // and about how points are made of it
+
+	table  *table.Table
+	wishes recipe.Wishes
+	inputs []wire.UsedTable // those of the spec, about rows of the table rather than about points
 }
 
 // loadTable reads the table of a job and makes points of its rows, without those that are dropped.
@@ -33,7 +38,7 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 	if err != nil {
 		return nil, nil, nil, nil, within(f.data, err)
 	}
-	rows = &Rows{Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: append(append(notices, said...), p.Notices...)}
+	rows = &Rows{Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: notices, Fitted: append(said, p.Notices...), table: t, wishes: f.wishes()}
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}
@@ -53,13 +58,7 @@ func (f *DataFlags) readTable() (*table.Table, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := format.OpenTable([]string{f.data}, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer r.Close()
-	t, err := r.ReadAll()
-	return t, r.Notices(), err
+	return readTable(f.data, o)
 }
 
 // within puts the name of a file before an error that has none.

@@ -51,6 +51,15 @@ type Report struct {
 // Call gives the rows of the data file their ids, and clusters their classes; either may be nil.
 func (r *Report) Call(ids, classes []string) { r.ids, r.classes = ids, classes }
 
+// MadeOf adds how points were made of the rows of a table, if they were and the coordinator did not do it; nil: they were not.
+func (r *Report) MadeOf(rows *jobflags.Rows) {
+	if rows == nil || r.Result.GetRecipe() != nil {
+		return
+	}
+	r.Result.Recipe = wire.RecipeProto(rows.Recipe)
+	r.Result.Warnings = append(wire.NoticesProto(wire.TableNotices(rows.Fitted)), r.Result.GetWarnings()...)
+}
+
 // New is the report of a job that clustered the rows that a filter kept.
 func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 	if filter != nil {
@@ -79,7 +88,9 @@ func (r *Report) Score(t *jobflags.Truth) error {
 // Files are what --out writes, result.json last. What cannot be drawn or is too large to be written is left
 // out, and warn says so: it must not cost the result.
 func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
-	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteNamedLabels(w, r.ids, r.filter.Restore(r.Labels), r.classes) }}}
+	files := []File{{LabelsFile, func(w io.Writer) error {
+		return format.WriteNamedLabels(w, r.ids, r.filter.Restore(r.Labels), r.classes)
+	}}}
 	files = append(files, r.modelFiles(s.Header, warn)...)
 	files = append(files, r.embeddingFiles(warn)...)
 	add := func(name string, draw func(w io.Writer) error) {

@@ -1,0 +1,74 @@
+package jobflags
+
+import (
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/recipe"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// MadeRows are points that a recipe made of a table.
+type MadeRows struct {
+	Points  dataset.Dataset
+	Header  []string
+	IDs     []string   // of all rows; nil: they go by their numbers
+	Filter  *RowFilter // nil: no row was dropped
+	Notices []string
+}
+
+// LoadRows reads a table and makes points of it by the recipe of a job.
+func LoadRows(path string, r *recipe.Recipe) (*MadeRows, error) {
+	o := format.TableOptions{Header: "auto", Texts: []string{r.ID}}
+	for _, f := range r.Features {
+		if f.Categories != nil {
+			o.Texts = append(o.Texts, f.Column)
+		}
+	}
+	t, notices, err := readTable(path, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := nameByOrder(t, r); err != nil {
+		return nil, within(path, err)
+	}
+	p, err := r.Apply(t)
+	if err != nil {
+		return nil, within(path, err)
+	}
+	made := &MadeRows{Points: p.Points, Header: p.Names, IDs: p.IDs, Notices: append(notices, p.Notices...)}
+	if p.Kept != nil {
+		made.Filter = newRowFilter(p.Points, others(t.Rows(), p.Kept), false)
+	}
+	return made, nil
+}
+
+// nameByOrder gives the columns of a table without a header the names of the features, if it has no others.
+func nameByOrder(t *table.Table, r *recipe.Recipe) error {
+	for at := range t.Columns {
+		if t.Columns[at].Name != table.Unnamed(at) {
+			return nil
+		}
+	}
+	if len(t.Columns) != len(r.Features) {
+		return fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", len(t.Columns), len(r.Features))
+	}
+	for at := range t.Columns {
+		t.Columns[at].Name = r.Features[at].Column
+	}
+	return nil
+}
+
+// Made are points that the recipe of a job makes of the table that the flags name.
+func (f *DataFlags) Made(r *recipe.Recipe) (*MadeRows, error) { return LoadRows(f.data, r) }
+
+// readTable reads all of a table, and what there is to say about that.
+func readTable(path string, o format.TableOptions) (*table.Table, []string, error) {
+	r, err := format.OpenTable([]string{path}, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	t, err := r.ReadAll()
+	return t, r.Notices(), err
+}
