@@ -90,6 +90,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		}()
 	}
 	p := report.NewProgress(a.stderr, f.quiet)
+	p.Say = j.Say
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
@@ -114,6 +115,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
+	j.Name(o.Result.GetWarnings())
 	r := report.New(o, j.Filter)
 	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
 	r.MadeOf(j.Table)

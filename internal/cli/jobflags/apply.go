@@ -84,9 +84,6 @@ func (f *Flags) forget(spec *cleavev1.JobSpec) {
 // check refuses what makes no sense for data of a kind, by the rules of the service. An option that is given
 // with the value that it always has is accepted.
 func (f *Flags) check(spec *cleavev1.JobSpec, kind dataset.Kind) error {
-	if f.Given("vertices") && kind != dataset.KindGraph {
-		return shell.Usage("--vertices goes with --graph only")
-	}
 	if refusal := f.request(spec, kind).Check(); refusal != nil {
 		return shell.Usage("%s", refusal.Text(shell.FlagName))
 	}

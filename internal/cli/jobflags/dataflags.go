@@ -14,6 +14,8 @@ type DataFlags struct {
 
 	data, graph, kernelMatrix string
 	vertices                  *OptionFlag
+	vertexList                string
+	namedVertices             bool
 	tableFlags
 
 	// Rows are what the table says besides points, once it is loaded; nil: the data are no table.
@@ -30,7 +32,7 @@ func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f := newDataFlags(set)
 	set.StringVar(&f.data, "data", "", "the job's points in this `FILE`, to draw clusters.svg")
 	set.StringVar(&f.graph, "graph", "", "the job's graph in this `FILE`, to draw clusters.svg")
-	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
+	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the job's kernel matrix in this `FILE`, to draw clusters.svg")
 	f.tableFlags.add(set)
 	return &f
@@ -85,8 +87,8 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 		data, header, _, f.Rows, err = f.loadTable(false)
 		return data, header, err
 	}
-	if f.Given("vertices") && flag != "graph" {
-		return nil, nil, shell.Usage("--vertices goes with --graph only")
+	if err := f.checkGraph(flag); err != nil {
+		return nil, nil, err
 	}
 	var data dataset.Dataset
 	var header []string
@@ -94,7 +96,7 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	case "data":
 		data, header, err = LoadPoints(f.data, 0)
 	case "graph":
-		data, err = asDataset(format.LoadGraph(f.graph, f.vertices.Whole()))
+		data, f.Rows, err = f.loadGraph()
 	case "kernel-matrix":
 		data, err = asDataset(format.LoadKernel(f.kernelMatrix))
 	}

@@ -45,7 +45,7 @@ func Add(set *pflag.FlagSet) *Flags {
 	set.Var(f.labelAs, "label-as", "what the classes of --label-column are: to start from and to keep, pairs to respect, or the truth to score against (auto: the truth if all are known, else seeds)")
 	set.Var(f.sample, "sample-constraints", "draw so many constraints from --truth or --label-column, by --seed")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz)")
-	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
+	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz)")
 	for _, o := range catalog.Options {
 		if o.NoFlag {

@@ -1,8 +1,8 @@
 package jobflags
 
 import (
+	"cmp"
 	"context"
-	"errors"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -51,7 +51,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	case source == "" && describe == nil:
 		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file by --data, --graph or --kernel-matrix", f.file)
 	}
-	if err := errors.Join(f.checkTable(source), f.checkLabels()); err != nil {
+	if err := cmp.Or(f.checkTable(source), f.checkGraph(source), f.checkLabels()); err != nil {
 		return nil, err
 	}
 	j, kind := &Job{Spec: spec}, f.kindOf(source)
@@ -77,6 +77,9 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 		j.Data, j.Header, j.Filter, err = LoadUsablePoints(f.data, wire.ComparesDirections(spec))
 	} else if j.Data, j.Header, err = f.Load(); source == "data" {
 		err = hintMissingDrop(err)
+	}
+	if source == "graph" {
+		j.Table = f.Rows
 	}
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 			return fault.Invalid("NOTHING_TO_RESPECT", "%s: the file has no beliefs; constrained-spectral needs some", f.path("beliefs"))
 		}
 	case f.Given("source-graph"):
-		graph, err := format.LoadGraph(f.path("source-graph"), rows)
+		graph, err := loadSourceGraph(f.path("source-graph"), rows, naming.IDs)
 		if err != nil {
 			return err
 		}

@@ -24,9 +24,10 @@ const (
 // Progress shows how a job goes on: one line that is redrawn on a terminal, plain lines elsewhere.
 type Progress struct {
 	w     io.Writer
-	width int  // of the terminal; 0: plain lines
-	quiet bool // warnings only
-	all   bool // plain lines for all iterations, however many
+	width int                         // of the terminal; 0: plain lines
+	quiet bool                        // warnings only
+	Say   func(message string) string // how the service's messages are put to the user; nil: as they are
+	all   bool                        // plain lines for all iterations, however many
 	now   func() time.Time
 
 	phase    cleavev1.Phase // of the last live progress, and its message
@@ -66,7 +67,11 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	if notice := item.GetEvent().GetNotice(); notice.GetCode() == wire.TableNotice {
 		p.Warn("%s", notice.GetMessage())
 	} else if notice != nil {
-		p.Warn("warning: %s", notice.GetMessage())
+		message := notice.GetMessage()
+		if p.Say != nil {
+			message = p.Say(message)
+		}
+		p.Warn("warning: %s", message)
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
 		p.Warn("warning: the job starts over, and what it said from event %d on is void: %s", revoked.GetFirstSequence(), revoked.GetMessage())

@@ -1,0 +1,52 @@
+package jobflags
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+var (
+	pairInMessage   = regexp.MustCompile(`\b(\d+)-(\d+) \((must|cannot)\)`)
+	chainInMessage  = regexp.MustCompile(`points \d+ and \d+ cannot be together, but must-links join them: [0-9= .]*\d`)
+	columnInMessage = regexp.MustCompile(`^column (\d+) has`)
+	numberInMessage = regexp.MustCompile(`\d+`)
+)
+
+// Say is a message of the service about the job's points, which numbers them, with the ids and the names of columns
+// that people know.
+func (j *Job) Say(message string) string {
+	if j.IDs() != nil {
+		row := func(number string) string {
+			at, _ := strconv.Atoi(number)
+			if j.Filter != nil && at < len(j.Filter.Kept) {
+				at = int(j.Filter.Kept[at])
+			}
+			return j.IDs().Of(at)
+		}
+		message = pairInMessage.ReplaceAllStringFunc(message, func(pair string) string {
+			parts := pairInMessage.FindStringSubmatch(pair)
+			return fmt.Sprintf("%s and %s (%s)", row(parts[1]), row(parts[2]), parts[3])
+		})
+		message = chainInMessage.ReplaceAllStringFunc(message, func(chain string) string {
+			return numberInMessage.ReplaceAllStringFunc(chain, row)
+		})
+	}
+	return columnInMessage.ReplaceAllStringFunc(message, func(found string) string {
+		at, err := strconv.Atoi(strings.Fields(found)[1])
+		if err != nil || at >= len(j.Header) {
+			return found
+		}
+		return fmt.Sprintf("column %q has", j.Header[at])
+	})
+}
+
+// Name says the notices of a result as Say does.
+func (j *Job) Name(notices []*cleavev1.Notice) {
+	for _, n := range notices {
+		n.Message = j.Say(n.GetMessage())
+	}
+}
