@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/observe"
 )
 
@@ -28,7 +29,7 @@ type app struct {
 // Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage,
 // 130 canceled. When ctx ends, the job of `cleave run` is canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env}
 	root := &cobra.Command{
 		Use:   "cleave",
 		Short: "Cluster data under supervision: must-links and cannot-links",

@@ -50,7 +50,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 		defer c.Close()
 	}
 	silent := report.NewProgress(io.Discard, true)
-	spec, data, err := inputOf(ctx, c, j, silent)
+	spec, data, err := a.inputOf(ctx, c, j, silent)
 	if err != nil {
 		return err
 	}

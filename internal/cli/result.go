@@ -46,6 +46,10 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
+	f.data.Stdin, f.data.KeepTable = a.stdin, f.join
+	if err := f.labelFlags.check(f.out, f.json, f.data.Given("labels-format"), f.data.IsTable()); err != nil {
+		return err
+	}
 	var data dataset.Dataset
 	var header []string
 	if !f.data.IsTable() { // what a table is depends on the job
@@ -61,7 +65,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.checkSaveGraph(j.Spec); err != nil {
 		return err
 	}
-	o, err := c.Fetch(ctx, jobID, f.out != "")
+	o, err := c.Fetch(ctx, jobID, f.out != "" && f.out != onStdout)
 	if err != nil {
 		return err
 	}
@@ -96,12 +100,12 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 		return err
 	}
 	var out *report.OutputDir
-	if f.out != "" {
+	if f.out != "" && f.out != onStdout {
 		if out, err = report.OpenOutput(f.out); err != nil {
 			return err
 		}
 	}
-	return a.deliver(ctx, r, sceneOf(j, truth), out, &f.runFlags)
+	return a.deliver(ctx, r, sceneOf(j, truth), out, &f.runFlags, f.labels(j.Table))
 }
 
 // loadTable reads the table that a job clustered, to draw it.
@@ -109,7 +113,7 @@ func (f *resultFlags) loadTable(j *jobflags.Job, o *client.Outcome) (err error) 
 	if steps := wire.Recipe(o.Result.GetRecipe()); steps != nil {
 		made, err := f.data.Made(steps)
 		if err == nil {
-			j.Data, j.Header = made.Points, made.Header
+			j.Data, j.Header, j.Table = made.Points, made.Header, made.Rows(steps)
 		}
 		return err
 	}

@@ -22,6 +22,7 @@ type runFlags struct {
 	workers        *jobflags.OptionFlag
 	out, saveGraph string
 	json, quiet    bool
+	labelFlags
 }
 
 // embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes
@@ -48,7 +49,8 @@ func (a *app) runCommand() *cobra.Command {
 func (f *runFlags) addOutputFlags(set *pflag.FlagSet, quiet string) {
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
-	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`")
+	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`, or by - only labels, to standard output")
+	f.labelFlags.add(set)
 	set.StringVar(&f.saveGraph, "save-graph", "", "write the graph of neighbors that --knn makes to this `FILE` (.csv or .mtx), for use as --graph")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
 	set.BoolVar(&f.quiet, "quiet", false, quiet)
@@ -65,7 +67,10 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if c != nil {
 		defer c.Close()
 	}
-	f.job.TruthFile = f.truth
+	f.job.TruthFile, f.job.KeepTable, f.job.Stream = f.truth, f.join, c != nil && !f.join && f.truth == ""
+	if err := f.labelFlags.check(f.out, f.json, f.job.Given("labels-format"), f.job.IsTable()); err != nil {
+		return err
+	}
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
@@ -79,7 +84,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	a.printDropped(j.Filter)
 	var out *report.OutputDir
-	if f.out != "" {
+	if f.out != "" && f.out != onStdout {
 		if out, err = report.OpenOutput(f.out); err != nil {
 			return err
 		}
@@ -100,7 +105,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	ctx, done := c.Context(ctx)
 	defer done()
-	spec, data, err := inputOf(ctx, c, j, p)
+	spec, data, err := a.inputOf(ctx, c, j, p)
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
@@ -116,8 +121,9 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		return client.Cause(ctx, err)
 	}
 	j.Name(o.Result.GetWarnings())
+	ids := called(j, o)
 	r := report.New(o, j.Filter)
-	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
+	r.Call(ids, j.ClusterClasses(o.Labels))
 	r.MadeOf(j.Table)
 	if err := r.Score(truth); err != nil {
 		return err
@@ -126,7 +132,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
 		return client.Cause(ctx, err)
 	}
-	return errors.Join(a.deliver(ctx, r, sceneOf(j, truth), out, f), late)
+	return errors.Join(a.deliver(ctx, r, sceneOf(j, truth), out, f, f.labels(j.Table)), late)
 }
 
 // sceneOf is what the picture of a job's clusters shows.
@@ -135,11 +141,11 @@ func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
 }
 
 // deliver writes the report to the output folder and standard output, as the flags say.
-func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out *report.OutputDir, f *runFlags) error {
+func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out *report.OutputDir, f *runFlags, l report.Labels) error {
 	warn := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
 	var written []string
 	if out != nil {
-		files := r.Files(s, warn)
+		files := append(r.LabelFiles(l), r.Files(s, warn)...)
 		if err := out.Write(ctx, files); err != nil {
 			return err
 		}
@@ -147,13 +153,18 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 			written = append(written, filepath.Join(out.Path, file.Name))
 		}
 	}
+	if f.out == onStdout {
+		if err := r.WriteLabels(a.stdout, l); err != nil {
+			return err
+		}
+	}
 	if f.json {
 		return report.WriteResult(a.stdout, r.Result)
 	}
-	if f.quiet && out != nil {
+	if f.quiet && f.out != "" {
 		return nil
 	}
-	return report.Summarize(a.stdout, r.Result, written)
+	return report.Summarize(a.summaryTo(f.out), r.Result, written)
 }
 
 // printDropped says which rows were dropped.

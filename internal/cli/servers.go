@@ -76,6 +76,7 @@ func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) 
 	if c != nil {
 		describe = c.DescribeDataset
 	}
+	f.Stdin, f.KeepTable = a.stdin, f.KeepTable || c != nil // which gets the table as it is
 	j, err := f.Prepare(ctx, describe)
 	if err != nil {
 		return nil, err

@@ -40,13 +40,14 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 		return err
 	}
 	defer c.Close()
+	f.job.Stream = true
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
 	}
 	p := report.NewProgress(a.stderr, f.quiet)
 	defer p.End()
-	spec, data, err := inputOf(ctx, c, j, p)
+	spec, data, err := a.inputOf(ctx, c, j, p)
 	if err != nil {
 		return err
 	}

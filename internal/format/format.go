@@ -1,25 +1,22 @@
-// Package format reads and writes files: points and kernel matrices (CSV, TSV, NPY, Matrix Market),
-// sparse points (svmlight), graphs (edge lists, Matrix Market), pictures (PNG, JPEG, GIF), and the
-// small tables that go with them (constraints, labels, seeds, weights, indices, boxes, beliefs).
+// Package format reads and writes files: ordinary tables (CSV, Parquet, Arrow), points and kernel matrices (CSV, NPY,
+// NPZ, Matrix Market), sparse points (svmlight), graphs (edge lists, Matrix Market, METIS, GraphML, GML), pictures (PNG,
+// JPEG, GIF), and the small tables that go with them (constraints, labels, seeds, weights, indices, boxes, beliefs).
 //
 // There are two functions for everything that is read: ReadX takes an io.Reader and the name of the
-// file, LoadX opens a path. The suffix of the name tells the format (formats.go has the tables of
-// them); a file whose name also ends in ".gz" is decompressed. Readers allocate memory for the values
-// that they have read, never for what a header claims. Whatever is wrong with a file is a *fault.Error
-// that names the file and, in a text, the line.
+// file, LoadX opens a path. Bytes tell the compression, and the format where they can (detect.go); otherwise the suffix of
+// the name does (formats.go has the tables of them). Readers allocate memory for the values that they have read, never for
+// what a header claims. Whatever is wrong with a file is a *fault.Error that names the file and, in a text, the line.
 package format
 
 import (
 	"bufio"
-	"compress/flate"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -31,28 +28,36 @@ const bufferSize = 256 << 10
 type source struct {
 	*bufio.Reader
 	name         string
-	suffix       string // see suffixOf: ".csv"
+	suffix       string // that tells the format, see suffixOf: ".csv"
 	allowMissing bool   // missing values are read as NaN, not refused
 	blockSize    int    // of text that is parsed at a time
+
+	array    string   // which one of several
+	vertices []string // that the file lists by name
+	file     *os.File // where the bytes come from as they are; nil: from elsewhere, or they were compressed
 }
 
 func newSource(r io.Reader, name string) (*source, error) {
-	s := &source{name: name, blockSize: blockSize}
-	if strings.HasSuffix(strings.ToLower(name), ".gz") {
-		unzipped, err := gzip.NewReader(bufio.NewReaderSize(r, bufferSize))
-		if err != nil {
-			return nil, s.readError(err)
-		}
-		r = unzipped
+	s := &source{name: name, blockSize: blockSize, suffix: suffixOf(name)}
+	plain, packed, err := s.decompress(r)
+	if err != nil {
+		return nil, s.readError(err)
 	}
-	s.suffix = suffixOf(name)
-	s.Reader = bufio.NewReaderSize(r, bufferSize)
+	s.Reader = plain
+	if file, ok := r.(*os.File); ok && !packed {
+		s.file = file
+	}
+	if said, ok := r.(*given); ok {
+		s.array = said.array
+		if said.format != "" {
+			s.suffix = suffixOf("." + said.format)
+			return s, nil
+		}
+	}
+	if found := s.detect(); found != "" {
+		s.suffix = found
+	}
 	return s, nil
-}
-
-// suffixOf is the suffix that tells a file's format: in lower case and without ".gz".
-func suffixOf(name string) string {
-	return filepath.Ext(strings.TrimSuffix(strings.ToLower(name), ".gz"))
 }
 
 // invalid is a fault in this file.
@@ -64,13 +69,14 @@ func (s *source) invalid(reason, format string, args ...any) *fault.Error {
 // the error itself, behind the name of the file.
 func (s *source) readError(err error) error {
 	var asFault *fault.Error
-	var badFlate flate.CorruptInputError
 	var badPath *fs.PathError
+	var bad *damaged
 	switch {
 	case errors.As(err, &asFault):
 		return err
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &badFlate),
-		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return s.invalid("UNSUPPORTED_COMPRESSION", "the file refers back by more than %d MiB; compress it by zstd at level 20 or below, without --long", maxWindow>>20)
+	case errors.As(err, &bad), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return s.invalid("CORRUPT_FILE", "the file is damaged or cut short (%v)", err)
 	case errors.As(err, &badPath):
 		return s.invalid("FILE_NOT_READABLE", "the file cannot be read: %v", badPath.Err)

@@ -22,6 +22,7 @@ var denseFormats = formats[denseReader]{
 	{".csv", delimited(',')},
 	{".tsv", delimited('\t')},
 	{".npy", readNPY},
+	{".npz", readNPZ},
 	{".mtx", readDenseMatrixMarket},
 }
 
@@ -37,18 +38,22 @@ var graphFormats = formats[graphReader]{
 	{".txt", edgeList(anyWhiteSpace)},
 	{".edges", edgeList(anyWhiteSpace)},
 	{".mtx", readMatrixMarketGraph},
+	{".graph", readMetis},
+	{".metis", readMetis},
+	{".graphml", readGraphML},
+	{".gml", readGML},
 }
 
-// PointSuffixes are those of files that ReadPoints takes, each also with ".gz".
+// PointSuffixes are those of files that ReadPoints takes, also compressed.
 func PointSuffixes() []string { return denseFormats.suffixes() }
 
-// SparseSuffixes are those of files that ReadSparsePoints takes, each also with ".gz".
+// SparseSuffixes are those of files that ReadSparsePoints takes, also compressed.
 func SparseSuffixes() []string { return sparseFormats.suffixes() }
 
-// GraphSuffixes are those of files that ReadGraph takes, each also with ".gz".
+// GraphSuffixes are those of files that ReadGraph takes, also compressed.
 func GraphSuffixes() []string { return graphFormats.suffixes() }
 
-// KernelSuffixes are those of files that ReadKernel takes, each also with ".gz".
+// KernelSuffixes are those of files that ReadKernel takes, also compressed.
 func KernelSuffixes() []string { return denseFormats.suffixes() }
 
 // IsSparse tells whether a name is that of a file of sparse points.
@@ -87,8 +92,11 @@ func (f formats[R]) open(r io.Reader, name string) (s *source, read R, err error
 			return s, known.read, nil
 		}
 	}
+	if found := suffixOf(name); found != s.suffix && f.has(found) {
+		return nil, read, s.invalid("UNKNOWN_FORMAT", "by its first bytes this is a file of the format %s, which is not read here", s.suffix[1:])
+	}
 	suffixes := f.suffixes()
 	last := len(suffixes) - 1
-	return nil, read, s.invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; use %s or %s, each also with .gz",
+	return nil, read, s.invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; use %s or %s, each also with .gz or .zst",
 		s.suffix, strings.Join(suffixes[:last], ", "), suffixes[last])
 }

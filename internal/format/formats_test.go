@@ -12,7 +12,7 @@ func TestEverySuffixHasAReader(t *testing.T) {
 		promised string
 		read     func(name string) error
 	}{
-		"points": {PointSuffixes(), ".csv .tsv .npy .mtx", func(name string) error {
+		"points": {PointSuffixes(), ".csv .tsv .npy .npz .mtx", func(name string) error {
 			_, _, err := ReadPoints(strings.NewReader(""), name)
 			return err
 		}},
@@ -20,7 +20,7 @@ func TestEverySuffixHasAReader(t *testing.T) {
 			_, err := ReadSparsePoints(strings.NewReader(""), name, 0)
 			return err
 		}},
-		"graph": {GraphSuffixes(), ".csv .tsv .txt .edges .mtx", func(name string) error {
+		"graph": {GraphSuffixes(), ".csv .tsv .txt .edges .mtx .graph .metis .graphml .gml", func(name string) error {
 			_, err := ReadGraph(strings.NewReader(""), name, 0)
 			return err
 		}},
@@ -41,6 +41,6 @@ func TestEverySuffixHasAReader(t *testing.T) {
 		}
 		last := len(c.suffixes) - 1
 		list := strings.Join(c.suffixes[:last], ", ") + " or " + c.suffixes[last]
-		wantFault(t, what, c.read("f.xls"), "UNKNOWN_FORMAT", `f.xls: the suffix ".xls" names no format known here; use `+list+", each also with .gz")
+		wantFault(t, what, c.read("f.xls"), "UNKNOWN_FORMAT", `f.xls: the suffix ".xls" names no format known here; use `+list+", each also with .gz or .zst")
 	}
 }

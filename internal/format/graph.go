@@ -8,27 +8,33 @@ import (
 )
 
 // ReadGraph reads an undirected weighted graph: an edge list (src, dst and optionally weight; the
-// weights of repeated edges are added) or a Matrix Market coordinate matrix. With vertices 0 the file
-// tells their number.
+// weights of repeated edges are added), a Matrix Market coordinate matrix, or a file of METIS, GraphML or GML. With
+// vertices 0 the file tells their number.
 func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
+	graph, _, err := readGraph(r, name, vertices)
+	return graph, err
+}
+
+// readGraph also returns the source, which knows the names of vertices that the file lists.
+func readGraph(r io.Reader, name string, vertices int) (*dataset.Graph, *source, error) {
 	s, read, err := graphFormats.open(r, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	edges, found, err := read(s, vertices)
 	if err != nil {
-		return nil, err
+		return nil, s, err
 	}
-	if vertices == 0 {
+	if vertices == 0 && s.vertices == nil {
 		if err := checkVertexCount(s, found, edges); err != nil {
-			return nil, err
+			return nil, s, err
 		}
 	}
 	graph, err := dataset.GraphOf(found, edges)
 	if err != nil {
-		return nil, fault.Wrap(err, "%s", name)
+		return nil, s, fault.Wrap(err, "%s", name)
 	}
-	return graph, nil
+	return graph, s, nil
 }
 
 // LoadGraph is ReadGraph of a path.

@@ -28,9 +28,15 @@ type NamedGraph struct {
 // LoadNamedGraph reads a graph whose vertices go by numbers from 0, or by names if there is one that is no number.
 func LoadNamedGraph(path string, o GraphOptions) (*NamedGraph, error) {
 	if !o.Named && o.List == nil {
-		graph, err := LoadGraph(path, o.Vertices)
+		graph, err := load(path, func(r io.Reader, name string) (*NamedGraph, error) {
+			graph, s, err := readGraph(r, name, o.Vertices)
+			if err != nil {
+				return nil, err
+			}
+			return &NamedGraph{Graph: graph, Names: s.vertices, Notices: s.countsFromOne(graph, o)}, nil
+		})
 		if err == nil {
-			return &NamedGraph{Graph: graph, Notices: countsFromOne(path, graph, o)}, nil
+			return graph, nil
 		}
 		if !fault.Is(err, "NOT_AN_INDEX") && !fault.Is(err, "AMBIGUOUS_HEADER") && !fault.Is(err, "RAGGED_ROWS") {
 			return nil, err
@@ -60,12 +66,15 @@ func (g *NamedGraph) mostlyNumbers() bool {
 }
 
 // countsFromOne says so where a list of edges may number its vertices from 1.
-func countsFromOne(path string, graph *dataset.Graph, o GraphOptions) []string {
-	if suffixOf(path) == ".mtx" || o.Vertices > 0 || graph.N < 2 || graph.RowStart[1] > 0 {
+func (s *source) countsFromOne(graph *dataset.Graph, o GraphOptions) []string {
+	if _, isList := edgeLists[s.suffix]; !isList || o.Vertices > 0 || graph.N < 2 || graph.RowStart[1] > 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no edge has vertex 0, which is in no cluster but its own; if vertices are numbered from 1, --named-vertices takes their numbers for names", path)}
+	return []string{fmt.Sprintf("%s: no edge has vertex 0, which is in no cluster but its own; if vertices are numbered from 1, --named-vertices takes their numbers for names", s.name)}
 }
+
+// edgeLists are the suffixes of lists of edges, and what separates their cells.
+var edgeLists = map[string]byte{".csv": ',', ".tsv": '\t', ".txt": anyWhiteSpace, ".edges": anyWhiteSpace}
 
 // readNamedGraph reads a list of edges between names.
 func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, error) {
@@ -73,7 +82,7 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 	if err != nil {
 		return nil, err
 	}
-	separator, known := map[string]byte{".csv": ',', ".tsv": '\t', ".txt": anyWhiteSpace, ".edges": anyWhiteSpace}[s.suffix]
+	separator, known := edgeLists[s.suffix]
 	if !known {
 		return nil, s.invalid("UNKNOWN_FORMAT", "vertices by name are known in lists of edges only: .csv, .tsv, .txt or .edges")
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/format/raw"
 )
 
 // The NPY format: "\x93NUMPY", a version of two bytes, the length of the header (uint16 in version 1,
@@ -127,7 +128,7 @@ func npyElementOf(s *source, descr string) (npyElement, error) {
 	element, known := map[string]npyElement{
 		"f8": {8, func(b []byte) float64 { return math.Float64frombits(order.Uint64(b)) }},
 		"f4": {4, func(b []byte) float64 { return float64(math.Float32frombits(order.Uint32(b))) }},
-		"f2": {2, func(b []byte) float64 { return halfToFloat(order.Uint16(b)) }},
+		"f2": {2, func(b []byte) float64 { return raw.Half(order.Uint16(b)) }},
 		"i8": {8, func(b []byte) float64 { return float64(int64(order.Uint64(b))) }},
 		"i4": {4, func(b []byte) float64 { return float64(int32(order.Uint32(b))) }},
 		"i2": {2, func(b []byte) float64 { return float64(int16(order.Uint16(b))) }},
@@ -142,24 +143,6 @@ func npyElementOf(s *source, descr string) (npyElement, error) {
 		return npyElement{}, unsupported
 	}
 	return element, nil
-}
-
-// halfToFloat converts an IEEE 754 half: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits.
-func halfToFloat(bits uint16) float64 {
-	exponent, fraction := int(bits>>10&0x1F), float64(bits&0x3FF)
-	var value float64
-	switch exponent {
-	case 0:
-		value = math.Ldexp(fraction, -24)
-	case 0x1F:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		value = math.Inf(1)
-	default:
-		value = math.Ldexp(1024+fraction, exponent-25)
-	}
-	return math.Copysign(value, 1-2*float64(bits>>15))
 }
 
 // readNPYValues lets its result grow as bytes arrive, so that a false count costs no memory.

@@ -109,7 +109,7 @@ func TestInvalidNPY(t *testing.T) {
 		"cut in the header":   {good[:20], "TRUNCATED_FILE", nil},
 		"cut in the values":   {good[:len(good)-9], "TRUNCATED_FILE", []string{"4 values", "after 2"}},
 		"more than it says":   {good + "x", "TRAILING_DATA", nil},
-		"no NPY":              {"PK\x03\x04 and so on", "NOT_NPY", nil},
+		"no NPY":              {"NUMPY, but not so", "NOT_NPY", nil},
 		"version 9":           {npyMagic + "\x09\x00\x00\x00", "NOT_NPY", []string{"9"}},
 		"huge header":         {npyMagic + "\x02\x00\xFF\xFF\xFF\xFF", "NOT_NPY", nil},
 		"claims terabytes":    {npy("<f8", false, "(1000000000, 1000)", 1.0), "TRUNCATED_FILE", []string{"after 1"}},

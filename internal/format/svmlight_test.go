@@ -95,7 +95,7 @@ func TestInvalidSparsePoints(t *testing.T) {
 }
 
 func TestIsSparse(t *testing.T) {
-	for name, want := range map[string]bool{"a.svm": true, "a.SVMLIGHT.GZ": true, "a/b.libsvm": true, "a.csv": false, "svm": false, "a.svm.bz2": false} {
+	for name, want := range map[string]bool{"a.svm": true, "a.SVMLIGHT.GZ": true, "a/b.libsvm": true, "a.csv": false, "svm": false, "a.svm.bz2": true, "a.svm.rar": false} {
 		if IsSparse(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
 )
 
@@ -15,6 +15,7 @@ type TableOptions struct {
 	Delimiter byte      // between the cells of a text
 	Header    string    // whether the first line names the columns: "yes", "no", or "auto"
 	Texts     []string  // columns to be read as texts, by name or by number from 1
+	Ignore    []string  // columns that need not be read, by name or by number from 1: what no table can hold is empty there
 	Stdin     io.Reader // what the path "-" stands for
 }
 
@@ -36,27 +37,50 @@ type tableParts interface {
 // first row.
 var ErrRestarted = errors.New("the table is read again from its first row")
 
-// OpenTable opens a table and finds out what its columns are.
+// OpenTable opens a table and finds out what its columns are. Several files, or those of a folder, are parts of one table.
 func OpenTable(paths []string, o TableOptions) (*TableReader, error) {
-	if len(paths) != 1 {
-		return nil, fault.Invalid("BAD_FILES", "a table is read from one file; %d were given", len(paths))
+	files, err := expand(paths)
+	if err != nil {
+		return nil, err
 	}
-	path := paths[0]
-	if suffix := suffixOf(path); o.Format == "" && !textTables[suffix] {
-		return nil, (&source{name: path}).invalid("UNKNOWN_FORMAT", "the suffix %q names no table known here; use .csv or .tsv", suffix)
+	o.Stdin = Peekable(o.Stdin)
+	var parts tableParts
+	if len(files) > 1 {
+		parts, err = openParts(files, o)
+	} else {
+		parts, err = openPart(files[0], o)
 	}
-	parts, err := openCSV(reopened{path: path, stdin: o.Stdin}, o)
 	if err != nil {
 		return nil, err
 	}
 	return &TableReader{parts: parts}, nil
 }
 
+// openPart opens a table of one file.
+func openPart(path string, o TableOptions) (tableParts, error) {
+	in := Input{Path: path, Format: o.Format, Stdin: o.Stdin}
+	suffix, err := in.suffix()
+	switch {
+	case err != nil:
+		return nil, err
+	case suffix == ".parquet":
+		return openParquet(in, o)
+	case suffix == ".arrow":
+		return openArrow(in, o)
+	case !textTables[suffix]:
+		return nil, (&source{name: in.name()}).invalid("UNKNOWN_FORMAT", "%s names no table known here; use %s", suffix, strings.Join(tableSuffixes, ", "))
+	}
+	return openCSV(reopened{Input: in}, o)
+}
+
 // textTables are the suffixes of tables that are texts.
 var textTables = map[string]bool{".csv": true, ".tsv": true, ".txt": true, ".tab": true, ".psv": true}
 
 // IsTable tells whether a name is that of a file that OpenTable takes.
-func IsTable(name string) bool { return textTables[suffixOf(name)] }
+func IsTable(name string) bool {
+	suffix := suffixOf(name)
+	return textTables[suffix] || suffix == ".parquet" || suffix == ".arrow"
+}
 
 // Columns are the names and types of the columns, without cells.
 func (r *TableReader) Columns() []table.Column { return r.parts.columns() }
@@ -91,9 +115,7 @@ func (r *TableReader) ReadAll() (*table.Table, error) {
 // reopened is an input that can be read again from its beginning: a file, or standard input as long as no more than
 // maxReplay has been taken from it.
 type reopened struct {
-	path  string
-	stdin io.Reader
-
+	Input
 	file   *os.File
 	replay *replay
 }
@@ -101,32 +123,25 @@ type reopened struct {
 // maxReplay is how much of standard input is kept to be read again.
 const maxReplay = 8 << 20
 
-func (r *reopened) name() string {
-	if r.path == "-" {
-		return "standard input"
-	}
-	return r.path
-}
-
 // open begins at the beginning; false if what was there is lost.
 func (r *reopened) open() (s *source, again bool, err error) {
 	r.close()
 	var input io.Reader
-	if r.path == "-" {
+	if r.Path == "-" {
 		if r.replay == nil {
-			r.replay = &replay{r: r.stdin}
+			r.replay = &replay{r: r.Stdin}
 		}
 		if !r.replay.rewind() {
 			return nil, false, nil
 		}
 		input = r.replay
 	} else {
-		if r.file, err = os.Open(r.path); err != nil {
-			return nil, true, (&source{name: r.path}).readError(err)
+		if r.file, err = os.Open(r.Path); err != nil {
+			return nil, true, (&source{name: r.Path}).readError(err)
 		}
 		input = r.file
 	}
-	s, err = newSource(input, r.name())
+	s, err = newSource(&given{Reader: input, format: r.Format}, r.name())
 	return s, true, err
 }
 

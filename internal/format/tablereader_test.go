@@ -219,7 +219,7 @@ func TestTableFaults(t *testing.T) {
 	if _, err := OpenTable([]string{"gone.csv"}, TableOptions{}); !fault.Is(err, "FILE_NOT_READABLE") {
 		t.Error(err)
 	}
-	if _, err := OpenTable([]string{"x.xyz"}, TableOptions{}); !fault.Is(err, "UNKNOWN_FORMAT") {
+	if _, _, err := readText(t, "x.xyz", "a\n1\n", TableOptions{}); !fault.Is(err, "UNKNOWN_FORMAT") {
 		t.Error(err)
 	}
 }

@@ -14,10 +14,15 @@ type DataFlags struct {
 
 	data, graph, kernelMatrix string
 	vertices                  *OptionFlag
-	vertexList                string
-	namedVertices             bool
+	inputFlags
+	vertexList    string
+	namedVertices bool
 	tableFlags
 
+	// KeepTable says that the table itself is needed when the job has ended.
+	KeepTable bool
+	// Stream says that a large table may be sent as it is read.
+	Stream bool
 	// Rows are what the table says besides points, once it is loaded; nil: the data are no table.
 	Rows *Rows
 }
@@ -30,7 +35,7 @@ func newDataFlags(set *pflag.FlagSet) DataFlags {
 // AddDataFlags declares the flags that name the data of a job that has ended, to be drawn.
 func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f := newDataFlags(set)
-	set.StringVar(&f.data, "data", "", "the job's points in this `FILE`, to draw clusters.svg")
+	f.inputFlags.add(set, &f.data, "the job's points in this `FILE`, to draw clusters.svg")
 	set.StringVar(&f.graph, "graph", "", "the job's graph in this `FILE`, to draw clusters.svg")
 	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the job's kernel matrix in this `FILE`, to draw clusters.svg")
@@ -65,7 +70,7 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 		return dataset.KindGraph
 	case flag == "kernel-matrix":
 		return dataset.KindKernel
-	case format.IsSparse(f.data):
+	case f.holds(format.InputSparse):
 		return dataset.KindSparsePoints
 	}
 	return dataset.KindPoints
@@ -94,7 +99,7 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	var header []string
 	switch flag {
 	case "data":
-		data, header, err = LoadPoints(f.data, 0)
+		data, header, err = f.loadPoints(0)
 	case "graph":
 		data, f.Rows, err = f.loadGraph()
 	case "kernel-matrix":

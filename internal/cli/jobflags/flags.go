@@ -39,14 +39,15 @@ type Flags struct {
 // are the service's own.
 func Add(set *pflag.FlagSet) *Flags {
 	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
-	set.StringVar(&f.data, "data", "", "cluster the points in this `FILE` ("+suffixes(format.PointSuffixes())+"; sparse: "+suffixes(format.SparseSuffixes())+"; also .gz)")
+	f.inputFlags.add(set, &f.data, "cluster the points in this `FILE`, which may also be a folder of parts, or - for standard input (tables: "+suffixes(format.TableSuffixes())+
+		"; arrays: .npy, .npz, .mtx; sparse: "+suffixes(format.SparseSuffixes())+"; also compressed by gzip or zstd); several make one table")
 	f.tableFlags.add(set)
 	f.labelAs, f.sample = NewChoice("auto", labelUses...), NewWhole(0, 1, math.MaxInt32)
 	set.Var(f.labelAs, "label-as", "what the classes of --label-column are: to start from and to keep, pairs to respect, or the truth to score against (auto: the truth if all are known, else seeds)")
 	set.Var(f.sample, "sample-constraints", "draw so many constraints from --truth or --label-column, by --seed")
-	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz)")
+	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz, .zst)")
 	f.addGraphFlags(set)
-	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz)")
+	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz, .zst)")
 	for _, o := range catalog.Options {
 		if o.NoFlag {
 			continue

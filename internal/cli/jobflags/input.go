@@ -14,16 +14,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// LoadPoints reads points and the names of their columns. The suffix of the file says whether they are sparse;
-// sparse ones have that many columns, or as many as the file needs if columns is 0.
+// LoadPoints reads points and the names of their columns. Sparse ones have that many columns, or as many as the file needs if columns is 0.
 func LoadPoints(path string, columns int) (dataset.Dataset, []string, error) {
-	if format.IsSparse(path) {
-		data, err := asDataset(format.LoadSparsePoints(path, columns))
-		return data, nil, err
-	}
-	points, header, err := format.LoadPoints(path)
-	data, err := asDataset(points, err)
-	return data, header, err
+	return (&inputFlags{files: []string{path}}).loadPoints(columns)
 }
 
 // ColumnsOf is the number of columns of points, 0 for other data.

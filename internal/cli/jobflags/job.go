@@ -71,10 +71,14 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if source == "" {
 		return j, f.loadTables(j)
 	}
+	if f.streams() {
+		f.openLater(j)
+		return j, nil
+	}
 	if f.IsTable() {
 		j.Data, j.Header, j.Filter, j.Table, err = f.loadTable(wire.ComparesDirections(spec))
 	} else if f.DropsRows() {
-		j.Data, j.Header, j.Filter, err = LoadUsablePoints(f.data, wire.ComparesDirections(spec))
+		j.Data, j.Header, j.Filter, err = f.loadUsable(f.data, wire.ComparesDirections(spec))
 	} else if j.Data, j.Header, err = f.Load(); source == "data" {
 		err = hintMissingDrop(err)
 	}

@@ -6,29 +6,21 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format"
 )
 
 // LoadUsablePoints reads points, the names of their columns, and which rows were dropped because they cannot
 // be clustered: those with missing values and, where directions are compared, those of zeros.
 func LoadUsablePoints(path string, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
-	var data dataset.Dataset
-	var header []string
-	var incomplete []int32
-	var err error
-	if format.IsSparse(path) {
-		var points *dataset.SparsePoints
-		points, incomplete, err = format.LoadCompleteSparsePoints(path)
-		data = points
-	} else {
-		var points *dataset.Points
-		points, header, incomplete, err = format.LoadCompletePoints(path)
-		data = points
-	}
+	return (&inputFlags{files: []string{path}}).loadUsable(path, directions)
+}
+
+// loadUsable is LoadUsablePoints of what the flags name; errors call it by its name.
+func (f *inputFlags) loadUsable(name string, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
+	data, header, incomplete, err := f.loadComplete()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	filter, data, err := newRowFilter(data, incomplete, directions).usable(path, data)
+	filter, data, err := newRowFilter(data, incomplete, directions).usable(name, data)
 	return data, header, filter, err
 }
 

@@ -15,17 +15,33 @@ type MadeRows struct {
 	IDs     []string   // of all rows; nil: they go by their numbers
 	Filter  *RowFilter // nil: no row was dropped
 	Notices []string
+
+	table *table.Table
+}
+
+// Rows are what the table says besides the points.
+func (m *MadeRows) Rows(r *recipe.Recipe) *Rows {
+	return &Rows{Recipe: r, IDs: table.NewIDs(m.IDs), Table: m.table}
 }
 
 // LoadRows reads a table and makes points of it by the recipe of a job.
 func LoadRows(path string, r *recipe.Recipe) (*MadeRows, error) {
+	return loadRows(path, r, func(o format.TableOptions) (*table.Table, []string, error) { return readAll([]string{path}, o) })
+}
+
+// Made are points that the recipe of a job makes of the table that the flags name.
+func (f *DataFlags) Made(r *recipe.Recipe) (*MadeRows, error) {
+	return loadRows(f.data, r, f.readFiles)
+}
+
+func loadRows(path string, r *recipe.Recipe, read func(format.TableOptions) (*table.Table, []string, error)) (*MadeRows, error) {
 	o := format.TableOptions{Header: "auto", Texts: []string{r.ID}}
 	for _, f := range r.Features {
 		if f.Categories != nil {
 			o.Texts = append(o.Texts, f.Column)
 		}
 	}
-	t, notices, err := readTable(path, o)
+	t, notices, err := read(o)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +52,7 @@ func LoadRows(path string, r *recipe.Recipe) (*MadeRows, error) {
 	if err != nil {
 		return nil, within(path, err)
 	}
-	made := &MadeRows{Points: p.Points, Header: p.Names, IDs: p.IDs, Notices: append(notices, p.Notices...)}
+	made := &MadeRows{Points: p.Points, Header: p.Names, IDs: p.IDs, Notices: append(notices, p.Notices...), table: t}
 	if p.Kept != nil {
 		made.Filter = newRowFilter(p.Points, others(t.Rows(), p.Kept), false)
 	}
@@ -59,12 +75,15 @@ func nameByOrder(t *table.Table, r *recipe.Recipe) error {
 	return nil
 }
 
-// Made are points that the recipe of a job makes of the table that the flags name.
-func (f *DataFlags) Made(r *recipe.Recipe) (*MadeRows, error) { return LoadRows(f.data, r) }
+// readFiles reads the table that the flags name.
+func (f *DataFlags) readFiles(o format.TableOptions) (*table.Table, []string, error) {
+	o.Format, o.Ignore, o.Stdin = f.format, f.ignore, f.Stdin
+	return readAll(f.files, o)
+}
 
-// readTable reads all of a table, and what there is to say about that.
-func readTable(path string, o format.TableOptions) (*table.Table, []string, error) {
-	r, err := format.OpenTable([]string{path}, o)
+// readAll reads all of a table, and what there is to say about that.
+func readAll(paths []string, o format.TableOptions) (*table.Table, []string, error) {
+	r, err := format.OpenTable(paths, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -33,5 +33,5 @@ func (j *Job) OfRows() (*cleavev1.JobSpec, *table.Table) {
 			used.Input.Source = j.Table.inputs[at].Input.GetSource()
 		}
 	}
-	return spec, j.Table.table
+	return spec, j.Table.Table
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -14,14 +15,15 @@ import (
 // Rows are what an ordinary table says besides the points that are made of it.
 type Rows struct {
 	Recipe  *recipe.Recipe
-	IDs     *table.IDs // of all rows of the table; nil: they go by their numbers
-	Labels  []string   // of all rows of the table, "" where unknown; nil: there are none
-	Notices []string   // what there is to say about how it was read
-	Fitted  []string   // and about how points are made of it
+	IDs     *table.IDs   // of all rows of the table; nil: they go by their numbers
+	Labels  []string     // of all rows of the table, "" where unknown; nil: there are none
+	Notices []string     // what there is to say about how it was read
+	Fitted  []string     // and about how points are made of it
+	Table   *table.Table // if it is to be kept
 
-	table  *table.Table
 	wishes recipe.Wishes
-	inputs []wire.UsedTable // those of the spec, about rows of the table rather than about points
+	open   func() (*format.TableReader, error) // of one that is sent as it is read; nil: it was read
+	inputs []wire.UsedTable                    // those of the spec, about rows of the table rather than about points
 }
 
 // loadTable reads the table of a job and makes points of its rows, without those that are dropped.
@@ -38,7 +40,10 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 	if err != nil {
 		return nil, nil, nil, nil, within(f.data, err)
 	}
-	rows = &Rows{Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: notices, Fitted: append(said, p.Notices...), table: t, wishes: f.wishes()}
+	rows = &Rows{Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: notices, Fitted: append(said, p.Notices...), wishes: f.wishes()}
+	if f.KeepTable {
+		rows.Table = t
+	}
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}
@@ -58,7 +63,7 @@ func (f *DataFlags) readTable() (*table.Table, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return readTable(f.data, o)
+	return f.readFiles(o)
 }
 
 // within puts the name of a file before an error that has none.

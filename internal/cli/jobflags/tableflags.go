@@ -64,10 +64,13 @@ func (f *tableFlags) wishes() recipe.Wishes {
 }
 
 // IsTable tells whether the data are an ordinary table.
-func (f *DataFlags) IsTable() bool { return f.Given("data") && format.IsTable(f.data) }
+func (f *DataFlags) IsTable() bool { return f.holds(format.InputTable) }
 
 // checkTable refuses flags about tables where there is none.
 func (f *DataFlags) checkTable(source string) error {
+	if err := f.inputFlags.check(source); err != nil {
+		return err
+	}
 	if f.IsTable() {
 		return nil
 	}

@@ -72,7 +72,8 @@ func (d *OutputDir) clear(files []File) error {
 	if _, err := os.Stat(filepath.Join(d.Path, ResultFile)); err != nil {
 		return nil // no run wrote here
 	}
-	for _, name := range []string{centroidsFile, metricFile, unitsFile, embeddingFile, clustersFile, objectiveFile, waysFile} {
+	for _, name := range []string{centroidsFile, metricFile, unitsFile, embeddingFile, clustersFile, objectiveFile, waysFile,
+		"labels.parquet", "labels.jsonl", "joined.csv", "joined.parquet", "joined.jsonl"} {
 		if slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) {
 			continue
 		}

@@ -1,0 +1,141 @@
+package format
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/arrow"
+	"github.com/cleave-project/cleave/internal/format/parquet"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// binaryReader is the reader of a format that has types of its own.
+type binaryReader interface {
+	Columns() []table.Column
+	Next() (*table.Table, error)
+	Close()
+}
+
+// binaryTable reads a table of such a format.
+type binaryTable struct {
+	binaryReader
+	name  string
+	found []table.Column
+	rows  int
+	files []io.Closer
+}
+
+// openBinary opens the input and gives its bytes to a function that opens the reader.
+func openBinary(in Input, open func(s *source) (binaryReader, error)) (*binaryTable, error) {
+	b := &binaryTable{name: in.name()}
+	r := in.Stdin
+	if in.Path != "-" {
+		file, err := os.Open(in.Path)
+		if err != nil {
+			return nil, (&source{name: in.Path}).readError(err)
+		}
+		b.files = append(b.files, file)
+		r = file
+	}
+	s, err := newSource(r, b.name)
+	if err == nil {
+		if b.binaryReader, err = guarded(b.name, func() (binaryReader, error) { return open(s) }); err == nil {
+			b.found = b.binaryReader.Columns()
+			return b, nil
+		}
+		err = s.readError(err)
+	}
+	b.close()
+	return nil, err
+}
+
+func openParquet(in Input, o TableOptions) (tableParts, error) {
+	var spooled io.Closer
+	b, err := openBinary(in, func(s *source) (binaryReader, error) {
+		content, size, end, err := s.seekable()
+		if err != nil {
+			return nil, err
+		}
+		spooled = end
+		return asReader(parquet.Open(content, size, o.ignores()))
+	})
+	if err != nil {
+		if spooled != nil {
+			spooled.Close()
+		}
+		return nil, err
+	}
+	b.files = append(b.files, spooled)
+	return b, nil
+}
+
+func openArrow(in Input, o TableOptions) (tableParts, error) {
+	b, err := openBinary(in, func(s *source) (binaryReader, error) { return asReader(arrow.Open(s, o.ignores())) })
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// asReader makes an interface of a pointer, and nil of a nil pointer.
+func asReader[R binaryReader](r R, err error) (binaryReader, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// ignores tells whether a column need not be read.
+func (o *TableOptions) ignores() func(column string) bool {
+	return func(column string) bool { return slices.Contains(o.Ignore, column) }
+}
+
+// guarded makes a sentence of a mistake in the reader that a damaged file brings to light.
+func guarded[T any](name string, call func() (T, error)) (result T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Invalid("CORRUPT_FILE", "%s: the file is damaged in a way that its reader did not foresee (%v)", name, p)
+		}
+	}()
+	result, err = call()
+	var bad *fault.Error
+	if errors.As(err, &bad) {
+		err = fault.Wrap(err, "%s", name)
+	}
+	return result, err
+}
+
+func (b *binaryTable) columns() []table.Column { return slices.Clone(b.found) }
+
+func (b *binaryTable) notices() []string { return nil }
+
+func (b *binaryTable) close() {
+	if b.binaryReader != nil {
+		b.Close()
+		b.binaryReader = nil
+	}
+	for _, file := range b.files {
+		file.Close()
+	}
+	b.files = nil
+}
+
+func (b *binaryTable) next() (*table.Table, error) {
+	t, err := guarded(b.name, b.Next)
+	switch {
+	case errors.Is(err, io.EOF) && b.rows == 0:
+		return nil, fault.Invalid("EMPTY_DATA", "%s: the file has no rows of data", b.name)
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
+	case err != nil:
+		return nil, (&source{name: b.name}).readError(err)
+	}
+	if b.rows += t.Rows(); b.rows > table.MaxRows {
+		return nil, fault.Invalid("TOO_MANY_ROWS", "%s: the file has more than %s rows, which is the most that is supported", b.name, strconv.Itoa(table.MaxRows))
+	}
+	return t, nil
+}

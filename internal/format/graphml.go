@@ -1,0 +1,113 @@
+package format
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// readGraphML reads vertices, edges, and those data of edges that are called "weight". Directions are not looked at. No
+// library is needed for that: the format is XML, and all else in it is about drawing.
+func readGraphML(s *source, vertices int) ([]dataset.Edges, int, error) {
+	r := &graphML{listedGraph: newListedGraph(s), decoder: xml.NewDecoder(s)}
+	for {
+		token, err := r.decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, 0, r.xmlError(err)
+		}
+		if err := r.take(token); err != nil {
+			return nil, 0, err
+		}
+	}
+	if !r.isGraph {
+		return nil, 0, s.invalid("NOT_GRAPHML", "the file is XML, but no graph in GraphML")
+	}
+	return r.finish(vertices)
+}
+
+type graphML struct {
+	*listedGraph
+	decoder   *xml.Decoder
+	isGraph   bool
+	weightKey string // of data that are weights of edges
+	inEdge    bool
+	inWeight  bool
+	text      strings.Builder
+}
+
+func (r *graphML) line() int {
+	line, _ := r.decoder.InputPos()
+	return line
+}
+
+func (r *graphML) take(token xml.Token) error {
+	switch t := token.(type) {
+	case xml.StartElement:
+		return r.start(t)
+	case xml.CharData:
+		if r.inWeight {
+			r.text.Write(t)
+		}
+	case xml.EndElement:
+		switch {
+		case t.Name.Local == "edge":
+			r.inEdge = false
+		case t.Name.Local == "data" && r.inWeight:
+			r.inWeight = false
+			weight, err := r.weightOf(strings.TrimSpace(r.text.String()), r.line())
+			r.edges[len(r.edges)-1].weight = weight
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *graphML) start(t xml.StartElement) error {
+	attribute := func(name string) string {
+		for _, a := range t.Attr {
+			if a.Name.Local == name {
+				return a.Value
+			}
+		}
+		return ""
+	}
+	switch t.Name.Local {
+	case "graph":
+		r.isGraph = true
+	case "key":
+		if on := attribute("for"); attribute("attr.name") == "weight" && (on == "edge" || on == "all" || on == "") {
+			r.weightKey = attribute("id")
+		}
+	case "node":
+		return r.addVertex(attribute("id"), r.line())
+	case "edge":
+		weight, err := r.weightOf(attribute("weight"), r.line()) // some write it so
+		if err != nil {
+			return err
+		}
+		r.inEdge = true
+		r.edges = append(r.edges, listedEdge{attribute("source"), attribute("target"), weight, r.line()})
+	case "data":
+		if key := attribute("key"); r.inEdge && (key == r.weightKey && key != "" || key == "weight") {
+			r.inWeight = true
+			r.text.Reset()
+		}
+	case "hyperedge":
+		return r.at(r.line(), "UNSUPPORTED_GRAPH", "the file has edges of more than two vertices, which are not supported")
+	}
+	return nil
+}
+
+func (r *graphML) xmlError(err error) error {
+	var bad *xml.SyntaxError
+	if errors.As(err, &bad) {
+		return r.at(bad.Line, "NOT_GRAPHML", "the XML is damaged: %s", bad.Msg)
+	}
+	return r.readError(err)
+}

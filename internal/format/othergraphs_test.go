@@ -1,0 +1,100 @@
+package format
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+const (
+	metisText = "% four vertices, the last without neighbors\n4 3 001\n2 1.5 3 2\n1 1.5 3 1\n1 2 2 1\n\n"
+
+	graphMLText = `<?xml version="1.0"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="edge" attr.name="weight" attr.type="double"/><key id="d1" for="node" attr.name="color"/>
+  <graph edgedefault="undirected">
+    <node id="a"><data key="d1">red</data></node><node id="b"/><node id="c"/><node id="d"/>
+    <edge source="a" target="b"><data key="d0">1.5</data></edge>
+    <edge source="c" target="a"><data key="d0"> 2 </data></edge>
+    <edge source="b" target="c"/>
+  </graph>
+</graphml>`
+
+	gmlText = `Creator "somebody, who writes
+over two lines"
+graph [
+  # a comment
+  directed 0
+  node [ id 10 label "a [x]" graphics [ x 1 y 2 ] ] node [ id 11 ]
+  node [ id 12 ] node [ id 13 ]
+  edge [ source 10 target 11 value 1.5 ]
+  edge [ source 12 target 10 weight 2 ]
+  edge
+  [
+    source 11
+    target 12
+  ]
+]`
+)
+
+func TestGraphsOfOtherPrograms(t *testing.T) {
+	want, err := dataset.GraphOf(4, []dataset.Edges{dataset.EdgesOf([]dataset.Edge{{Source: 0, Target: 1, Weight: 1.5}, {Source: 0, Target: 2, Weight: 2}, {Source: 1, Target: 2, Weight: 1}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := dataset.ID(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"g.graph": metisText, "g.metis": metisText, "g.graphml": graphMLText, "g.gml": gmlText,
+		"sizes.metis": "4 3 111 2\n9 8 7 2 1.5 3 2\n0 0 0 1 1.5 3 1\n0 0 0 1 2 2 1\n0 0 0\n", "unknown": graphMLText,
+	} {
+		graph, err := ReadGraph(strings.NewReader(text), name, 0)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got, err := dataset.ID(graph); err != nil || got != id {
+			t.Errorf("%s: another graph, %v", name, err)
+		}
+	}
+}
+
+func TestBadGraphsOfOtherPrograms(t *testing.T) {
+	for _, c := range []struct{ name, text, reason, says string }{
+		{"g.metis", "2 1\n2\n", "TRUNCATED_FILE", "claims 2 vertices, but the file ends after 1"},
+		{"g.metis", "2000000000 1\n2\n", "TRUNCATED_FILE", "2000000000"},
+		{"g.metis", "2 5\n2\n1\n", "WRONG_COUNT", "claims 5 edges"},
+		{"g.metis", "2 1\n3\n1\n", "INDEX_OUT_OF_RANGE", "line 2: vertex 3 is outside 1..2"},
+		{"g.metis", "2 1\n1\n1\n", "SELF_LOOP", "line 2"},
+		{"g.metis", "2 1\nx\n1\n", "NOT_AN_INDEX", `"x"`},
+		{"g.metis", "2 1 1\n2\n1\n", "RAGGED_ROWS", "no weight"},
+		{"g.metis", "2\n", "BAD_SIZE_LINE", "line 1"},
+		{"g.metis", "2 1 777\n", "BAD_SIZE_LINE", "line 1"},
+		{"g.graphml", "<graphml><graph><node id='a'/>", "NOT_GRAPHML", "damaged"},
+		{"g.graphml", "<html></html>", "NOT_GRAPHML", "no graph"},
+		{"g.graphml", "<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "DUPLICATE_INDEX", `"a"`},
+		{"g.graphml", "<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>", "UNKNOWN_VERTEX", "line 3"},
+		{"g.graphml", "<graphml><graph><node id='a'/><edge source='a' target='a'><data key='weight'>x</data></edge></graph></graphml>", "NOT_A_NUMBER", `"x"`},
+		{"g.graphml", "<graphml><graph><hyperedge/></graph></graphml>", "UNSUPPORTED_GRAPH", "more than two"},
+		{"g.graphml", "<graphml><graph></graph></graphml>", "EMPTY_DATA", "no vertices"},
+		{"g.gml", "graph [ node [ id 1 ]", "TRUNCATED_FILE", "inside a list"},
+		{"g.gml", "graph [ node [ id ] ]", "NOT_GML", `key "id" has no value`},
+		{"g.gml", "graph [ node [ id \"1", "UNCLOSED_QUOTE", "line 1"},
+		{"g.gml", "graph [ node [ id 1 ]\nedge [ source 1 target 2 ] ]", "UNKNOWN_VERTEX", "line 2"},
+		{"g.gml", "graph [ node [ label 1 ] ]", "MISSING_ID", "line 1"},
+		{"g.gml", strings.Repeat("a [ ", 100), "NOT_GML", "nested"},
+		{"g.gml", "[ ]", "NOT_GML", "where a key is expected"},
+	} {
+		var err error
+		bytes := allocated(func() { _, err = ReadGraph(strings.NewReader(c.text), c.name, 0) })
+		wantFault(t, c.text, err, c.reason, c.name, c.says)
+		if bytes > 4<<20 {
+			t.Errorf("%s: allocated %d bytes", c.text, bytes)
+		}
+	}
+	_, err := ReadGraph(strings.NewReader(metisText), "g.metis", 5)
+	wantFault(t, "another number of vertices", err, "SIZE_MISMATCH", "4 vertices")
+}

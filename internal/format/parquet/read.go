@@ -1,0 +1,187 @@
+package parquet
+
+import (
+	"io"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// A batch has so many cells, in columns of at least and at most so many rows.
+const (
+	batchCells = 1 << 20
+	leastRows  = 1 << 8
+	mostRows   = 1 << 16
+)
+
+// Columns are the columns, without cells.
+func (f *File) Columns() []table.Column {
+	columns := make([]table.Column, len(f.columns))
+	for at := range f.columns {
+		columns[at] = table.Column{Name: f.columns[at].name, Type: f.columns[at].to}
+	}
+	return columns
+}
+
+// Close frees what the reader holds; the file itself stays open.
+func (f *File) Close() { f.unpacker.Close() }
+
+// Next is the next rows; io.EOF after the last.
+func (f *File) Next() (*table.Table, error) {
+	for f.inGroup == 0 {
+		if f.group == len(f.groups) {
+			return nil, io.EOF
+		}
+		f.beginGroup(&f.groups[f.group])
+		f.group++
+	}
+	rows := min(int64(max(leastRows, min(mostRows, batchCells/max(len(f.columns), 1)))), f.inGroup)
+	f.inGroup -= rows
+	columns := f.Columns()
+	for at := range columns {
+		if err := f.chunks[at].read(&columns[at], int(rows)); err != nil {
+			return nil, err
+		}
+	}
+	return table.New(columns)
+}
+
+func (f *File) beginGroup(g *group) {
+	for at := range f.columns {
+		if at == len(f.chunks) {
+			f.chunks = append(f.chunks, &chunk{File: f, column: &f.columns[at]})
+		}
+		c := f.chunks[at]
+		c.extent, c.inPage, c.dictionary = g.chunks[at], 0, cells{}
+		c.at, c.end = c.from, c.from+c.extent.size
+	}
+	f.inGroup = g.rows
+}
+
+// read fills a column with the next rows.
+func (c *chunk) read(out *table.Column, rows int) error {
+	if c.leaf < 0 {
+		out.Texts = make([]string, rows)
+		out.Empty = make([]bool, rows)
+		for row := range out.Empty {
+			out.Empty[row] = true
+		}
+		return nil
+	}
+	var all cells
+	all.grow(c.to, rows)
+	filled := 0
+	for filled < rows {
+		if c.inPage == 0 {
+			if err := c.nextPage(); err != nil {
+				return err
+			}
+			continue
+		}
+		n := min(rows-filled, c.inPage)
+		present := n
+		if c.levels != nil {
+			var err error
+			if present, err = c.readLevels(n); err != nil {
+				return err
+			}
+		}
+		if !c.values.decode(&all, present) {
+			return c.badValue(&all)
+		}
+		if present < n {
+			if out.Empty == nil {
+				out.Empty = make([]bool, rows)
+			}
+			all.spread(c.to, c.present[:n], present, out.Empty[filled:])
+		}
+		c.inPage -= n
+		filled += n
+	}
+	out.Integers, out.Numbers, out.Texts = all.integers, all.numbers, all.texts
+	markNaN(out)
+	return nil
+}
+
+// badValue is why a value could not be decoded: the last one does not fit, or there is none.
+func (c *chunk) badValue(all *cells) error {
+	if n := len(all.texts); n > 0 && len(all.texts[n-1]) > table.MaxTextBytes {
+		return fault.Invalid("BAD_TEXT", "column %q: %.60q is not a text; it must have at most %d bytes of UTF-8", c.name, all.texts[n-1], table.MaxTextBytes).
+			With("column", c.name)
+	}
+	if n := len(all.integers); n > 0 && c.checkInt != nil && all.integers[n-1] < 0 {
+		return fault.Invalid("NOT_AN_INTEGER", "column %q: %d is above %d", c.name, uint64(all.integers[n-1]), int64(math.MaxInt64)).With("column", c.name)
+	}
+	return c.corrupt("a page has fewer values than it claims, or indices out of range")
+}
+
+// readLevels reads which of the next values are there, into present, and counts them.
+func (c *chunk) readLevels(n int) (count int, err error) {
+	if cap(c.present) < n {
+		c.present = make([]uint32, n)
+	}
+	c.present = c.present[:n]
+	if !c.levels.next(c.present) {
+		return 0, c.corrupt("the marks of empty cells are cut short")
+	}
+	for _, v := range c.present {
+		count += int(v)
+	}
+	return count, nil
+}
+
+// grow makes room for rows more values.
+func (all *cells) grow(to table.Type, rows int) {
+	switch to {
+	case table.Integer:
+		all.integers = make([]int64, 0, rows)
+	case table.Number:
+		all.numbers = make([]float64, 0, rows)
+	default:
+		all.texts = make([]string, 0, rows)
+	}
+}
+
+// spread moves the last values to the rows that have one, and marks the others as empty.
+func (all *cells) spread(to table.Type, there []uint32, count int, empty []bool) {
+	switch to {
+	case table.Integer:
+		all.integers = spread(all.integers, there, count)
+	case table.Number:
+		all.numbers = spread(all.numbers, there, count)
+	default:
+		all.texts = spread(all.texts, there, count)
+	}
+	for row, v := range there {
+		empty[row] = v == 0
+	}
+}
+
+func spread[T any](values []T, there []uint32, count int) []T {
+	from := len(values) - count
+	values = append(values, make([]T, len(there)-count)...)
+	next := from + count
+	for row := len(there) - 1; row >= 0; row-- {
+		var v T
+		if there[row] == 1 {
+			next--
+			v = values[next]
+		}
+		values[from+row] = v
+	}
+	return values
+}
+
+// markNaN marks what is not a number as empty: that is how many programs write missing values.
+func markNaN(c *table.Column) {
+	for row, v := range c.Numbers {
+		if v == v {
+			continue
+		}
+		if c.Empty == nil {
+			c.Empty = make([]bool, len(c.Numbers))
+		}
+		c.Empty[row] = true
+	}
+}

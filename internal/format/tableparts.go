@@ -1,0 +1,159 @@
+package format
+
+import (
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// manyParts reads several files as one table. They have the same columns; where a column is of integers in one file and of
+// numbers or texts in another, it is so in all of them.
+type manyParts struct {
+	files   []string
+	options TableOptions
+	wanted  []table.Column
+	at      int // the current file
+	part    tableParts
+	said    []string
+}
+
+func openParts(files []string, o TableOptions) (*manyParts, error) {
+	m := &manyParts{files: files, options: o}
+	if slices.Contains(files, "-") {
+		return nil, (&source{name: "standard input"}).invalid("BAD_FILES", "standard input is a table of its own; it cannot be read together with files")
+	}
+	for _, file := range files {
+		part, err := openPart(file, o)
+		if err != nil {
+			return nil, err
+		}
+		err = m.widen(file, part.columns())
+		part.close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m, m.open(0)
+}
+
+// widen makes the columns that are wanted such that they hold those of a file too.
+func (m *manyParts) widen(file string, columns []table.Column) error {
+	if m.wanted == nil {
+		m.wanted = columns
+		return nil
+	}
+	bad := &source{name: file}
+	for at, c := range columns {
+		switch {
+		case at >= len(m.wanted):
+			return bad.invalid("COLUMNS_DIFFER", "it has a column %q more than %s; parts of a table have the same columns", c.Name, m.files[0])
+		case c.Name != m.wanted[at].Name:
+			return bad.invalid("COLUMNS_DIFFER", "column %d is called %q, in %s %q; parts of a table have the same columns", at+1, c.Name, m.files[0], m.wanted[at].Name)
+		}
+		m.wanted[at].Type = max(m.wanted[at].Type, c.Type) // integers are numbers, and all are texts
+	}
+	if len(columns) < len(m.wanted) {
+		return bad.invalid("COLUMNS_DIFFER", "it has no column %q as %s has; parts of a table have the same columns", m.wanted[len(columns)].Name, m.files[0])
+	}
+	return nil
+}
+
+// open opens a file of the list.
+func (m *manyParts) open(at int) error {
+	m.close()
+	o := m.options
+	o.Texts = slices.Clone(o.Texts)
+	for _, c := range m.wanted {
+		if c.Type == table.Text {
+			o.Texts = append(o.Texts, c.Name)
+		}
+	}
+	part, err := openPart(m.files[at], o)
+	if err != nil {
+		return err
+	}
+	m.at, m.part = at, part
+	return nil
+}
+
+func (m *manyParts) columns() []table.Column { return slices.Clone(m.wanted) }
+
+func (m *manyParts) notices() []string { return m.said }
+
+func (m *manyParts) close() {
+	if m.part == nil {
+		return
+	}
+	for _, notice := range m.part.notices() {
+		if !slices.Contains(m.said, notice) {
+			m.said = append(m.said, notice)
+		}
+	}
+	m.part.close()
+	m.part = nil
+}
+
+func (m *manyParts) next() (*table.Table, error) {
+	for {
+		t, err := m.part.next()
+		switch {
+		case errors.Is(err, ErrRestarted):
+			if err := m.widen(m.files[m.at], m.part.columns()); err != nil {
+				return nil, err
+			}
+			if err := m.open(0); err != nil {
+				return nil, err
+			}
+			return nil, ErrRestarted
+		case errors.Is(err, io.EOF):
+			if m.at+1 == len(m.files) {
+				m.close()
+				m.part = ended{}
+				return nil, io.EOF
+			}
+			if err := m.open(m.at + 1); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, err
+		default:
+			return m.convert(t)
+		}
+	}
+}
+
+// convert makes the columns of a part those that are wanted.
+func (m *manyParts) convert(t *table.Table) (*table.Table, error) {
+	columns := slices.Clone(t.Columns)
+	same := true
+	for at := range columns {
+		c, want := &columns[at], m.wanted[at].Type
+		if c.Type == want {
+			continue
+		}
+		same = false
+		converted := table.Column{Name: c.Name, Type: want, Empty: c.Empty}
+		for row := range t.Rows() {
+			if want == table.Number {
+				converted.Numbers = append(converted.Numbers, float64(c.Integers[row]))
+			} else {
+				converted.Texts = append(converted.Texts, c.CellText(row))
+			}
+		}
+		*c = converted
+	}
+	if same {
+		return t, nil
+	}
+	return table.New(columns)
+}
+
+// ended is what is left after the last part.
+type ended struct{}
+
+func (ended) columns() []table.Column     { return nil }
+func (ended) next() (*table.Table, error) { return nil, io.EOF }
+func (ended) notices() []string           { return nil }
+func (ended) close()                      {}

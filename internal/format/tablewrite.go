@@ -1,0 +1,151 @@
+package format
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/parquet"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// TableFormats are those in which tables are written.
+var TableFormats = []string{"csv", "parquet", "jsonl"}
+
+// TableWriter writes the rows of a table, some at a time.
+type TableWriter interface {
+	Write(t *table.Table) error
+	Close() error
+}
+
+// NewTableWriter begins to write a table of these columns, in one of TableFormats.
+func NewTableWriter(w io.Writer, format string, columns []table.Column) (TableWriter, error) {
+	switch format {
+	case "csv":
+		c := &csvTable{bufio.NewWriterSize(w, bufferSize), nil}
+		for at, column := range columns {
+			if at > 0 {
+				c.line = append(c.line, ',')
+			}
+			c.line = appendCSVText(c.line, column.Name)
+		}
+		_, err := c.w.Write(append(c.line, '\n'))
+		return c, err
+	case "parquet":
+		return parquet.NewWriter(w, columns)
+	case "jsonl":
+		j := &jsonTable{bufio.NewWriterSize(w, bufferSize), nil, nil}
+		for _, column := range columns {
+			j.names = append(j.names, string(append(appendJSONText(nil, column.Name), ':')))
+		}
+		return j, nil
+	}
+	return nil, fault.Invalid("UNKNOWN_FORMAT", "%q is no format to write tables in; use %s", format, strings.Join(TableFormats, ", "))
+}
+
+// WriteTable writes all of a table.
+func WriteTable(w io.Writer, format string, t *table.Table) error {
+	writer, err := NewTableWriter(w, format, t.Columns)
+	if err != nil {
+		return err
+	}
+	if err := writer.Write(t); err != nil {
+		return err
+	}
+	return writer.Close()
+}
+
+// csvTable writes numbers so that reading them gives the same bits. An empty cell is nothing; an empty text is "".
+type csvTable struct {
+	w    *bufio.Writer
+	line []byte
+}
+
+func (c *csvTable) Write(t *table.Table) error {
+	for row := range t.Rows() {
+		line := c.line[:0]
+		for at := range t.Columns {
+			if at > 0 {
+				line = append(line, ',')
+			}
+			column := &t.Columns[at]
+			switch {
+			case column.Empty != nil && column.Empty[row]:
+				if len(t.Columns) == 1 {
+					line = append(line, `""`...) // a line of nothing would be no row
+				}
+			case column.Type == table.Text:
+				line = appendCSVText(line, column.Texts[row])
+			default:
+				line = appendNumber(line, column, row)
+			}
+		}
+		c.line = append(line, '\n')
+		if _, err := c.w.Write(c.line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *csvTable) Close() error { return c.w.Flush() }
+
+func appendCSVText(line []byte, text string) []byte {
+	if text != "" && !strings.ContainsAny(text, ",;\t\"\r\n") && strings.TrimSpace(text) == text {
+		return append(line, text...)
+	}
+	return append(append(append(line, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
+}
+
+func appendNumber(line []byte, c *table.Column, row int) []byte {
+	if c.Type == table.Integer {
+		return strconv.AppendInt(line, c.Integers[row], 10)
+	}
+	return strconv.AppendFloat(line, c.Numbers[row], 'g', -1, 64)
+}
+
+// jsonTable writes a JSON object for each row, on a line of its own. Empty cells are null.
+type jsonTable struct {
+	w     *bufio.Writer
+	names []string // in quotes, with a colon
+	line  []byte
+}
+
+func (j *jsonTable) Write(t *table.Table) error {
+	for row := range t.Rows() {
+		line := append(j.line[:0], '{')
+		for at := range t.Columns {
+			if at > 0 {
+				line = append(line, ',')
+			}
+			line = append(line, j.names[at]...)
+			column := &t.Columns[at]
+			switch {
+			case column.Empty != nil && column.Empty[row]:
+				line = append(line, "null"...)
+			case column.Type == table.Text:
+				line = appendJSONText(line, column.Texts[row])
+			default:
+				line = appendNumber(line, column, row)
+			}
+		}
+		j.line = append(line, '}', '\n')
+		if _, err := j.w.Write(j.line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *jsonTable) Close() error { return j.w.Flush() }
+
+func appendJSONText(line []byte, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil { // texts can always be written
+		return line
+	}
+	return append(line, quoted...)
+}

@@ -1,0 +1,83 @@
+package format
+
+import (
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// listedGraph collects a graph whose vertices have names. They are numbered in the order in which they are listed.
+type listedGraph struct {
+	*source
+	numbers map[string]int32
+	names   []string
+	edges   []listedEdge
+}
+
+// listedEdge may come before its vertices.
+type listedEdge struct {
+	source, target string
+	weight         float64
+	line           int
+}
+
+func newListedGraph(s *source) *listedGraph {
+	return &listedGraph{source: s, numbers: map[string]int32{}}
+}
+
+func (g *listedGraph) addVertex(name string, line int) error {
+	if name == "" {
+		return g.at(line, "MISSING_ID", "a vertex has no id")
+	}
+	if _, known := g.numbers[name]; known {
+		return g.at(line, "DUPLICATE_INDEX", "vertex %.60q stands here again", name)
+	}
+	if len(g.names) == dataset.MaxRows {
+		return g.at(line, "TOO_MANY_ROWS", "more than %d vertices are not supported", dataset.MaxRows)
+	}
+	g.numbers[name] = int32(len(g.names))
+	g.names = append(g.names, name)
+	return nil
+}
+
+// finish numbers the vertices of the edges.
+func (g *listedGraph) finish(vertices int) ([]dataset.Edges, int, error) {
+	if len(g.names) == 0 {
+		return nil, 0, g.invalid("EMPTY_DATA", "the file has no vertices")
+	}
+	if vertices > 0 && vertices != len(g.names) {
+		return nil, 0, g.invalid("SIZE_MISMATCH", "the file has %d vertices, but %d were asked for", len(g.names), vertices)
+	}
+	g.source.vertices = g.names
+	var list dataset.Edges
+	for _, e := range g.edges {
+		source, known := g.numbers[e.source]
+		if !known {
+			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge begins at %.60q, which is no vertex of the file", e.source)
+		}
+		target, known := g.numbers[e.target]
+		if !known {
+			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge ends at %.60q, which is no vertex of the file", e.target)
+		}
+		list.Append(source, target, e.weight)
+	}
+	return []dataset.Edges{list}, len(g.names), nil
+}
+
+// at is a fault on a line.
+func (g *listedGraph) at(line int, reason, format string, args ...any) error {
+	l := &lines{source: g.source, lineNumber: line}
+	return l.invalid(reason, format, args...)
+}
+
+// weightOf reads the weight of an edge; without a text it is 1.
+func (g *listedGraph) weightOf(text string, line int) (float64, error) {
+	if text == "" {
+		return 1, nil
+	}
+	weight, err := strconv.ParseFloat(text, 64)
+	if err != nil || !finite(weight) {
+		return 0, g.at(line, "NOT_A_NUMBER", "the weight is %s, which is no finite number", quoted([]byte(text)))
+	}
+	return weight, nil
+}
