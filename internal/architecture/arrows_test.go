@@ -77,7 +77,10 @@ var packages = []packageRule{
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 
-	{"format", io, "clustering/cut constraint dataset fault parallel segment table"},
+	{"format/raw", io, "fault"},
+	{"format/parquet", io, "fault format/raw table"},
+	{"format/arrow", io, "fault format/raw table"},
+	{"format", io, "clustering/cut constraint dataset fault format/arrow format/parquet format/raw parallel segment table text"},
 	{"picture", io, "constraint dataset fault segment"},
 	{"backoff", io, ""},
 	{"waitlock", pure, ""},
@@ -97,7 +100,7 @@ var packages = []packageRule{
 	{"cli/shell", io, "catalog fault redact text"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset evaluate fault format recipe synth table text wire"},
 	{"cli/client", api, "backoff candidates cli/shell clustering coordinator credentials dataset fault table text wire worker"},
-	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
+	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture table text wire"},
 	{"cli", api, "access catalog certs cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture recipe segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},

@@ -1,0 +1,191 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	other "github.com/parquet-go/parquet-go"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/raw"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+func example(t testing.TB, rows int) *table.Table {
+	t.Helper()
+	integers := table.Column{Name: "whole", Type: table.Integer, Empty: make([]bool, rows)}
+	numbers := table.Column{Name: "number", Type: table.Number}
+	texts := table.Column{Name: "näme", Type: table.Text, Empty: make([]bool, rows)}
+	for row := range rows {
+		integers.Integers = append(integers.Integers, int64(row)-1<<40)
+		numbers.Numbers = append(numbers.Numbers, float64(row)/3)
+		texts.Texts = append(texts.Texts, strings.Repeat("x", row%5))
+		integers.Empty[row], texts.Empty[row] = row%3 == 0, row > rows/2
+	}
+	made, err := table.New([]table.Column{integers, numbers, texts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func written(t testing.TB, tables ...*table.Table) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := NewWriter(&b, tables[0].Columns)
+	for _, part := range tables {
+		err = errors.Join(err, w.Write(part))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestWritesWhatItReads(t *testing.T) {
+	const rows = pageRows + 100
+	want := example(t, rows)
+	_, tables, err := readAll(written(t, want, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := table.Join([]*table.Table{want, want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := table.Join(tables); err != nil || got.ID() != twice.ID() {
+		t.Errorf("another table came back, %v", err)
+	}
+	if _, tables, err := readAll(written(t, example(t, 0))); err != nil || len(tables) != 0 {
+		t.Errorf("no rows: %d, %v", len(tables), err)
+	}
+}
+
+// Another library reads the same cells.
+func TestAnotherLibraryReadsWhatIsWritten(t *testing.T) {
+	want := example(t, 1000)
+	content := written(t, want)
+	f, err := other.OpenFile(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := other.NewReader(f)
+	defer rows.Close()
+	row := make([]other.Row, 1)
+	for at := range want.Rows() {
+		if n, err := rows.ReadRows(row); n != 1 || err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(n, err)
+		}
+		for column, v := range row[0] {
+			got := any(nil)
+			switch {
+			case v.IsNull():
+			case column == 0:
+				got = v.Int64()
+			case column == 1:
+				got = v.Double()
+			default:
+				got = string(v.ByteArray())
+			}
+			if cell := cell(&want.Columns[column], at); got != cell {
+				t.Fatalf("row %d, column %d: %v, want %v", at, column, got, cell)
+			}
+		}
+	}
+}
+
+type nestedRow struct {
+	ID   int64    `parquet:"id"`
+	Tags []string `parquet:"tags,list"`
+	At   struct {
+		X, Y float64
+	} `parquet:"at"`
+	Last float64 `parquet:"last"`
+}
+
+func TestNestedColumns(t *testing.T) {
+	var b bytes.Buffer
+	w := other.NewGenericWriter[nestedRow](&b)
+	if _, err := w.Write([]nestedRow{{ID: 7, Tags: []string{"a", "b"}, Last: 2.5}, {ID: 8, Last: 3.5}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := readAll(b.Bytes())
+	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "tags"`) && !strings.Contains(err.Error(), `column "at"`) || !strings.Contains(err.Error(), "--ignore") {
+		t.Error(err)
+	}
+	f, err := Open(bytes.NewReader(b.Bytes()), int64(b.Len()), func(name string) bool { return name == "tags" || name == "at" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Next()
+	if err != nil || got.Rows() != 2 {
+		t.Fatal(err)
+	}
+	for at := range got.Columns {
+		c := &got.Columns[at]
+		want := map[string]any{"id": int64(8), "last": 3.5}[c.Name]
+		if cell(c, 1) != want {
+			t.Errorf("%s: %v, want %v", c.Name, cell(c, 1), want)
+		}
+	}
+}
+
+// However a file is cut or changed, it is a sentence or a table, and never a panic.
+func TestDamage(t *testing.T) {
+	content := otherFile(t, rowsOf(200), other.Compression(&other.Snappy))
+	check := func(what string, damaged []byte, must bool) {
+		t.Helper()
+		_, _, err := readAll(damaged)
+		var bad *fault.Error
+		if err == nil && must || err != nil && !errors.As(err, &bad) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for length := 0; length < len(content); length += 2999 {
+		check(fmt.Sprint(length, " bytes"), content[:length], true)
+	}
+	for at := 4; at < len(content); at += 499 {
+		damaged := bytes.Clone(content)
+		damaged[at] ^= 0xFF
+		check(fmt.Sprint("byte ", at), damaged, false)
+	}
+	promise := bytes.Clone(content)
+	binary.LittleEndian.PutUint32(promise[len(promise)-8:], 1<<31)
+	check("a footer larger than the file", promise, true)
+}
+
+func FuzzParquet(f *testing.F) {
+	f.Add(written(f, example(f, 20)))
+	f.Add(otherFile(f, rowsOf(10), other.Compression(&other.Uncompressed)))
+	f.Add(otherFile(f, rowsOf(10), other.Compression(&other.Zstd), other.DataPageVersion(1)))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		var tables []*table.Table
+		var err error
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, tables, err = readAll(input)
+		runtime.ReadMemStats(&after)
+		// Runs of equal values and compressed pages may unfold, but only so far.
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*raw.FreeBytes+4*raw.MaxGrowth*len(input)) {
+			t.Fatalf("allocated %d bytes for an input of %d", bytes, len(input))
+		}
+		var bad *fault.Error
+		if err != nil && (!errors.As(err, &bad) || bad.Kind != fault.InvalidArgument) {
+			t.Fatalf("not a proper fault: %v", err)
+		}
+		for _, part := range tables {
+			if err := part.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
