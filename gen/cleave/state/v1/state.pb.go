@@ -189,8 +189,8 @@ type JobRecord struct {
 	NeighborGraphBytes uint64 `protobuf:"varint,11,opt,name=neighbor_graph_bytes,json=neighborGraphBytes,proto3" json:"neighbor_graph_bytes,omitempty"`
 	// The canonical bytes of a table with the rows and the ids of the table that was clustered, as far as they differ from the numbers of the
 	// points, and how many they are; empty when there is nothing to tell.
-	RowsBlob  string `protobuf:"bytes,12,opt,name=rows_blob,json=rowsBlob,proto3" json:"rows_blob,omitempty"`
-	RowsBytes uint64 `protobuf:"varint,13,opt,name=rows_bytes,json=rowsBytes,proto3" json:"rows_bytes,omitempty"`
+	RowsBlob  string `protobuf:"bytes,14,opt,name=rows_blob,json=rowsBlob,proto3" json:"rows_blob,omitempty"`
+	RowsBytes uint64 `protobuf:"varint,15,opt,name=rows_bytes,json=rowsBytes,proto3" json:"rows_bytes,omitempty"`
 	// What the job takes of the coordinator's memory while it runs.
 	CoordinatorBytes uint64 `protobuf:"varint,20,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
 	// How many runs of the job ended with a crash of the coordinator and got no further than the one before; the run that
@@ -581,9 +581,9 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x13neighbor_graph_blob\x18\n" +
 	" \x01(\tR\x11neighborGraphBlob\x120\n" +
 	"\x14neighbor_graph_bytes\x18\v \x01(\x04R\x12neighborGraphBytes\x12\x1b\n" +
-	"\trows_blob\x18\f \x01(\tR\browsBlob\x12\x1d\n" +
+	"\trows_blob\x18\x0e \x01(\tR\browsBlob\x12\x1d\n" +
 	"\n" +
-	"rows_bytes\x18\r \x01(\x04R\trowsBytes\x12+\n" +
+	"rows_bytes\x18\x0f \x01(\x04R\trowsBytes\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +
