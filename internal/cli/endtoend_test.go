@@ -251,11 +251,11 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 		t.Errorf("workers: %s", out)
 	}
 	tables := succeed(t, "tables --server "+address)
-	if lines := strings.Split(strings.TrimSpace(tables), "\n"); len(lines) != 2 || !strings.Contains(lines[1], "constraints of data.csv  i,j,kind,weight  30") {
-		t.Errorf("the same constraints twice are %s", tables)
+	if lines := strings.Split(strings.TrimSpace(tables), "\n"); len(lines) != 3 || !strings.Contains(tables, "constraints of data.csv  i,j,kind,weight  30") || !strings.Contains(tables, "data.csv                 f0,f1            120") {
+		t.Errorf("the same tables twice are %s", tables)
 	}
-	if out := succeed(t, "datasets --server "+address); strings.Count(out, "POINTS") != 1 {
-		t.Errorf("the same data twice is %s", out)
+	if out := succeed(t, "datasets --server "+address); strings.Contains(out, "POINTS") {
+		t.Errorf("points of a table are kept: %s", out)
 	}
 	if out := succeed(t, "watch "+at); !strings.HasSuffix(out, "SUCCEEDED: CONVERGED\n") || !strings.HasPrefix(out, "iteration 0: ") {
 		t.Errorf("watch: %s", out)
@@ -272,19 +272,25 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if f, r := answer(t, clitest.Read(t, "fetched/result.json")), answer(t, clitest.Read(t, "remote/result.json")); !proto.Equal(f, r) {
 		t.Errorf("fetched %+v\nremote %+v", f, r)
 	}
+	if err := os.WriteFile("short.csv", []byte("f0,f1\n1,2\n3,4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if out := succeed(t, "cancel "+at); !strings.HasSuffix(out, ": has ended before: SUCCEEDED\n") {
 		t.Errorf("cancel: %s", out)
 	}
 	for _, c := range []struct{ line, want string }{
 		{"get 00000000-0000-7000-8000-000000000000 --server " + address, "there is no job"},
-		{"result " + at + " --data g/truth.csv --columns label", "not what the job clustered"},
+		{"result " + at + " --data g/truth.csv", `no column "f0"`},
+		{"result " + at + " --data short.csv", "not what the job clustered"},
 	} {
 		if r := invoke(t, c.line); r.code != 2 || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: exit code %d, %q; want 2, %q", c.line, r.code, r.stderr, c.want)
 		}
 	}
 	succeed(t, "delete "+at)
-	succeed(t, "tables delete "+strings.Fields(strings.Split(tables, "\n")[1])[0]+" --server "+address)
+	for _, line := range strings.Split(strings.TrimSpace(tables), "\n")[1:] {
+		succeed(t, "tables delete "+strings.Fields(line)[0]+" --server "+address)
+	}
 	if out := succeed(t, "tables --json --server "+address); strings.Contains(out, "tableId") {
 		t.Errorf("after its deletion the tables are %s", out)
 	}

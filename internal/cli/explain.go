@@ -12,6 +12,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/explain"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -60,15 +61,14 @@ func (a *app) explainFolder(folder, constraints string) error {
 	}
 	facts := explain.Facts{Result: result}
 	if constraints != "" {
-		rows := int(result.GetRows() + result.GetDroppedRows())
-		_, labels, err := format.LoadTable(filepath.Join(folder, report.LabelsFile), table.Labels, rows)
+		labels, naming, err := jobflags.LoadAnswer(filepath.Join(folder, report.LabelsFile))
 		if err != nil {
 			return err
 		}
 		for _, label := range labels {
 			facts.Labels = append(facts.Labels, int32(label))
 		}
-		if _, facts.Constraints, err = format.LoadTable(constraints, table.Constraints, rows); err != nil {
+		if _, facts.Constraints, err = format.LoadNamed(constraints, table.Constraints, len(labels), naming); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 		return err
 	}
 	facts := explain.Facts{Result: outcome.Result, Labels: outcome.Labels, Algorithm: wire.Algorithm(spec).Name}
-	facts.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", len(outcome.Labels), c.FetchTables(ctx), table.Constraints)
+	facts.Constraints, err = wire.ReadTableOfRows(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
 	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // without those that were deleted, none are named
 		return err
 	}

@@ -119,7 +119,12 @@ func (f *fake) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDa
 	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: described})
 }
 
-func (f *fake) GetTable(_ context.Context, request *cleavev1.GetTableRequest) (*cleavev1.GetTableResponse, error) {
+func (f *fake) GetTable(ctx context.Context, request *cleavev1.GetTableRequest) (*cleavev1.GetTableResponse, error) {
+	if f.stall != nil {
+		f.stall()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if t := f.tables[request.GetTableId()]; t != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -48,12 +49,20 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 		}
 		defer c.Close()
 	}
-	if err := c.UploadInputs(ctx, j.Spec, j.Data, report.NewProgress(io.Discard, true)); err != nil {
+	silent := report.NewProgress(io.Discard, true)
+	spec, data, err := a.inputOf(ctx, c, j, silent)
+	if err != nil {
 		return err
 	}
-	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: j.Spec})
+	if err := c.UploadInputs(ctx, spec, data, silent); err != nil {
+		return err
+	}
+	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: spec})
 	if err != nil {
 		return c.Explain(err)
+	}
+	for _, notice := range response.GetNotices() {
+		fmt.Fprintf(a.stderr, "cleave: %s\n", notice.GetMessage())
 	}
 	if f.json {
 		return report.PrintMessage(a.stdout, response.GetPlan())

@@ -19,7 +19,9 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -69,8 +71,9 @@ func (f *predictFlags) check() error {
 // predictor assigns new points to the clusters of a run.
 type predictor struct {
 	clusters int
-	columns  int      // 0: unknown
-	header   []string // the names of the columns, nil: unknown
+	columns  int            // 0: unknown
+	header   []string       // the names of the columns, nil: unknown
+	recipe   *recipe.Recipe // that makes points of tables; nil: there is none
 	assign   func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
 }
 
@@ -83,24 +86,27 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 		return err
 	}
 	defer closePredictor()
-	data, header, err := jobflags.LoadPoints(f.data, p.columns)
+	fresh, err := p.load(f.data)
 	if err != nil {
 		return err
 	}
-	if header != nil && p.header != nil && !slices.Equal(header, p.header) {
-		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the model %s; they must be the same in the same order",
-			f.data, jobflags.Abridged(header), jobflags.Abridged(p.header))
+	for _, notice := range fresh.Notices {
+		fmt.Fprintf(a.stderr, "cleave: %s\n", notice)
 	}
-	found, err := p.assign(ctx, data)
+	if header := fresh.Header; header != nil && p.header != nil && !slices.Equal(header, p.header) {
+		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the model %s; they must be the same in the same order",
+			f.data, jobflags.Abridged(fresh.Header), jobflags.Abridged(p.header))
+	}
+	found, err := p.assign(ctx, fresh.Points)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
 		return fault.Wrap(err, "%s", f.data)
 	}
 	if err != nil {
 		return err
 	}
-	rows := format.LabelRows{Labels: found.Labels}
-	if found.Rows != nil {
-		rows.Distance, rows.Margin = found.Rows.Distance, found.Rows.Margin
+	rows := format.LabelRows{IDs: fresh.IDs, Labels: fresh.Filter.Restore(found.Labels)}
+	if s := found.Rows; s != nil {
+		rows.Distance, rows.Margin = fresh.Filter.RestoreScores(s.Distance), fresh.Filter.RestoreScores(s.Margin)
 	}
 	write := func(w io.Writer) error { return format.WriteLabelRows(w, rows) }
 	if f.out == "" {
@@ -113,10 +119,29 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	return err
 }
 
+// load reads the new points. Of a table, the recipe of the run makes them, where it has one.
+func (p *predictor) load(path string) (*jobflags.MadeRows, error) {
+	if p.recipe != nil && format.IsTable(path) {
+		made, err := jobflags.LoadRows(path, p.recipe)
+		if err == nil {
+			made.Header = nil // the recipe found them by their names
+		}
+		return made, err
+	}
+	data, header, err := jobflags.LoadPoints(path, p.columns)
+	return &jobflags.MadeRows{Points: data, Header: header}, err
+}
+
 // findPredictor reads a model from its folder, or finds the job at its coordinator. Call end after use.
 func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, end func(), err error) {
 	if f.job == "" {
-		p, err = a.openModel(f)
+		result, err := report.ReadResult(f.model)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p, err = a.openModel(f, result); err == nil {
+			p.recipe = wire.Recipe(result.GetRecipe())
+		}
 		return p, func() {}, err
 	}
 	c, err := a.remote(*f.server)
@@ -133,11 +158,7 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	return p, c.Close, err
 }
 
-func (a *app) openModel(f *predictFlags) (*predictor, error) {
-	result, err := report.ReadResult(f.model)
-	if err != nil {
-		return nil, err
-	}
+func (a *app) openModel(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 	if result.GetModel() == nil && (result.GetChoice() != nil || result.GetNeighborGraph() != nil) {
 		return byNeighbors(f, result)
 	}
@@ -150,7 +171,7 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 		if m.points.Kind() == dataset.KindSparsePoints {
 			columns = 0 // new points may have features that those of the run have not
 		}
-		return &predictor{int(result.GetK()), columns, m.header, func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
+		return &predictor{clusters: int(result.GetK()), columns: columns, header: m.header, assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
 			return m.predict(ctx, a, points)
 		}}, nil
 	}
@@ -173,9 +194,13 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 	if err != nil {
 		return nil, c.Explain(err)
 	}
+	steps, err := a.recipeOf(ctx, c, response.GetSpec(), jobID)
+	if err != nil {
+		return nil, err
+	}
 	if spec := response.GetSpec(); spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
 		columns := 0 // of kernel k-means: new points may have features that those of the run have not
-		if spec.GetAuto() != nil || spec.GetNeighborGraph() != nil {
+		if steps == nil && (spec.GetAuto() != nil || spec.GetNeighborGraph() != nil) {
 			old, err := c.DescribeDataset(ctx, spec.GetDatasetId())
 			if err != nil {
 				return nil, err
@@ -186,7 +211,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{clusters: k, columns: columns, assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
+		return &predictor{clusters: k, columns: columns, recipe: steps, assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
 			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
 		}}, nil
 	}
@@ -194,7 +219,21 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 	if err != nil {
 		return nil, err
 	}
-	return nearestCentroid(model), nil
+	p := nearestCentroid(model)
+	p.recipe = steps
+	return p, nil
+}
+
+// recipeOf is the recipe of a job on a table, nil for others.
+func (a *app) recipeOf(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, jobID string) (*recipe.Recipe, error) {
+	if spec.GetTable() == nil {
+		return nil, nil
+	}
+	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	return wire.Recipe(response.GetResult().GetRecipe()), nil
 }
 
 // nearestCentroid assigns points by a model, in this process.

@@ -90,7 +90,7 @@ func TestPredictByAKernelRefuses(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--model o --data p.csv", "o holds a run of kernel-kmeans, whose model is its points"},
 		{"--model o --trained-on p.csv --data three.csv", "three.csv: the new points have 3 columns; the job was made of points of 2"},
-		{"--model o --trained-on p.csv --data other.csv", "other.csv: the columns are called y,x, those of the model x,y"},
+		{"--model o --trained-on p.csv --data w.csv", `w.csv: the table has no column "x"`},
 		{"--model o --trained-on m.csv --data p.csv", "m.csv: the file has 2 points; o was made of 4"},
 		{"--model o --trained-on x.svm --data p.csv", "x.svm: the file has 3 points; o was made of 4"},
 		{"--job " + points + " --data x.svm --server " + address, "the job was made of dense points; the new data set is sparse points"},

@@ -51,7 +51,7 @@ func byNeighbors(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &predictor{int(result.GetK()), jobflags.ColumnsOf(points), header, func(ctx context.Context, fresh dataset.Dataset) (*clustering.Prediction, error) {
+	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: header, assign: func(ctx context.Context, fresh dataset.Dataset) (*clustering.Prediction, error) {
 		scale := wire.ScaleOf(result)
 		if graph != nil {
 			found, err := knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, labels, fresh, runtime.GOMAXPROCS(0))
@@ -84,7 +84,12 @@ func isSymmetric(data dataset.Dataset) bool {
 
 // trainedPoints reads the points that a run was made of, without the rows that it dropped.
 func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (points dataset.Dataset, header []string, filter *jobflags.RowFilter, err error) {
-	if result.GetDroppedRows() > 0 {
+	if steps := wire.Recipe(result.GetRecipe()); steps != nil && format.IsTable(f.trainedOn) {
+		var made *jobflags.MadeRows
+		if made, err = jobflags.LoadRows(f.trainedOn, steps); err == nil {
+			points, header, filter = made.Points, made.Header, made.Filter
+		}
+	} else if result.GetDroppedRows() > 0 {
 		points, header, filter, err = jobflags.LoadUsablePoints(f.trainedOn, directional)
 	} else {
 		points, header, err = jobflags.LoadPoints(f.trainedOn, 0)

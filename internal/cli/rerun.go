@@ -90,7 +90,7 @@ func loadRecorded(dir string) (*recorded, error) {
 	if len(result.GetOrigin().GetCommand()) == 0 {
 		return nil, fault.Invalid("NO_ORIGIN", "%s does not say how it was made; results of earlier versions of Cleave do not", filepath.Join(dir, report.ResultFile))
 	}
-	_, labels, err := format.LoadTable(filepath.Join(dir, report.LabelsFile), table.Labels, 0)
+	_, labels, err := format.LoadNamed(filepath.Join(dir, report.LabelsFile), table.Labels, 0, table.Naming{InOrder: true})
 	return &recorded{dir, result, labels}, err
 }
 
@@ -135,7 +135,12 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	if err != nil {
 		return nil, err
 	}
-	again := report.New(o, nil)
+	filter, ids := fileRows(&jobflags.Job{}, o)
+	if all := len(o.Labels) + int(o.Result.GetDroppedRows()); o.Kept != nil && len(before.labels) == all { // also of rows that were dropped
+		filter, ids = jobflags.FilterOf(o.Kept, all), nil
+	}
+	again := report.New(o, filter)
+	again.Call(ids.All(), nil)
 	if again.Result.Origin = origin; f.out == "" {
 		return again, nil
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -11,7 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -74,18 +77,19 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f *resultFlags, withModel bool) (*report.Report, report.Scene, error) {
 	var none report.Scene
 	f.data.Stdin = a.stdin
-	data, header, err := f.data.Load()
-	if err != nil {
-		return nil, none, err
+	var data dataset.Dataset
+	var header []string
+	var err error
+	if !f.data.IsTable() { // what a table is depends on the job
+		if data, header, err = f.data.Load(); err != nil {
+			return nil, none, err
+		}
 	}
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
 		return nil, none, err
 	}
 	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header, Table: f.data.Rows}
-	if err := checkSameData(j); err != nil {
-		return nil, none, err
-	}
 	if err := f.checkSaveGraph(j.Spec); err != nil {
 		return nil, none, err
 	}
@@ -93,24 +97,90 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	if err != nil {
 		return nil, none, err
 	}
+	if f.data.IsTable() {
+		if err := f.loadTable(j, o); err != nil {
+			return nil, none, err
+		}
+	}
+	if err := checkSameData(j, o); err != nil {
+		return nil, none, err
+	}
 	if withModel {
-		j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", len(o.Labels), c.FetchTables(ctx), table.Constraints)
+		j.Constraints, err = wire.ReadTableOfRows(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
 			return nil, none, err
 		}
 	}
-	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels), table.Naming{IDs: j.IDs()})
+	filter, ids := fileRows(j, o)
+	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
+	if err == nil {
+		truth, err = filter.Truth(truth)
+	}
 	if err != nil {
 		return nil, none, err
 	}
-	r := report.New(o, nil)
-	r.Call(j.IDs().All(), nil)
-	return r, sceneOf(j, truth), r.Score(truth)
+	r := report.New(o, filter)
+	r.Call(ids.All(), nil)
+	scene := sceneOf(j, truth)
+	scene.IDs = ids.All()
+	return r, scene, r.Score(truth)
+}
+
+// loadTable reads the table that a job clustered, to draw it.
+func (f *resultFlags) loadTable(j *jobflags.Job, o *client.Outcome) (err error) {
+	if steps := wire.Recipe(o.Result.GetRecipe()); steps != nil {
+		made, err := f.data.Made(steps)
+		if err == nil {
+			f.data.Rows = made.Rows(steps)
+			j.Data, j.Header, j.Table = made.Points, made.Header, f.data.Rows
+		}
+		return err
+	}
+	j.Data, j.Header, err = f.data.Load()
+	j.Table = f.data.Rows
+	return err
+}
+
+// fileRows says which rows of the data file a job has labels for, nil for all, and what the rows are called. Without the file,
+// the ids of rows that were dropped are not known: then these rows are left out.
+func fileRows(j *jobflags.Job, o *client.Outcome) (*jobflags.RowFilter, *table.IDs) {
+	if o.Kept == nil {
+		return nil, cmp.Or(table.NewIDs(o.IDs), j.IDs())
+	}
+	if o.IDs != nil && j.Read() == nil {
+		return nil, table.NewIDs(o.IDs)
+	}
+	return jobflags.FilterOf(o.Kept, len(o.Labels)+int(o.Result.GetDroppedRows())), j.IDs()
+}
+
+// rowsOf are the rows that the points of a job are, by which its tables call them.
+func rowsOf(o *client.Outcome) *recipe.Rows {
+	if o.Kept == nil {
+		return recipe.NewRows(len(o.Labels), nil, o.IDs)
+	}
+	rows := len(o.Labels) + int(o.Result.GetDroppedRows())
+	var ids []string
+	if o.IDs != nil {
+		ids = make([]string, rows) // of those that were dropped none is known
+		for at, row := range o.Kept {
+			ids[row] = o.IDs[at]
+		}
+	}
+	return recipe.NewRows(rows, o.Kept, ids)
 }
 
 // checkSameData refuses to draw one data set with the clusters of another.
-func checkSameData(j *jobflags.Job) error {
+func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 	if j.Data == nil {
+		return nil
+	}
+	if j.Spec.GetTable() != nil {
+		if rows := j.Data.Rows(); rows != len(o.Labels) {
+			return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it becomes %s, and the job had %d", text.Plural(rows, "point"), len(o.Labels))
+		}
+		if t, rows := j.Read(), len(o.Labels)+int(o.Result.GetDroppedRows()); t != nil && t.Rows() != rows {
+			return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it has %s, and the job's had %d", text.Plural(t.Rows(), "row"), rows)
+		}
 		return nil
 	}
 	id, err := dataset.ID(j.Data)

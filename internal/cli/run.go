@@ -77,7 +77,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if c != nil {
 		defer c.Close()
 	}
-	f.job.TruthFile = f.truth
+	f.job.TruthFile, f.job.Stream = f.truth, c != nil && !f.join && f.truth == ""
 	if err := f.labelFlags.check(f.out, f.json, f.job.Given("labels-format"), f.job.IsTable()); err != nil {
 		return err
 	}
@@ -116,7 +116,11 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	ctx, done := c.Context(ctx)
 	defer done()
-	id, late := c.Complete(ctx, j.Spec, j.Data, p)
+	spec, data, err := a.inputOf(ctx, c, j, p)
+	if err != nil {
+		return client.Cause(ctx, err)
+	}
+	id, late := c.Complete(ctx, spec, data, p)
 	if late != nil && !fault.Is(late, client.TimeLimit) {
 		return client.Cause(ctx, late)
 	}
@@ -128,17 +132,21 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		return client.Cause(ctx, err)
 	}
 	j.Name(o.Result.GetWarnings())
+	ids := called(j, o)
 	r := report.New(o, j.Filter)
-	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
+	r.Call(ids, j.ClusterClasses(o.Labels))
+	r.MadeOf(j.Table)
 	if err := r.Score(truth); err != nil {
 		return err
 	}
-	r.Result.Origin = origin(j.Spec)
+	r.Result.Origin = origin(spec)
 	p.End()
 	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
 		return client.Cause(ctx, err)
 	}
-	return errors.Join(a.deliver(ctx, r, sceneOf(j, truth), out, f, f.labels(j.Table)), late)
+	scene := sceneOf(j, truth)
+	scene.Spec, scene.IDs = spec, ids
+	return errors.Join(a.deliver(ctx, r, scene, out, f, f.labels(j.Table)), late)
 }
 
 // sceneOf is what the picture of a job's clusters shows.

@@ -79,7 +79,7 @@ func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) 
 	if err != nil {
 		return nil, err
 	}
-	for _, notice := range j.AllNotices() {
+	for _, notice := range j.AllNotices(c != nil) {
 		fmt.Fprintf(a.stderr, "cleave: %s\n", notice)
 	}
 	return j, nil

@@ -32,7 +32,7 @@ func (a *app) submitCommand() *cobra.Command {
 }
 
 func (a *app) submit(ctx context.Context, f *submitFlags) error {
-	if f.job.DropsRows() {
+	if f.job.DropsRows() && !f.job.IsTable() {
 		return shell.Usage("submit knows no --missing drop: nobody would know the rows of the file when the result is fetched; cleave run --server does it")
 	}
 	c, err := a.remote(*f.server)
@@ -40,13 +40,18 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 		return err
 	}
 	defer c.Close()
+	f.job.Stream = true
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
 	}
 	p := report.NewProgress(a.stderr, f.quiet)
 	defer p.End()
-	created, err := c.Submit(ctx, j.Spec, j.Data, f.requestID, p)
+	spec, data, err := a.inputOf(ctx, c, j, p)
+	if err != nil {
+		return err
+	}
+	created, err := c.Submit(ctx, spec, data, f.requestID, p)
 	if err != nil {
 		return err
 	}

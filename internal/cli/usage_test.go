@@ -46,7 +46,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --graph e.csv --k 2 --missing drop", "--missing goes with --data only"},
 		{"run --kernel-matrix k.csv --k 2 --missing error", "--missing goes with --data only"},
 		{"run --data p.csv --k 2 --missing impute", `--missing is "impute"; use auto, error, drop, mean or median`},
-		{"submit --data p.csv --k 2 --missing drop --server localhost:1", "submit knows no --missing drop"},
+		{"submit --data x.svm --k 2 --missing drop --server localhost:1", "submit knows no --missing drop"},
 		{"run --data p.csv --k 2 --affinity-diagonal zero", "--affinity-diagonal goes with a cut of points or of a kernel matrix"},
 		{"run --data p.csv --k 2 --entail", "--entail goes with --constraints only"},
 		{"run --data p.csv --k 2 --init seeds", "--init seeds needs --seeds"},

@@ -91,8 +91,10 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
 	// The data set and the tables may have been deleted since the spec was checked. While we hold the lock they
 	// stay.
-	if _, err := c.datasets.record(ctx, record.GetJob().GetDatasetId()); err != nil {
-		return "", err
+	if data := record.GetJob().GetDatasetId(); data != "" { // else a table is clustered
+		if _, err := c.datasets.record(ctx, data); err != nil {
+			return "", err
+		}
 	}
 	for _, table := range record.GetTableIds() {
 		if _, err := c.tables.record(ctx, table); err != nil {

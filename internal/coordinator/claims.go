@@ -152,6 +152,7 @@ func (s *contentStore[V]) remove(c *Coordinator, id, blob string) error {
 	}
 	s.mu.Lock()
 	delete(s.uses.touched, id)
+	delete(s.shared, id)
 	s.evict(s.byID[id])
 	s.mu.Unlock()
 	if blob == "" {

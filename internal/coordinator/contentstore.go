@@ -41,6 +41,7 @@ type contentStore[V any] struct {
 	used     int64
 	recent   *list.List // of *decoded[V], the most recently used first
 	byID     map[string]*list.Element
+	shared   map[string]V // values that are in the memory of this process anyway
 }
 
 // contentKind is what sets one kind of values apart from another.
@@ -67,7 +68,7 @@ func newContentStore[V any](state store.State, blobs store.Blobs, budget int64, 
 	uses.touched = map[string]time.Time{}
 	return &contentStore[V]{
 		contentKind: kind, state: state, blobs: blobs, commit: commit, budget: budget, uses: uses,
-		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{},
+		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{}, shared: map[string]V{},
 	}
 }
 
@@ -170,6 +171,9 @@ func (s *contentStore[V]) load(ctx context.Context, id string) (value V, err err
 	record, err := s.record(ctx, id)
 	if err != nil {
 		return value, err
+	}
+	if value, shared := s.sharedValue(id); shared {
+		return value, nil
 	}
 	select {
 	case s.loading <- struct{}{}:

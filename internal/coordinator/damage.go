@@ -40,6 +40,7 @@ const (
 	partEmbedding     = "embedding"
 	partRowScores     = "scores of the rows"
 	partNeighborGraph = "graph of neighbors"
+	partRows          = "rows of the table"
 )
 
 // damaged says that the object is not what was stored, and how that was noticed.

@@ -64,9 +64,5 @@ func (s *datasetService) ListDatasets(ctx context.Context, request *cleavev1.Lis
 }
 
 func (s *datasetService) DeleteDataset(ctx context.Context, request *cleavev1.DeleteDatasetRequest) (*cleavev1.DeleteDatasetResponse, error) {
-	err := deleteContent(ctx, s.c, s.c.datasets.contentStore, request.GetDatasetId())
-	if err == nil {
-		s.c.datasets.unshare(request.GetDatasetId())
-	}
-	return &cleavev1.DeleteDatasetResponse{}, err
+	return &cleavev1.DeleteDatasetResponse{}, deleteContent(ctx, s.c, s.c.datasets.contentStore, request.GetDatasetId())
 }

@@ -13,12 +13,10 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// datasetStore stores data sets; temporary ones, which only workers see; and shared ones, which are in the memory
-// of this process anyway.
+// datasetStore stores data sets, and temporary ones, which only workers see.
 type datasetStore struct {
 	*contentStore[dataset.Dataset]
 	temporary map[string]*temporaryDataset // guarded by mu
-	shared    map[string]dataset.Dataset   // guarded by mu
 }
 
 func newDatasetStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, uses uses) *datasetStore {
@@ -38,17 +36,13 @@ func newDatasetStore(state store.State, blobs store.Blobs, budget int64, commit 
 		},
 		usedBy: func(j *job, id string) bool { return j.datasetID == id },
 	})
-	return &datasetStore{contentStore: stored, temporary: map[string]*temporaryDataset{}, shared: map[string]dataset.Dataset{}}
+	return &datasetStore{contentStore: stored, temporary: map[string]*temporaryDataset{}}
 }
 
 // OpenDataset implements fleet.DatasetSource, by which workers get the canonical bytes.
 func (s *datasetStore) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
-	if r := s.openTemporary(id, offset, length); r != nil {
-		return r, nil
-	}
-	if data := s.sharedDataset(id); data != nil {
-		content, err := dataset.Marshal(data)
-		return section(content, offset, length), err
+	if data := s.inMemory(id); data != nil {
+		return openInMemory(data, offset, length), nil
 	}
 	record, err := s.find(ctx, id) // whoever owns it: a job of theirs needs it
 	if record == nil && err == nil {

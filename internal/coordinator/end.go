@@ -14,7 +14,6 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/backoff"
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -200,7 +199,7 @@ func (e *jobEnd) failureProto() *cleavev1.Error {
 }
 
 // endBlobs are the names of the blobs that are stored; empty for those that are not.
-type endBlobs struct{ outcome, labels, kLabels, rowScores, model, embedding, neighborGraph string }
+type endBlobs struct{ outcome, labels, kLabels, rowScores, model, embedding, neighborGraph, rows string }
 
 // storeOutcome stores the labels, the model, the embedding, and the outcome, which has the result and all
 // events.
@@ -211,8 +210,8 @@ func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endB
 		outcome.Result = end.result()
 		outcome.Result.Version = c.cfg.Version
 	}
-	if r := end.run.result; r != nil {
-		if err := c.storeResult(j.id, r, attempt, blobs); err != nil {
+	if end.run.result != nil {
+		if err := c.storeResult(j.id, end.run, attempt, blobs); err != nil {
 			return err
 		}
 	}
@@ -225,7 +224,8 @@ func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endB
 }
 
 // storeResult stores the parts of a result that are large, unless an earlier attempt has stored them.
-func (c *Coordinator) storeResult(id string, r *clustering.Result, attempt int, blobs *endBlobs) error {
+func (c *Coordinator) storeResult(id string, run runOutcome, attempt int, blobs *endBlobs) error {
+	r := run.result
 	put := func(stored *string, what string, write func(io.Writer) error) error {
 		if *stored != "" {
 			return nil
@@ -253,6 +253,9 @@ func (c *Coordinator) storeResult(id string, r *clustering.Result, attempt int, 
 	if err == nil && r.NeighborGraph != nil {
 		err = put(&blobs.neighborGraph, "neighbors", func(w io.Writer) error { return dataset.Encode(w, r.NeighborGraph.Graph) })
 	}
+	if rows := run.table.stored(); err == nil && rows != nil {
+		err = put(&blobs.rows, "tablerows", rows.Encode)
+	}
 	return err
 }
 
@@ -263,6 +266,7 @@ func (e *jobEnd) result() *cleavev1.Result {
 	}
 	result.State, result.StopReason = e.state, e.stopReason()
 	result.Plan, result.Timings = e.run.plan, e.run.timings
+	e.run.table.report(result)
 	return result
 }
 
@@ -295,6 +299,9 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 		}
 		if record.NeighborGraphBlob = blobs.neighborGraph; blobs.neighborGraph != "" {
 			record.NeighborGraphBytes = uint64(dataset.EncodedSize(e.run.result.NeighborGraph.Graph))
+		}
+		if record.RowsBlob = blobs.rows; blobs.rows != "" {
+			record.RowsBytes = uint64(e.run.table.stored().EncodedSize())
 		}
 		job := record.GetJob()
 		job.State, job.StopReason = e.state, e.stopReason()

@@ -42,7 +42,9 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 	if err := errors.Join(c.deleteEvents(c.storeCtx, job.GetJobId()), c.deleteGarbage(c.storeCtx, blobs)); err != nil {
 		c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
 	}
-	_, _ = c.datasets.find(ctx, job.GetDatasetId()) // it was in use until now
+	if data := job.GetDatasetId(); data != "" {
+		_, _ = c.datasets.find(ctx, data) // it was in use until now
+	}
 	for _, table := range record.GetTableIds() {
 		_, _ = c.tables.find(ctx, table)
 	}

@@ -32,6 +32,7 @@ import (
 //	jobs/<id>/<try>/model         float64, little-endian
 //	jobs/<id>/<try>/embedding     float64, little-endian
 //	jobs/<id>/<try>/neighbors     canonical bytes of the graph of neighbors
+//	jobs/<id>/<try>/tablerows     canonical bytes of a table: which rows of a table points are, and their ids
 //
 // where <try> is the coordinator's term and the number of its attempt to store them.
 //

@@ -6,6 +6,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -17,7 +18,9 @@ import (
 type prepared struct {
 	runner       runner
 	need         planning.Workload
-	datasetBytes int64
+	data         dataset.Dataset
+	table        *tablePoints           // that the data are made of; nil: they are a data set of their own
+	datasetBytes int64                  // what the data take of the coordinator's memory
 	comparison   *comparison.Comparison // with the default; nil: there is none
 	verify       *float64               // the share of the work that is verified; nil: as the coordinator is configured
 }
@@ -25,44 +28,45 @@ type prepared struct {
 // prepare checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the
 // values of the data set comes first. A job that does not fit into the coordinator's memory is refused.
 func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepared, error) {
-	if err := required("spec.dataset_id", p.GetDatasetId()); err != nil {
+	if err := wire.CheckInput(p); err != nil {
 		return nil, err
 	}
-	record, err := c.datasets.record(ctx, p.GetDatasetId())
-	if err != nil {
-		return nil, err
-	}
-	rows, kind := int(record.GetDataset().GetRows()), wire.Kind(record.GetDataset().GetKind())
 	if err := c.checkSize(ctx, p); err != nil {
 		return nil, err
 	}
-	if err := wire.ChooseAlgorithm(p, kind); err != nil {
-		return nil, err
-	}
-	if err := wire.Validate(p, kind); err != nil {
-		return nil, err
-	}
-	spec, err := wire.Spec(p, rows, c.tables.finder(ctx))
+	in, err := c.findInput(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := clustering.Validate(rows, spec); err != nil {
+	if err := wire.ChooseAlgorithm(p, in.kind); err != nil {
 		return nil, err
 	}
-	bytes := int64(record.GetDataset().GetBytes())
-	if err := c.checkMemory(bytes, 0); err != nil {
+	if err := wire.Validate(p, in.kind); err != nil {
 		return nil, err
 	}
-	data, err := c.datasets.load(ctx, p.GetDatasetId())
+	if err := in.open(); err != nil {
+		return nil, err
+	}
+	spec, err := in.spec(c.tables.finder(ctx))
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.newRunner(data, spec, bytes)
+	if err := clustering.Validate(in.rows, spec); err != nil {
+		return nil, err
+	}
+	if err := c.checkMemory(in.bytes, 0); err != nil {
+		return nil, err
+	}
+	data, err := in.load()
 	if err != nil {
 		return nil, err
 	}
-	ready := &prepared{runner: r, need: r.need(), datasetBytes: bytes}
-	if err := c.checkMemory(bytes, planning.CoordinatorBytes(ready.parts())); err != nil {
+	r, err := c.newRunner(data, spec, dataset.EncodedSize(data))
+	if err != nil {
+		return nil, err
+	}
+	ready := &prepared{runner: r, need: r.need(), data: data, table: in.table, datasetBytes: in.bytes}
+	if err := c.checkMemory(in.bytes, planning.CoordinatorBytes(ready.parts())); err != nil {
 		return nil, err
 	}
 	ready.need.Storage, ready.verify = wire.Storage(p), p.Verify
@@ -124,7 +128,11 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 	if err != nil {
 		return nil, err
 	}
-	return &cleavev1.PlanJobResponse{Plan: wire.PlanProto(plan, ready.need.Matrix.Grid)}, nil
+	response := &cleavev1.PlanJobResponse{Plan: wire.PlanProto(plan, ready.need.Matrix.Grid)}
+	if t := ready.table; t != nil {
+		response.Recipe, response.Notices = wire.RecipeProto(t.recipe), wire.NoticesProto(t.notices)
+	}
+	return response, nil
 }
 
 // actualPlan says how the rows were cut into tiles and how the tiles were held in the end. The tiles of a

@@ -23,36 +23,36 @@ import (
 )
 
 func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
-	found, err := s.c.predict(stream.Context(), request)
+	found, fresh, err := s.c.predict(stream.Context(), request)
 	if err != nil {
 		return err
 	}
+	notices := wire.NoticesProto(fresh.notices)
 	const atOnce = labelsPerMessage / 4 // a label has two distances beside it
-	for first := 0; first < len(found.Labels); first += atOnce {
-		after := min(first+atOnce, len(found.Labels))
-		portion := &cleavev1.PredictJobResponse{FirstIndex: uint32(first), Labels: wire.LabelsProto(found.Labels[first:after])}
-		if s := found.Rows; s != nil {
-			portion.Distances, portion.Margins = s.Distance[first:after], s.Margin[first:after]
+	return eachLabelPart(0, found.Labels, fresh.rows, atOnce, func(part labelPart) error {
+		response := part.ofNew()
+		if scores, after := found.Rows, part.first+len(part.labels); scores != nil {
+			response.Distances, response.Margins = scores.Distance[part.first:after], scores.Margin[part.first:after]
 		}
-		if err := stream.Send(portion); err != nil {
-			return err
-		}
-	}
-	return nil
+		response.Notices, notices = notices, nil
+		return stream.Send(response)
+	})
 }
 
-func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (*clustering.Prediction, error) {
-	if err := required("dataset_id", request.GetDatasetId()); err != nil {
-		return nil, err
-	}
+func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (*clustering.Prediction, *freshPoints, error) {
 	record, err := c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	fresh, err := c.datasets.load(ctx, request.GetDatasetId())
+	fresh, err := c.freshPoints(ctx, record, request)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	found, err := c.predictPoints(ctx, record, fresh.data)
+	return found, fresh, err
+}
+
+func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobRecord, fresh dataset.Dataset) (*clustering.Prediction, error) {
 	if record.GetModelBlob() != "" {
 		model, err := c.readModel(ctx, record)
 		if err != nil {
@@ -60,7 +60,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 		}
 		return centroid.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
 	}
-	p, err := c.readSpec(ctx, request.GetJobId())
+	p, err := c.readSpec(ctx, record.GetJob().GetJobId())
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 	if p.GetAuto() != nil || p.GetNeighborGraph() != nil {
 		labels, err = c.predictByNeighbors(ctx, record, p, fresh)
 	} else {
-		labels, err = c.predictByKernel(ctx, request.GetJobId(), p, fresh)
+		labels, err = c.predictByKernel(ctx, record, p, fresh)
 	}
 	return &clustering.Prediction{Labels: labels}, err
 }
@@ -90,7 +90,7 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 	if err != nil {
 		return nil, err
 	}
-	trained, err := c.datasets.load(ctx, p.GetDatasetId())
+	trained, err := c.trainedOn(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +127,17 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 }
 
 // predictByKernel assigns new points by their kernel values with the old ones, which the workers compute.
-func (c *Coordinator) predictByKernel(ctx context.Context, job string, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
+func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRecord, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
+	job := record.GetJob().GetJobId()
 	labels, err := c.allLabels(ctx, job)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := wire.Spec(p, len(labels), c.tables.finder(ctx))
+	rows, err := c.rowsOf(ctx, record, len(labels))
+	if err != nil {
+		return nil, err
+	}
+	spec, err := wire.SpecOfRows(p, rows, c.tables.finder(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +145,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, job string, p *cleave
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
-	trained, err := c.datasets.load(ctx, p.GetDatasetId())
+	trained, err := c.trainedOn(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -107,8 +108,18 @@ func (c *Coordinator) allLabels(ctx context.Context, id string) (labels []int32,
 }
 
 func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+	var rows *recipe.Rows
+	if request.GetWithRows() {
+		record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
+		if err != nil {
+			return err
+		}
+		if rows, err = s.c.rowsOf(stream.Context(), record, 0); err != nil {
+			return err
+		}
+	}
 	send := func(first uint64, labels []int32) error {
-		return stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: uint32(first), Labels: wire.LabelsProto(labels)})
+		return eachLabelPart(int(first), labels, rows, labelsPerMessage, func(part labelPart) error { return stream.Send(part.ofJob()) })
 	}
 	if k := request.GetK(); k > 0 {
 		return s.c.readLabelsOf(stream.Context(), request.GetJobId(), k, send)
@@ -172,12 +183,20 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	if err != nil {
 		return nil, err
 	}
-	tables := s.c.tables.finder(ctx)
-	truth, err := wire.ReadTable(request.GetTruth(), "truth", len(labels), tables, table.Labels)
+	record, err := s.c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	scoreOn, err := wire.ReadTable(request.GetScoreOn(), "score_on", len(labels), tables, table.Indices) // nil: all rows
+	rows, err := s.c.rowsOf(ctx, record, len(labels))
+	if err != nil {
+		return nil, err
+	}
+	tables := s.c.tables.finder(ctx)
+	truth, err := wire.ReadTableOfRows(request.GetTruth(), "truth", rows, tables, table.Labels)
+	if err != nil {
+		return nil, err
+	}
+	scoreOn, err := wire.ReadTableOfRows(request.GetScoreOn(), "score_on", rows, tables, table.Indices) // nil: all rows
 	if err != nil {
 		return nil, err
 	}

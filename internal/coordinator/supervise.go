@@ -66,6 +66,7 @@ type runOutcome struct {
 	result  *clustering.Result // nil if and only if there is an error
 	err     error
 	plan    *cleavev1.Plan // nil when it never got to the workers
+	table   *tablePoints   // that was clustered; nil: it was a data set
 	timings *cleavev1.Timings
 }
 
@@ -139,9 +140,16 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	var held *fleet.Usage
 	ran := &atomic.Bool{}
 	ran.Store(j.resumed)
-	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Ran: ran, Verify: c.verifyShare(ready), Trust: j.trust, Report: o.report}
+	data, endLending, err := c.lend(j, ready)
+	if err != nil {
+		return runOutcome{err: err}
+	}
+	defer endLending()
+	ready.table.tell(o)
+	task := fleet.Task{JobID: j.id, DatasetID: data, Need: ready.need, Ran: ran, Verify: c.verifyShare(ready), Trust: j.trust, Report: o.report}
 	ctx, stopRemembering := c.remember(j)
 	defer stopRemembering()
+	out.table = ready.table
 	out.result, held, out.err = c.engine.execute(ctx, ready.runner, c.fleet, task, o)
 	if out.result != nil {
 		out.result.Vote()

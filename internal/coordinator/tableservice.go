@@ -53,7 +53,7 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 	if err != nil {
 		return err
 	}
-	return wire.SendTableRows(t, stream.Send)
+	return wire.SendTableRows(t, int(request.GetMaxRows()), stream.Send)
 }
 
 func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {

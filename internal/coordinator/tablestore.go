@@ -22,12 +22,8 @@ func newTableStore(state store.State, blobs store.Blobs, budget int64, commit fu
 		id:     func(t *table.Table) (string, error) { return t.ID(), nil },
 		size:   (*table.Table).EncodedSize,
 		encode: func(w io.Writer, t *table.Table) error { return t.Encode(w) },
-		decode: func(r io.Reader, _ *statev1.ContentRecord) (*table.Table, error) {
-			content, err := io.ReadAll(r)
-			if err != nil {
-				return nil, err
-			}
-			return table.Decode(content)
+		decode: func(r io.Reader, record *statev1.ContentRecord) (*table.Table, error) {
+			return table.Decode(r, int64(record.GetTable().GetBytes()))
 		},
 		describe: func(t *table.Table, id, name string, now *timestamppb.Timestamp) *statev1.ContentRecord {
 			p := wire.TableProto(t)

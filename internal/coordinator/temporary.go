@@ -1,9 +1,6 @@
 package coordinator
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
 
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -11,26 +8,23 @@ import (
 
 // temporaryDataset is a data set that only workers can open, while an operation needs it.
 type temporaryDataset struct {
-	content []byte // canonical
-	users   int    // operations that need it
+	data  dataset.Dataset
+	users int // operations that need it
 }
 
 // addTemporary lets workers open a data set until it is released. It has no record and no blob, and
 // clients do not see it. The same data set may be added several times.
 func (s *datasetStore) addTemporary(data dataset.Dataset) (id string, size int64, err error) {
-	content := bytes.NewBuffer(make([]byte, 0, dataset.EncodedSize(data)))
-	if err := dataset.Encode(content, data); err != nil {
+	if id, err = dataset.ID(data); err != nil {
 		return "", 0, err
 	}
-	hash := sha256.Sum256(content.Bytes())
-	id = hex.EncodeToString(hash[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.temporary[id] == nil {
-		s.temporary[id] = &temporaryDataset{content: content.Bytes()}
+		s.temporary[id] = &temporaryDataset{data: data}
 	}
 	s.temporary[id].users++
-	return id, int64(content.Len()), nil
+	return id, dataset.EncodedSize(data), nil
 }
 
 // release undoes one addTemporary.
@@ -42,21 +36,21 @@ func (s *datasetStore) release(id string) {
 	}
 }
 
-// openTemporary reads length bytes of a temporary data set, 0 meaning to the end; nil when there is none.
-func (s *datasetStore) openTemporary(id string, offset, length int64) io.ReadCloser {
+// inMemory is a temporary or shared data set, nil when there is none.
+func (s *datasetStore) inMemory(id string) dataset.Dataset {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.temporary[id]
-	if t == nil || offset < 0 || offset > int64(len(t.content)) {
-		return nil
+	if t := s.temporary[id]; t != nil {
+		return t.data
 	}
-	return section(t.content, offset, length)
+	return s.shared[id]
 }
 
-// section reads length bytes of a content from an offset on, 0 meaning to the end.
-func section(content []byte, offset, length int64) io.ReadCloser {
-	if length == 0 {
-		length = int64(len(content))
+// openInMemory reads length bytes of a data set in memory, 0 meaning to the end. They are encoded as they are read.
+func openInMemory(data dataset.Dataset, offset, length int64) io.ReadCloser {
+	r := dataset.NewReader(data, offset)
+	if length > 0 {
+		r = io.LimitReader(r, length)
 	}
-	return io.NopCloser(io.NewSectionReader(bytes.NewReader(content), offset, length))
+	return io.NopCloser(r)
 }

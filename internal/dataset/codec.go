@@ -82,10 +82,7 @@ func Encode(w io.Writer, d Dataset) error {
 
 func encode(w io.Writer, kind Kind, a, b int, arrays ...any) error {
 	header := make([]byte, headerSize)
-	copy(header, magic)
-	header[4] = byte(kind)
-	binary.LittleEndian.PutUint64(header[8:], uint64(a))
-	binary.LittleEndian.PutUint64(header[16:], uint64(b))
+	putHeader(header, kind, a, b)
 	if _, err := w.Write(header); err != nil {
 		return err
 	}

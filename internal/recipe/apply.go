@@ -11,7 +11,7 @@ import (
 // Apply makes points of a table that has the columns of the features, among others. The columns of ids and labels may be
 // missing: new rows have no classes yet.
 func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
-	p := &Prepared{Names: r.Names()}
+	p := &Prepared{Names: r.Names(), rows: t.Rows()}
 	sources, err := r.sources(t)
 	if err != nil {
 		return nil, err

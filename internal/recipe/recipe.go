@@ -67,6 +67,8 @@ type Prepared struct {
 	Labels []string // of each row of the table, "" where unknown; nil: there is no column of classes
 	// Notices are about what is new in this table: categories that the recipe does not know.
 	Notices []string
+
+	rows int // of the table
 }
 
 // Names are the names of the columns of the points.

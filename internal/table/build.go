@@ -46,19 +46,13 @@ func (t *Table) Keep(place []int32) (*Table, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	kept := &Table{Columns: make([]Column, len(t.Columns)), rows: len(rows)}
-	for at := range t.Columns {
-		c := &t.Columns[at]
-		few := Column{
-			Name: c.Name, Type: c.Type,
-			Integers: pickRows(c.Integers, rows), Numbers: pickRows(c.Numbers, rows), Texts: pickRows(c.Texts, rows), Empty: pickRows(c.Empty, rows),
-		}
-		if pointColumns[c.Name] {
-			for row, v := range few.Integers {
-				few.Integers[row] = int64(place[v])
+	kept := t.Take(rows)
+	for at := range kept.Columns {
+		if c := &kept.Columns[at]; pointColumns[c.Name] {
+			for row, v := range c.Integers {
+				c.Integers[row] = int64(place[v])
 			}
 		}
-		kept.Columns[at] = few
 	}
 	return kept, nil
 }

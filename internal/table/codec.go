@@ -60,7 +60,7 @@ func (t *Table) Encode(w io.Writer) error {
 	e := &encoder{w: w}
 	e.text(magic)
 	e.buffer = binary.LittleEndian.AppendUint32(e.buffer, uint32(len(t.Columns)))
-	e.uint64(uint64(t.rows))
+	e.buffer = binary.LittleEndian.AppendUint64(e.buffer, uint64(t.rows))
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		e.buffer = append(e.buffer, byte(c.Type), map[bool]byte{true: 1}[c.Empty != nil])
@@ -70,11 +70,17 @@ func (t *Table) Encode(w io.Writer) error {
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		e.buffer = append(e.buffer, packBits(c.Empty)...)
-		for _, v := range c.Integers {
-			e.uint64(uint64(v))
+		for block := range slices.Chunk(c.Integers, encoderBlock/8) {
+			bytes := e.grow(8 * len(block))
+			for at, v := range block {
+				binary.LittleEndian.PutUint64(bytes[8*at:], uint64(v))
+			}
 		}
-		for _, v := range c.Numbers {
-			e.uint64(math.Float64bits(v))
+		for block := range slices.Chunk(c.Numbers, encoderBlock/8) {
+			bytes := e.grow(8 * len(block))
+			for at, v := range block {
+				binary.LittleEndian.PutUint64(bytes[8*at:], math.Float64bits(v))
+			}
 		}
 		for _, s := range c.Texts {
 			e.buffer = binary.LittleEndian.AppendUint32(e.buffer, uint32(len(s)))
@@ -97,9 +103,11 @@ type encoder struct {
 
 const encoderBlock = 1 << 16
 
-func (e *encoder) uint64(v uint64) {
-	e.buffer = binary.LittleEndian.AppendUint64(e.buffer, v)
-	e.flush(encoderBlock)
+// grow writes what has been collected, and makes room for a block.
+func (e *encoder) grow(count int) []byte {
+	e.flush(0)
+	e.buffer = slices.Grow(e.buffer, count)[:count]
+	return e.buffer
 }
 
 func (e *encoder) text(s string) {
@@ -126,15 +134,15 @@ func packBits(marks []bool) []byte {
 	return packed
 }
 
-// Decode reads canonical bytes and checks them as if they came from a stranger. Memory grows with the bytes
-// that are there, never with what they claim.
-func Decode(content []byte) (*Table, error) {
-	d := &decoder{rest: content}
+// Decode reads canonical bytes and checks them as if they came from a stranger. It allocates in proportion to size, the number
+// of bytes that are really there, never to what they claim.
+func Decode(r io.Reader, size int64) (*Table, error) {
+	d := &decoder{r: r, left: size}
 	if string(d.take(4)) != magic {
 		return nil, corrupt("no header of a table")
 	}
 	count, rows := d.uint32(), d.uint64()
-	if d.short || count > MaxColumns || int(count) > len(d.rest) || rows > MaxRows {
+	if d.short || count > MaxColumns || rows > MaxRows || !d.has(4*int64(count)) {
 		return nil, corrupt("impossible sizes")
 	}
 	columns := make([]Column, count)
@@ -157,7 +165,7 @@ func Decode(content []byte) (*Table, error) {
 			return nil, corrupt("the rows are fewer or others than its header says")
 		}
 	}
-	if len(d.rest) > 0 {
+	if d.left > 0 {
 		return nil, corrupt("something follows its end")
 	}
 	for at := range columns {
@@ -180,18 +188,31 @@ func (c *Column) hides() bool {
 
 // decoder takes bytes from the front, until they are too few.
 type decoder struct {
-	rest  []byte
+	r     io.Reader
+	left  int64
 	short bool
 }
 
+// has tells whether so many bytes are left.
+func (d *decoder) has(count int64) bool {
+	d.short = d.short || count > d.left
+	return !d.short
+}
+
 func (d *decoder) take(count int) []byte {
-	if d.short || count > len(d.rest) {
-		d.short = true
+	if !d.has(int64(count)) {
 		return nil
 	}
-	taken := d.rest[:count]
-	d.rest = d.rest[count:]
+	taken := make([]byte, count)
+	d.read(taken)
 	return taken
+}
+
+func (d *decoder) read(into []byte) {
+	if _, err := io.ReadFull(d.r, into); err != nil {
+		d.short = true
+	}
+	d.left -= int64(len(into))
 }
 
 func (d *decoder) uint32() uint32 {
@@ -229,26 +250,16 @@ func (d *decoder) marks(rows int) []bool {
 func (d *decoder) cells(c *Column, rows int) {
 	switch c.Type {
 	case Integer:
-		if b := d.take(8 * rows); b != nil {
-			c.Integers = make([]int64, rows)
-			for at := range c.Integers {
-				c.Integers[at] = int64(binary.LittleEndian.Uint64(b[8*at:]))
-			}
-		}
+		c.Integers = readBlocks(d, rows, func(bits uint64) int64 { return int64(bits) })
 	case Number:
-		if b := d.take(8 * rows); b != nil {
-			c.Numbers = make([]float64, rows)
-			for at := range c.Numbers {
-				c.Numbers[at] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*at:]))
-			}
-		}
+		c.Numbers = readBlocks(d, rows, math.Float64frombits)
 	case Text:
 		lengths := d.take(4 * rows)
 		total := uint64(0)
 		for at := range len(lengths) / 4 {
 			total += uint64(binary.LittleEndian.Uint32(lengths[4*at:]))
 		}
-		if d.short || total > uint64(len(d.rest)) {
+		if total > math.MaxInt64 || !d.has(int64(total)) {
 			d.short = true
 			return
 		}
@@ -259,6 +270,21 @@ func (d *decoder) cells(c *Column, rows int) {
 			c.Texts[at], all = all[:length], all[length:]
 		}
 	}
+}
+
+// readBlocks reads cells of 8 bytes, a block at a time.
+func readBlocks[T any](d *decoder, rows int, convert func(bits uint64) T) []T {
+	if !d.has(8 * int64(rows)) {
+		return nil
+	}
+	cells, buffer := make([]T, rows), make([]byte, min(encoderBlock, 8*rows))
+	for block := range slices.Chunk(cells, encoderBlock/8) {
+		d.read(buffer[:8*len(block)])
+		for at := range block {
+			block[at] = convert(binary.LittleEndian.Uint64(buffer[8*at:]))
+		}
+	}
+	return cells
 }
 
 func corrupt(why string) error {

@@ -52,6 +52,10 @@ func encode(t interface{ Fatal(...any) }, table *Table) []byte {
 	return b.Bytes()
 }
 
+func decode(content []byte) (*Table, error) {
+	return Decode(bytes.NewReader(content), int64(len(content)))
+}
+
 func TestCanonicalBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anyTable(t)
@@ -59,7 +63,7 @@ func TestCanonicalBytes(t *testing.T) {
 		if int64(len(encoded)) != want.EncodedSize() {
 			t.Fatalf("%d bytes, not %d", len(encoded), want.EncodedSize())
 		}
-		got, err := Decode(encoded)
+		got, err := decode(encoded)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,11 +71,11 @@ func TestCanonicalBytes(t *testing.T) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 		if short := rapid.IntRange(0, len(encoded)-1).Draw(t, "short"); len(encoded) > 0 {
-			if _, err := Decode(encoded[:short]); !fault.Is(err, "CORRUPT_TABLE") {
+			if _, err := decode(encoded[:short]); !fault.Is(err, "CORRUPT_TABLE") {
 				t.Fatalf("the first %d of %d bytes: %v", short, len(encoded), err)
 			}
 		}
-		if _, err := Decode(append(encoded, 0)); !fault.Is(err, "CORRUPT_TABLE") {
+		if _, err := decode(append(encoded, 0)); !fault.Is(err, "CORRUPT_TABLE") {
 			t.Fatalf("a byte too many: %v", err)
 		}
 	})
@@ -126,7 +130,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		table, err := Decode(content)
+		table, err := decode(content)
 		runtime.ReadMemStats(&after)
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<20+100*uint64(len(content)) {
 			t.Fatalf("%d bytes allocated for %d", grown, len(content))
@@ -186,7 +190,7 @@ func TestManyColumns(t *testing.T) {
 	if err := many.Encode(&encoded); err != nil {
 		t.Fatal(err)
 	}
-	if back, err := Decode(encoded.Bytes()); err != nil || len(back.Columns) != MaxColumns || back.ID() != many.ID() {
+	if back, err := decode(encoded.Bytes()); err != nil || len(back.Columns) != MaxColumns || back.ID() != many.ID() {
 		t.Error(err)
 	}
 	columns[MaxColumns-1].Name = Unnamed(3)

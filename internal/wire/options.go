@@ -260,3 +260,10 @@ func KernelOf(p *cleavev1.JobSpec) *cleavev1.Kernel {
 	}
 	return options.Get(field).Message().Interface().(*cleavev1.Kernel)
 }
+
+// ComparesDirections tells whether a job has no use for rows of zeros.
+func ComparesDirections(p *cleavev1.JobSpec) bool {
+	values := Request(p, 0).Values
+	kernel, _ := catalog.FindKernel(values["kernel"])
+	return kernel.Directional || values["geometry"] == "spherical" || values["distortion"] == "cosine"
+}

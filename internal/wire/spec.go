@@ -8,13 +8,23 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
 )
 
 // Spec reads a job's specification, which Validate has accepted, for so many points, with its tables. It refuses
 // rows of tables that make no sense whatever the algorithm.
 func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, error) {
-	r, request := &tableReader{points: points, tables: tables}, Request(p, 0)
+	return readSpec(p, &tableReader{points: points, tables: tables})
+}
+
+// SpecOfRows is Spec for points that are rows of a table, by whose ids or numbers they go.
+func SpecOfRows(p *cleavev1.JobSpec, rows *recipe.Rows, tables Tables) (clustering.Spec, error) {
+	return readSpec(p, &tableReader{points: rows.Points(), rows: rows, tables: tables})
+}
+
+func readSpec(p *cleavev1.JobSpec, r *tableReader) (clustering.Spec, error) {
+	request := Request(p, 0)
 	spec := clustering.NewSpec(request)
 	spec.MaxK = int(p.GetKRange().GetMax())
 	spec.Constraints = readTable(r, p.GetSupervision().GetConstraints(), fieldConstraints, table.Constraints)
@@ -43,6 +53,7 @@ func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, erro
 // tableReader reads the tables of a specification, and keeps the first fault.
 type tableReader struct {
 	points int
+	rows   *recipe.Rows // that they are; nil: they are a data set of their own
 	tables Tables
 	err    error
 }

@@ -31,7 +31,7 @@ func TableRows(p *cleavev1.TableRows) (*table.Table, error) {
 	if err := all.add(p); err != nil {
 		return nil, err
 	}
-	return table.New(all.columns)
+	return all.table()
 }
 
 // InlineTable is a table within a request.
@@ -65,76 +65,6 @@ func rowsProto(t *table.Table, from, to int) *cleavev1.TableRows {
 	return p
 }
 
-// rowsOfTable are the rows that have arrived.
-type rowsOfTable struct {
-	columns []table.Column
-	rows    int
-}
-
-// add takes the next rows; the first say which columns there are.
-func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
-	if r.columns == nil {
-		if len(p.GetColumns()) == 0 || len(p.GetColumns()) > table.MaxColumns {
-			return fault.Invalid("BAD_COLUMNS", "the table has %d columns; it must have 1 to %d", len(p.GetColumns()), table.MaxColumns)
-		}
-		for _, c := range p.GetColumns() {
-			r.columns = append(r.columns, table.Column{Name: c.GetName(), Type: typeOf(c)})
-		}
-	}
-	if len(p.GetColumns()) != len(r.columns) {
-		return fault.Invalid("COLUMNS_DIFFER", "the rows from %d on have %d columns; those before have %d", r.rows, len(p.GetColumns()), len(r.columns))
-	}
-	before := r.rows
-	for at, c := range p.GetColumns() {
-		into := &r.columns[at]
-		if c.GetName() != into.Name || typeOf(c) != into.Type {
-			return fault.Invalid("COLUMNS_DIFFER", "column %d of the rows from %d on is %.60q with %v; before it was %.60q with %v: all parts have the same columns in the same order",
-				at, before, c.GetName(), typeOf(c), into.Name, into.Type)
-		}
-		into.Integers = append(into.Integers, c.GetIntegers().GetValues()...)
-		into.Numbers = append(into.Numbers, c.GetNumbers().GetValues()...)
-		into.Texts = append(into.Texts, c.GetTexts().GetValues()...)
-		if at == 0 {
-			r.rows = into.Len()
-		}
-		if into.Len() != r.rows {
-			return fault.Invalid("COLUMN_LENGTHS_DIFFER", "of the rows from %d on, column %q has %d and column %q %d", before,
-				r.columns[0].Name, r.rows-before, into.Name, into.Len()-before)
-		}
-		if err := markEmpty(into, c.GetEmptyRows(), before, r.rows); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// markEmpty marks the empty cells of the rows [from, to).
-func markEmpty(c *table.Column, rows []uint32, from, to int) error {
-	if c.Empty == nil && len(rows) == 0 {
-		return nil
-	}
-	c.Empty = append(c.Empty, make([]bool, to-len(c.Empty))...)
-	for _, row := range rows {
-		if int64(row) >= int64(to-from) {
-			return fault.Invalid("INDEX_OUT_OF_RANGE", "column %q says that row %d of %d is empty", c.Name, row, to-from)
-		}
-		c.Empty[from+int(row)] = true
-	}
-	return nil
-}
-
-func typeOf(c *cleavev1.Column) table.Type {
-	switch c.GetCells().(type) {
-	case *cleavev1.Column_Integers:
-		return table.Integer
-	case *cleavev1.Column_Numbers:
-		return table.Number
-	case *cleavev1.Column_Texts:
-		return table.Text
-	}
-	return 0
-}
-
 // TableUpload takes the parts of an upload in the order they come and makes the table. Memory grows with
 // what has arrived and stops at the limit.
 type TableUpload struct {
@@ -145,7 +75,9 @@ type TableUpload struct {
 }
 
 // NewTableUpload makes a TableUpload of at most limit bytes.
-func NewTableUpload(limit int64) *TableUpload { return &TableUpload{limit: limit} }
+func NewTableUpload(limit int64) *TableUpload {
+	return &TableUpload{limit: limit, rows: rowsOfTable{owned: true}}
+}
 
 // Name is the name for people that the header gave.
 func (u *TableUpload) Name() string { return u.header.GetDisplayName() }
@@ -184,7 +116,7 @@ func (u *TableUpload) Finish() (*table.Table, error) {
 	case u.rows.columns == nil:
 		return nil, fault.Invalid("BAD_COLUMNS", "the upload ended without a part that has columns; an empty table has one, without cells").OnField("rows")
 	}
-	t, err := table.New(u.rows.columns)
+	t, err := u.rows.table()
 	if err != nil {
 		return nil, onField(err, "rows")
 	}
@@ -212,12 +144,20 @@ const partBytes = 1 << 20
 
 // TableParts calls yield with the header and the parts of the upload of a table, until one fails.
 func TableParts(name string, t *table.Table, yield func(*cleavev1.CreateTableRequest) error) error {
-	header := &cleavev1.TableHeader{DisplayName: name}
-	if err := yield(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Header{Header: header}}); err != nil {
+	if err := sendHeader(name, yield); err != nil {
 		return err
 	}
+	return sendRows(t, yield)
+}
+
+func sendHeader(name string, send func(*cleavev1.CreateTableRequest) error) error {
+	header := &cleavev1.TableHeader{DisplayName: name}
+	return send(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Header{Header: header}})
+}
+
+func sendRows(t *table.Table, send func(*cleavev1.CreateTableRequest) error) error {
 	return eachPart(t, func(rows *cleavev1.TableRows) error {
-		return yield(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: rows}})
+		return send(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: rows}})
 	})
 }
 
@@ -233,19 +173,34 @@ func eachPart(t *table.Table, yield func(*cleavev1.TableRows) error) error {
 	return nil
 }
 
-// SendTableRows sends the rows of a table to a client.
-func SendTableRows(t *table.Table, send func(*cleavev1.GetTableRowsResponse) error) error {
+// SendTableRows sends the rows of a table to a client, or of many rows so many, unless that is 0.
+func SendTableRows(t *table.Table, atMost int, send func(*cleavev1.GetTableRowsResponse) error) error {
+	if atMost > 0 && atMost < t.Rows() {
+		t = t.Sample(atMost)
+	}
 	return eachPart(t, func(rows *cleavev1.TableRows) error { return send(&cleavev1.GetTableRowsResponse{Rows: rows}) })
 }
 
 // ReceiveTable makes a table of the parts of a stream, which ends with io.EOF. Errors of the stream are
 // returned as they are.
 func ReceiveTable(receive func() (*cleavev1.GetTableRowsResponse, error)) (*table.Table, error) {
-	var all rowsOfTable
+	all := rowsOfTable{owned: true}
 	if err := Receive(receive, func(part *cleavev1.GetTableRowsResponse) error { return all.add(part.GetRows()) }); err != nil {
 		return nil, err
 	}
-	return table.New(all.columns)
+	return all.table()
+}
+
+// SendBatches uploads a table that comes in batches of rows with the same columns, until next returns io.EOF. Only one batch is
+// in memory.
+func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name string, next func() (*table.Table, error)) (*cleavev1.Table, error) {
+	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
+		if err := sendHeader(name, send); err != nil {
+			return err
+		}
+		return Receive(next, func(batch *table.Table) error { return sendRows(batch, send) })
+	})
+	return response.GetTable(), err
 }
 
 // SendTable uploads a table through a client and returns the coordinator's description of it.

@@ -45,7 +45,7 @@ func TestTablesSurviveTheWire(t *testing.T) {
 			t.Fatalf("uploaded: got %+v, %v, want %+v", got, err, want)
 		}
 		var parts []*cleavev1.GetTableRowsResponse
-		if err := SendTableRows(want, func(part *cleavev1.GetTableRowsResponse) error { parts = append(parts, part); return nil }); err != nil {
+		if err := SendTableRows(want, 0, func(part *cleavev1.GetTableRowsResponse) error { parts = append(parts, part); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		got, err := ReceiveTable(func() (*cleavev1.GetTableRowsResponse, error) {
@@ -187,7 +187,7 @@ func FuzzTableUpload(f *testing.F) {
 		if err := made.Encode(&content); err != nil || content.Len() > 1<<16 {
 			t.Fatalf("%d bytes, %v", content.Len(), err)
 		}
-		if again, err := table.Decode([]byte(content.String())); err != nil || again.ID() != made.ID() {
+		if again, err := table.Decode(strings.NewReader(content.String()), int64(content.Len())); err != nil || again.ID() != made.ID() {
 			t.Fatal(err)
 		}
 	})

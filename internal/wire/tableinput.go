@@ -6,6 +6,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
 )
 
@@ -57,6 +58,9 @@ func InlineRows(input *cleavev1.TableInput) int64 {
 // TableIDs are the ids of the tables of a specification that were uploaded.
 func TableIDs(p *cleavev1.JobSpec) []string {
 	var ids []string
+	if id := p.GetTable().GetTableId(); id != "" {
+		ids = append(ids, id)
+	}
 	for _, used := range UsedTables(p) {
 		if id := used.Input.GetTableId(); id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -68,6 +72,15 @@ func TableIDs(p *cleavev1.JobSpec) []string {
 // ReadTable reads a table that a field of a request names or holds, as a list about so many points; nil where
 // there is none.
 func ReadTable[T any](input *cleavev1.TableInput, field string, points int, tables Tables, kind table.Kind[T]) ([]T, error) {
+	return readInput(input, field, points, nil, tables, kind)
+}
+
+// ReadTableOfRows is ReadTable for points that are rows of a table, by whose ids or numbers they go.
+func ReadTableOfRows[T any](input *cleavev1.TableInput, field string, rows *recipe.Rows, tables Tables, kind table.Kind[T]) ([]T, error) {
+	return readInput(input, field, rows.Points(), rows, tables, kind)
+}
+
+func readInput[T any](input *cleavev1.TableInput, field string, points int, rows *recipe.Rows, tables Tables, kind table.Kind[T]) ([]T, error) {
 	var t *table.Table
 	var err error
 	switch source := input.GetSource().(type) {
@@ -81,6 +94,9 @@ func ReadTable[T any](input *cleavev1.TableInput, field string, points int, tabl
 		}
 		err = fault.Invalid("VALUE_MISSING", "%s has neither the id of a table nor its rows; give one, or leave it out", field)
 	}
+	if err == nil && rows != nil {
+		t, err = rows.Number(t)
+	}
 	var list []T
 	if err == nil {
 		list, err = kind.Read(t, points)
@@ -90,7 +106,7 @@ func ReadTable[T any](input *cleavev1.TableInput, field string, points int, tabl
 
 // readTable is ReadTable of a specification.
 func readTable[T any](r *tableReader, input *cleavev1.TableInput, field string, kind table.Kind[T]) []T {
-	list, err := ReadTable(input, field, r.points, r.tables, kind)
+	list, err := readInput(input, field, r.points, r.rows, r.tables, kind)
 	if r.err == nil {
 		r.err = err
 	}

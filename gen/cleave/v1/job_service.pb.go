@@ -66,8 +66,11 @@ func (x *PlanJobRequest) GetSpec() *JobSpec {
 }
 
 type PlanJobResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Plan          *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Plan  *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	// How points would be made of the rows of a table, and what there is to say about it; absent unless the job is on one.
+	Recipe        *Recipe   `protobuf:"bytes,10,opt,name=recipe,proto3" json:"recipe,omitempty"`
+	Notices       []*Notice `protobuf:"bytes,11,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -105,6 +108,20 @@ func (*PlanJobResponse) Descriptor() ([]byte, []int) {
 func (x *PlanJobResponse) GetPlan() *Plan {
 	if x != nil {
 		return x.Plan
+	}
+	return nil
+}
+
+func (x *PlanJobResponse) GetRecipe() *Recipe {
+	if x != nil {
+		return x.Recipe
+	}
+	return nil
+}
+
+func (x *PlanJobResponse) GetNotices() []*Notice {
+	if x != nil {
+		return x.Notices
 	}
 	return nil
 }
@@ -813,7 +830,10 @@ type GetLabelsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	// Of a job with a range of k, the labels for this one; 0 means the one that is proposed.
-	K             uint32 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
+	K uint32 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
+	// Labels of a job on a table come with the rows and the ids of that table, as far as they differ from the numbers of
+	// the labels.
+	WithRows      bool `protobuf:"varint,10,opt,name=with_rows,json=withRows,proto3" json:"with_rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -862,11 +882,22 @@ func (x *GetLabelsRequest) GetK() uint32 {
 	return 0
 }
 
+func (x *GetLabelsRequest) GetWithRows() bool {
+	if x != nil {
+		return x.WithRows
+	}
+	return false
+}
+
 type GetLabelsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The row of the first of these labels.
-	FirstIndex    uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
-	Labels        []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// The row of the first of these labels, among those that were clustered.
+	FirstIndex uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
+	Labels     []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// For each of these labels the row of the table; empty if no row was left out.
+	Rows []uint32 `protobuf:"varint,10,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	// For each of these labels the id of its row; empty if the table has no column of ids.
+	Ids           []string `protobuf:"bytes,11,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -911,6 +942,20 @@ func (x *GetLabelsResponse) GetFirstIndex() uint32 {
 func (x *GetLabelsResponse) GetLabels() []uint32 {
 	if x != nil {
 		return x.Labels
+	}
+	return nil
+}
+
+func (x *GetLabelsResponse) GetRows() []uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *GetLabelsResponse) GetIds() []string {
+	if x != nil {
+		return x.Ids
 	}
 	return nil
 }
@@ -1484,7 +1529,10 @@ type PredictJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	// The new points, with the same columns as the points of the job.
-	DatasetId     string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	// In place of a data set, for a job on a table: new rows, which the recipe of the job makes points of. Columns may stand in
+	// any order, and there may be others.
+	TableId       string `protobuf:"bytes,10,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1533,15 +1581,27 @@ func (x *PredictJobRequest) GetDatasetId() string {
 	return ""
 }
 
+func (x *PredictJobRequest) GetTableId() string {
+	if x != nil {
+		return x.TableId
+	}
+	return ""
+}
+
 type PredictJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The row of the first of these labels.
+	// The row of the first of these labels, among those that became points.
 	FirstIndex uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
 	Labels     []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
 	// Of the same points, where the job has centroids: their distances to the clusters that they got, and how much farther
 	// the nearest other ones are.
-	Distances     []float64 `protobuf:"fixed64,3,rep,packed,name=distances,proto3" json:"distances,omitempty"`
-	Margins       []float64 `protobuf:"fixed64,4,rep,packed,name=margins,proto3" json:"margins,omitempty"`
+	Distances []float64 `protobuf:"fixed64,3,rep,packed,name=distances,proto3" json:"distances,omitempty"`
+	Margins   []float64 `protobuf:"fixed64,4,rep,packed,name=margins,proto3" json:"margins,omitempty"`
+	// Of a table, as in GetLabelsResponse.
+	Rows []uint32 `protobuf:"varint,10,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	Ids  []string `protobuf:"bytes,11,rep,name=ids,proto3" json:"ids,omitempty"`
+	// In the first message: what there is to say about the table.
+	Notices       []*Notice `protobuf:"bytes,12,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1600,6 +1660,27 @@ func (x *PredictJobResponse) GetDistances() []float64 {
 func (x *PredictJobResponse) GetMargins() []float64 {
 	if x != nil {
 		return x.Margins
+	}
+	return nil
+}
+
+func (x *PredictJobResponse) GetRows() []uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *PredictJobResponse) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *PredictJobResponse) GetNotices() []*Notice {
+	if x != nil {
+		return x.Notices
 	}
 	return nil
 }
@@ -1714,11 +1795,14 @@ var File_cleave_v1_job_service_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\"8\n" +
+	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\"8\n" +
 	"\x0ePlanJobRequest\x12&\n" +
-	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"6\n" +
+	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\x8e\x01\n" +
 	"\x0fPlanJobResponse\x12#\n" +
-	"\x04plan\x18\x01 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\"Y\n" +
+	"\x04plan\x18\x01 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12)\n" +
+	"\x06recipe\x18\n" +
+	" \x01(\v2\x11.cleave.v1.RecipeR\x06recipe\x12+\n" +
+	"\anotices\x18\v \x03(\v2\x11.cleave.v1.NoticeR\anotices\"Y\n" +
 	"\x10CreateJobRequest\x12&\n" +
 	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\x12\x1d\n" +
 	"\n" +
@@ -1755,14 +1839,19 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x10GetResultRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\">\n" +
 	"\x11GetResultResponse\x12)\n" +
-	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"7\n" +
+	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"T\n" +
 	"\x10GetLabelsRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\f\n" +
-	"\x01k\x18\x02 \x01(\rR\x01k\"L\n" +
+	"\x01k\x18\x02 \x01(\rR\x01k\x12\x1b\n" +
+	"\twith_rows\x18\n" +
+	" \x01(\bR\bwithRows\"r\n" +
 	"\x11GetLabelsResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\rR\n" +
 	"firstIndex\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\rR\x06labels\",\n" +
+	"\x06labels\x18\x02 \x03(\rR\x06labels\x12\x12\n" +
+	"\x04rows\x18\n" +
+	" \x03(\rR\x04rows\x12\x10\n" +
+	"\x03ids\x18\v \x03(\tR\x03ids\",\n" +
 	"\x13GetRowScoresRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"h\n" +
 	"\x14GetRowScoresResponse\x12.\n" +
@@ -1789,17 +1878,23 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x04part\"E\n" +
 	"\x11NeighborGraphHead\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
-	"\x05edges\x18\x02 \x01(\x04R\x05edges\"I\n" +
+	"\x05edges\x18\x02 \x01(\x04R\x05edges\"d\n" +
 	"\x11PredictJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1d\n" +
 	"\n" +
-	"dataset_id\x18\x02 \x01(\tR\tdatasetId\"\x85\x01\n" +
+	"dataset_id\x18\x02 \x01(\tR\tdatasetId\x12\x19\n" +
+	"\btable_id\x18\n" +
+	" \x01(\tR\atableId\"\xd8\x01\n" +
 	"\x12PredictJobResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\rR\n" +
 	"firstIndex\x12\x16\n" +
 	"\x06labels\x18\x02 \x03(\rR\x06labels\x12\x1c\n" +
 	"\tdistances\x18\x03 \x03(\x01R\tdistances\x12\x18\n" +
-	"\amargins\x18\x04 \x03(\x01R\amargins\"\x8a\x01\n" +
+	"\amargins\x18\x04 \x03(\x01R\amargins\x12\x12\n" +
+	"\x04rows\x18\n" +
+	" \x03(\rR\x04rows\x12\x10\n" +
+	"\x03ids\x18\v \x03(\tR\x03ids\x12+\n" +
+	"\anotices\x18\f \x03(\v2\x11.cleave.v1.NoticeR\anotices\"\x8a\x01\n" +
 	"\x12EvaluateJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12+\n" +
 	"\x05truth\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05truth\x120\n" +
@@ -1874,74 +1969,79 @@ var file_cleave_v1_job_service_proto_goTypes = []any{
 	(*EvaluateJobResponse)(nil),      // 30: cleave.v1.EvaluateJobResponse
 	(*JobSpec)(nil),                  // 31: cleave.v1.JobSpec
 	(*Plan)(nil),                     // 32: cleave.v1.Plan
-	(*Job)(nil),                      // 33: cleave.v1.Job
-	(JobState)(0),                    // 34: cleave.v1.JobState
-	(*Event)(nil),                    // 35: cleave.v1.Event
-	(*Progress)(nil),                 // 36: cleave.v1.Progress
-	(*Result)(nil),                   // 37: cleave.v1.Result
-	(*RowScoresHead)(nil),            // 38: cleave.v1.RowScoresHead
-	(*ModelHead)(nil),                // 39: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),            // 40: cleave.v1.EmbeddingHead
-	(*Edges)(nil),                    // 41: cleave.v1.Edges
-	(*TableInput)(nil),               // 42: cleave.v1.TableInput
-	(*Evaluation)(nil),               // 43: cleave.v1.Evaluation
+	(*Recipe)(nil),                   // 33: cleave.v1.Recipe
+	(*Notice)(nil),                   // 34: cleave.v1.Notice
+	(*Job)(nil),                      // 35: cleave.v1.Job
+	(JobState)(0),                    // 36: cleave.v1.JobState
+	(*Event)(nil),                    // 37: cleave.v1.Event
+	(*Progress)(nil),                 // 38: cleave.v1.Progress
+	(*Result)(nil),                   // 39: cleave.v1.Result
+	(*RowScoresHead)(nil),            // 40: cleave.v1.RowScoresHead
+	(*ModelHead)(nil),                // 41: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),            // 42: cleave.v1.EmbeddingHead
+	(*Edges)(nil),                    // 43: cleave.v1.Edges
+	(*TableInput)(nil),               // 44: cleave.v1.TableInput
+	(*Evaluation)(nil),               // 45: cleave.v1.Evaluation
 }
 var file_cleave_v1_job_service_proto_depIdxs = []int32{
 	31, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
 	32, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
-	31, // 2: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
-	33, // 3: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
-	33, // 4: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	31, // 5: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
-	34, // 6: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
-	33, // 7: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
-	33, // 8: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
-	35, // 9: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
-	36, // 10: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
-	37, // 11: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
-	38, // 12: cleave.v1.GetRowScoresResponse.head:type_name -> cleave.v1.RowScoresHead
-	39, // 13: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	40, // 14: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
-	26, // 15: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
-	41, // 16: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
-	42, // 17: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
-	42, // 18: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
-	43, // 19: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	0,  // 20: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
-	2,  // 21: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	4,  // 22: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	6,  // 23: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	8,  // 24: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	10, // 25: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	12, // 26: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	14, // 27: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	16, // 28: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	18, // 29: cleave.v1.JobService.GetRowScores:input_type -> cleave.v1.GetRowScoresRequest
-	20, // 30: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	22, // 31: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
-	24, // 32: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
-	27, // 33: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	29, // 34: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	1,  // 35: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
-	3,  // 36: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	5,  // 37: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	7,  // 38: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	9,  // 39: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	11, // 40: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	13, // 41: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	15, // 42: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	17, // 43: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	19, // 44: cleave.v1.JobService.GetRowScores:output_type -> cleave.v1.GetRowScoresResponse
-	21, // 45: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	23, // 46: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
-	25, // 47: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
-	28, // 48: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	30, // 49: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	35, // [35:50] is the sub-list for method output_type
-	20, // [20:35] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	33, // 2: cleave.v1.PlanJobResponse.recipe:type_name -> cleave.v1.Recipe
+	34, // 3: cleave.v1.PlanJobResponse.notices:type_name -> cleave.v1.Notice
+	31, // 4: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	35, // 5: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
+	35, // 6: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
+	31, // 7: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	36, // 8: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
+	35, // 9: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
+	35, // 10: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
+	37, // 11: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
+	38, // 12: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
+	39, // 13: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
+	40, // 14: cleave.v1.GetRowScoresResponse.head:type_name -> cleave.v1.RowScoresHead
+	41, // 15: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	42, // 16: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
+	26, // 17: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
+	43, // 18: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
+	34, // 19: cleave.v1.PredictJobResponse.notices:type_name -> cleave.v1.Notice
+	44, // 20: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
+	44, // 21: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
+	45, // 22: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	0,  // 23: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
+	2,  // 24: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	4,  // 25: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	6,  // 26: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	8,  // 27: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	10, // 28: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	12, // 29: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	14, // 30: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	16, // 31: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	18, // 32: cleave.v1.JobService.GetRowScores:input_type -> cleave.v1.GetRowScoresRequest
+	20, // 33: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	22, // 34: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
+	24, // 35: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
+	27, // 36: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	29, // 37: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	1,  // 38: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
+	3,  // 39: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	5,  // 40: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	7,  // 41: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	9,  // 42: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	11, // 43: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	13, // 44: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	15, // 45: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	17, // 46: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	19, // 47: cleave.v1.JobService.GetRowScores:output_type -> cleave.v1.GetRowScoresResponse
+	21, // 48: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	23, // 49: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
+	25, // 50: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
+	28, // 51: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	30, // 52: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	38, // [38:53] is the sub-list for method output_type
+	23, // [23:38] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_service_proto_init() }
@@ -1953,6 +2053,7 @@ func file_cleave_v1_job_service_proto_init() {
 	file_cleave_v1_event_proto_init()
 	file_cleave_v1_job_proto_init()
 	file_cleave_v1_plan_proto_init()
+	file_cleave_v1_recipe_proto_init()
 	file_cleave_v1_result_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_table_proto_init()

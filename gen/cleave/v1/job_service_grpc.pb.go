@@ -77,7 +77,7 @@ type JobServiceClient interface {
 	// GetNeighborGraph streams the graph of nearest neighbors that a job made of its rows and clustered. A data set of
 	// these edges gives the same answer again.
 	GetNeighborGraph(ctx context.Context, in *GetNeighborGraphRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetNeighborGraphResponse], error)
-	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of auto, of the
+	// PredictJob assigns new points, which are a data set or a table of their own, to the clusters of a job of auto, of the
 	// vector or kernel family or on a graph of neighbors, and streams their labels in row order.
 	PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error)
 	// EvaluateJob scores a job's labels against the truth.
@@ -346,7 +346,7 @@ type JobServiceServer interface {
 	// GetNeighborGraph streams the graph of nearest neighbors that a job made of its rows and clustered. A data set of
 	// these edges gives the same answer again.
 	GetNeighborGraph(*GetNeighborGraphRequest, grpc.ServerStreamingServer[GetNeighborGraphResponse]) error
-	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of auto, of the
+	// PredictJob assigns new points, which are a data set or a table of their own, to the clusters of a job of auto, of the
 	// vector or kernel family or on a graph of neighbors, and streams their labels in row order.
 	PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error
 	// EvaluateJob scores a job's labels against the truth.

@@ -220,7 +220,7 @@ type Result struct {
 	K              uint32   `protobuf:"varint,6,opt,name=k,proto3" json:"k,omitempty"`
 	// Rows that were clustered.
 	Rows uint32 `protobuf:"varint,7,opt,name=rows,proto3" json:"rows,omitempty"`
-	// Rows that the client left out before it uploaded the data, because values were missing. The
+	// Rows that were left out because values were missing: of a table by the coordinator, else by the client, and then the
 	// coordinator does not know of them.
 	DroppedRows  uint32            `protobuf:"varint,8,opt,name=dropped_rows,json=droppedRows,proto3" json:"dropped_rows,omitempty"`
 	ClusterSizes []uint32          `protobuf:"varint,9,rep,packed,name=cluster_sizes,json=clusterSizes,proto3" json:"cluster_sizes,omitempty"`
@@ -262,7 +262,9 @@ type Result struct {
 	// What it takes to run it again. The command line sets it in result.json.
 	Origin *Origin `protobuf:"bytes,31,opt,name=origin,proto3" json:"origin,omitempty"`
 	// How k was found; absent unless the job had a range of them. Everything else in the result is about the k that is proposed.
-	HowMany       *HowMany `protobuf:"bytes,32,opt,name=how_many,json=howMany,proto3" json:"how_many,omitempty"`
+	HowMany *HowMany `protobuf:"bytes,32,opt,name=how_many,json=howMany,proto3" json:"how_many,omitempty"`
+	// How points were made of the rows of a table; absent unless the job clustered one.
+	Recipe        *Recipe `protobuf:"bytes,40,opt,name=recipe,proto3" json:"recipe,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -517,6 +519,13 @@ func (x *Result) GetOrigin() *Origin {
 func (x *Result) GetHowMany() *HowMany {
 	if x != nil {
 		return x.HowMany
+	}
+	return nil
+}
+
+func (x *Result) GetRecipe() *Recipe {
+	if x != nil {
+		return x.Recipe
 	}
 	return nil
 }
@@ -2082,7 +2091,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\x99\v\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xc4\v\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -2122,7 +2131,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"row_scores\x18\x1d \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12\x18\n" +
 	"\aversion\x18\x1e \x01(\tR\aversion\x12)\n" +
 	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06origin\x12-\n" +
-	"\bhow_many\x18  \x01(\v2\x12.cleave.v1.HowManyR\ahowManyB\x12\n" +
+	"\bhow_many\x18  \x01(\v2\x12.cleave.v1.HowManyR\ahowMany\x12)\n" +
+	"\x06recipe\x18( \x01(\v2\x11.cleave.v1.RecipeR\x06recipeB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
 	"\x06_scale\"\xb7\x01\n" +
 	"\aHowMany\x12\x1a\n" +
@@ -2341,15 +2351,16 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*Iteration)(nil),           // 27: cleave.v1.Iteration
 	(*ShiftChange)(nil),         // 28: cleave.v1.ShiftChange
 	(*Plan)(nil),                // 29: cleave.v1.Plan
-	(Space)(0),                  // 30: cleave.v1.Space
-	(*JobSpec)(nil),             // 31: cleave.v1.JobSpec
-	(*Way)(nil),                 // 32: cleave.v1.Way
-	(KernelFunction)(0),         // 33: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 34: cleave.v1.NeighborWeights
-	(Inference)(0),              // 35: cleave.v1.Inference
-	(Distortion)(0),             // 36: cleave.v1.Distortion
-	(Metric)(0),                 // 37: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 38: google.protobuf.Duration
+	(*Recipe)(nil),              // 30: cleave.v1.Recipe
+	(Space)(0),                  // 31: cleave.v1.Space
+	(*JobSpec)(nil),             // 32: cleave.v1.JobSpec
+	(*Way)(nil),                 // 33: cleave.v1.Way
+	(KernelFunction)(0),         // 34: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 35: cleave.v1.NeighborWeights
+	(Inference)(0),              // 36: cleave.v1.Inference
+	(Distortion)(0),             // 37: cleave.v1.Distortion
+	(Metric)(0),                 // 38: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 39: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
 	23, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
@@ -2373,35 +2384,36 @@ var file_cleave_v1_result_proto_depIdxs = []int32{
 	8,  // 18: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
 	6,  // 19: cleave.v1.Result.origin:type_name -> cleave.v1.Origin
 	4,  // 20: cleave.v1.Result.how_many:type_name -> cleave.v1.HowMany
-	0,  // 21: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
-	5,  // 22: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
-	30, // 23: cleave.v1.KScore.space:type_name -> cleave.v1.Space
-	7,  // 24: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
-	31, // 25: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
-	1,  // 26: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
-	32, // 27: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	11, // 28: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	32, // 29: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	33, // 30: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	34, // 31: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	35, // 32: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	2,  // 33: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	18, // 34: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	2,  // 35: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	36, // 36: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	37, // 37: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	20, // 38: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	14, // 39: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	38, // 40: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	38, // 41: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	38, // 42: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	38, // 43: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	38, // 44: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	45, // [45:45] is the sub-list for method output_type
-	45, // [45:45] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	30, // 21: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
+	0,  // 22: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
+	5,  // 23: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
+	31, // 24: cleave.v1.KScore.space:type_name -> cleave.v1.Space
+	7,  // 25: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
+	32, // 26: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
+	1,  // 27: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
+	33, // 28: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	11, // 29: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	33, // 30: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	34, // 31: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	35, // 32: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	36, // 33: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	2,  // 34: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	18, // 35: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	2,  // 36: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	37, // 37: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	38, // 38: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	20, // 39: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	14, // 40: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	39, // 41: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	39, // 42: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	39, // 43: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	39, // 44: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	39, // 45: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	46, // [46:46] is the sub-list for method output_type
+	46, // [46:46] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -2412,6 +2424,7 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_event_proto_init()
 	file_cleave_v1_job_proto_init()
 	file_cleave_v1_plan_proto_init()
+	file_cleave_v1_recipe_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[2].OneofWrappers = []any{}

@@ -1172,7 +1172,8 @@ type JobSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A name for people; it need not be unique.
 	DisplayName string `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	DatasetId   string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	// What is clustered: a data set, or the rows of a table. One of the two is given.
+	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	// The number of clusters, 1 to n; 0 with k_range.
 	K    uint32 `protobuf:"varint,3,opt,name=k,proto3" json:"k,omitempty"`
 	Seed uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
@@ -1202,7 +1203,8 @@ type JobSpec struct {
 	Priority Priority `protobuf:"varint,15,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
 	// The share of the work that a second worker does too, 0 to 1: answers that differ show which worker is wrong. No bit
 	// of the result depends on it. Absent, the coordinator's --verify.
-	Verify *float64 `protobuf:"fixed64,16,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
+	Verify *float64     `protobuf:"fixed64,16,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
+	Table  *TablePoints `protobuf:"bytes,17,opt,name=table,proto3" json:"table,omitempty"`
 	// Several numbers of clusters in place of k. Each is run, they are compared without the truth, and the labels are those
 	// of the one that Result.how_many proposes; GetLabels has those of the others too. Starts from labels or centroids,
 	// which have one k, are refused.
@@ -1370,6 +1372,13 @@ func (x *JobSpec) GetVerify() float64 {
 		return *x.Verify
 	}
 	return 0
+}
+
+func (x *JobSpec) GetTable() *TablePoints {
+	if x != nil {
+		return x.Table
+	}
+	return nil
 }
 
 func (x *JobSpec) GetKRange() *KRange {
@@ -2992,7 +3001,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\x88\f\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x16cleave/v1/recipe.proto\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb6\f\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -3012,7 +3021,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
 	"time_limit\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12/\n" +
 	"\bpriority\x18\x0f \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x12\x1b\n" +
-	"\x06verify\x18\x10 \x01(\x01H\x03R\x06verify\x88\x01\x01\x12*\n" +
+	"\x06verify\x18\x10 \x01(\x01H\x03R\x06verify\x88\x01\x01\x12,\n" +
+	"\x05table\x18\x11 \x01(\v2\x16.cleave.v1.TablePointsR\x05table\x12*\n" +
 	"\ak_range\x18\x12 \x01(\v2\x11.cleave.v1.KRangeR\x06kRange\x12%\n" +
 	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
@@ -3320,7 +3330,8 @@ var file_cleave_v1_spec_proto_goTypes = []any{
 	(*Eigenvectors)(nil),        // 40: cleave.v1.Eigenvectors
 	(*Beta)(nil),                // 41: cleave.v1.Beta
 	(*durationpb.Duration)(nil), // 42: google.protobuf.Duration
-	(*TableInput)(nil),          // 43: cleave.v1.TableInput
+	(*TablePoints)(nil),         // 43: cleave.v1.TablePoints
+	(*TableInput)(nil),          // 44: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
 	23, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
@@ -3330,70 +3341,71 @@ var file_cleave_v1_spec_proto_depIdxs = []int32{
 	22, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
 	42, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
 	0,  // 6: cleave.v1.JobSpec.priority:type_name -> cleave.v1.Priority
-	21, // 7: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
-	25, // 8: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
-	26, // 9: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	29, // 10: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	30, // 11: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	31, // 12: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	32, // 13: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	33, // 14: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	34, // 15: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	35, // 16: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	36, // 17: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	37, // 18: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	38, // 19: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	39, // 20: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
-	1,  // 21: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
-	43, // 22: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	43, // 23: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
-	4,  // 24: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	43, // 25: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
-	5,  // 26: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	6,  // 27: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	27, // 28: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	28, // 29: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	9,  // 30: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	10, // 31: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	11, // 32: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	43, // 33: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	7,  // 34: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	8,  // 35: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	12, // 36: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 37: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 38: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 39: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	16, // 40: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	14, // 41: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	15, // 42: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 43: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 44: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	13, // 45: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	15, // 46: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 47: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 48: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	6,  // 49: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	27, // 50: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 51: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	40, // 52: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 53: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
-	27, // 54: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	11, // 55: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	40, // 56: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 57: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
-	27, // 58: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 59: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	41, // 60: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	18, // 61: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	43, // 62: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	19, // 63: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	40, // 64: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	17, // 65: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	66, // [66:66] is the sub-list for method output_type
-	66, // [66:66] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	43, // 7: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
+	21, // 8: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
+	25, // 9: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	26, // 10: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	29, // 11: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	30, // 12: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	31, // 13: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	32, // 14: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	33, // 15: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	34, // 16: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	35, // 17: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	36, // 18: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	37, // 19: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	38, // 20: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	39, // 21: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	1,  // 22: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
+	44, // 23: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	44, // 24: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	4,  // 25: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	44, // 26: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	5,  // 27: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	6,  // 28: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	27, // 29: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	28, // 30: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	9,  // 31: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	10, // 32: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	11, // 33: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	44, // 34: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	7,  // 35: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	8,  // 36: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	12, // 37: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 38: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 39: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	12, // 40: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	16, // 41: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	14, // 42: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	15, // 43: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	14, // 44: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 45: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	13, // 46: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	15, // 47: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	14, // 48: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 49: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	6,  // 50: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	27, // 51: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	11, // 52: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	40, // 53: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	19, // 54: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
+	27, // 55: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	11, // 56: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	40, // 57: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	19, // 58: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
+	27, // 59: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	11, // 60: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	41, // 61: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	18, // 62: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	44, // 63: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	19, // 64: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	40, // 65: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	17, // 66: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	67, // [67:67] is the sub-list for method output_type
+	67, // [67:67] is the sub-list for method input_type
+	67, // [67:67] is the sub-list for extension type_name
+	67, // [67:67] is the sub-list for extension extendee
+	0,  // [0:67] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -3401,6 +3413,7 @@ func file_cleave_v1_spec_proto_init() {
 	if File_cleave_v1_spec_proto != nil {
 		return
 	}
+	file_cleave_v1_recipe_proto_init()
 	file_cleave_v1_table_proto_init()
 	file_cleave_v1_spec_proto_msgTypes[0].OneofWrappers = []any{
 		(*JobSpec_Auto)(nil),

@@ -851,8 +851,10 @@ func (x *GetTableResponse) GetTable() *Table {
 }
 
 type GetTableRowsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TableId       string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	TableId string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	// Only so many of the n rows if there are more, evenly spaced: the rows i * n / max_rows, rounded down; 0 means all of them.
+	MaxRows       uint32 `protobuf:"varint,2,opt,name=max_rows,json=maxRows,proto3" json:"max_rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -892,6 +894,13 @@ func (x *GetTableRowsRequest) GetTableId() string {
 		return x.TableId
 	}
 	return ""
+}
+
+func (x *GetTableRowsRequest) GetMaxRows() uint32 {
+	if x != nil {
+		return x.MaxRows
+	}
+	return 0
 }
 
 // GetTableRowsResponse is the next rows; each has the same columns, also when there are no rows.
@@ -1172,9 +1181,10 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\x0fGetTableRequest\x12\x19\n" +
 	"\btable_id\x18\x01 \x01(\tR\atableId\":\n" +
 	"\x10GetTableResponse\x12&\n" +
-	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\"0\n" +
+	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\"K\n" +
 	"\x13GetTableRowsRequest\x12\x19\n" +
-	"\btable_id\x18\x01 \x01(\tR\atableId\"@\n" +
+	"\btable_id\x18\x01 \x01(\tR\atableId\x12\x19\n" +
+	"\bmax_rows\x18\x02 \x01(\rR\amaxRows\"@\n" +
 	"\x14GetTableRowsResponse\x12(\n" +
 	"\x04rows\x18\x01 \x01(\v2\x14.cleave.v1.TableRowsR\x04rows\"O\n" +
 	"\x11ListTablesRequest\x12\x1b\n" +

@@ -30,9 +30,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TableService keeps what is known about the points of data sets: constraints, seeds, weights, beliefs and
-// labels. A table is immutable and named by the SHA-256 of its content: uploading the same table twice gives
-// the same table. Its columns are those of the CSV file that it may come from:
+// TableService keeps tables: those whose rows are the points of a job (see TablePoints), and what is known about the points of
+// data sets: constraints, seeds, weights, beliefs and labels. A table is immutable and named by the SHA-256 of its content: uploading the same table twice gives
+// the same table. Its columns are those of the CSV file that it may come from; of what is known about points:
 //
 //	constraints     i, j, kind ("must" or "cannot"), and weight or not
 //	seeds           index, label, and probability or not
@@ -41,7 +41,7 @@ const (
 //	beliefs         i, j, belief
 //	points to score index
 //
-// Points are numbered from 0. Columns may stand in any order.
+// Points are numbered from 0, or, where they are rows of a table, go by their ids, as texts. Columns may stand in any order.
 type TableServiceClient interface {
 	// CreateTable uploads one table: first a header, then its rows in any number of parts.
 	CreateTable(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[CreateTableRequest, CreateTableResponse], error)
@@ -128,9 +128,9 @@ func (c *tableServiceClient) DeleteTable(ctx context.Context, in *DeleteTableReq
 // All implementations must embed UnimplementedTableServiceServer
 // for forward compatibility.
 //
-// TableService keeps what is known about the points of data sets: constraints, seeds, weights, beliefs and
-// labels. A table is immutable and named by the SHA-256 of its content: uploading the same table twice gives
-// the same table. Its columns are those of the CSV file that it may come from:
+// TableService keeps tables: those whose rows are the points of a job (see TablePoints), and what is known about the points of
+// data sets: constraints, seeds, weights, beliefs and labels. A table is immutable and named by the SHA-256 of its content: uploading the same table twice gives
+// the same table. Its columns are those of the CSV file that it may come from; of what is known about points:
 //
 //	constraints     i, j, kind ("must" or "cannot"), and weight or not
 //	seeds           index, label, and probability or not
@@ -139,7 +139,7 @@ func (c *tableServiceClient) DeleteTable(ctx context.Context, in *DeleteTableReq
 //	beliefs         i, j, belief
 //	points to score index
 //
-// Points are numbered from 0. Columns may stand in any order.
+// Points are numbered from 0, or, where they are rows of a table, go by their ids, as texts. Columns may stand in any order.
 type TableServiceServer interface {
 	// CreateTable uploads one table: first a header, then its rows in any number of parts.
 	CreateTable(grpc.ClientStreamingServer[CreateTableRequest, CreateTableResponse]) error

@@ -18,6 +18,8 @@ import (
 type Outcome struct {
 	Result      *cleavev1.Result
 	Labels      []int32                // of the rows that were clustered
+	Kept        []int32                // these rows, of a table; nil: all
+	IDs         []string               // of these rows; nil: they have none
 	Rows        *clustering.RowScores  // distances, margins and confidences of these rows; nil: there are none or they were not wanted
 	Model       *clustering.Model      // nil: there is none or it was not wanted
 	Embedding   *clustering.Embedding  // nil: likewise
@@ -32,7 +34,7 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 		return nil, c.Explain(err)
 	}
 	o := &Outcome{Result: response.GetResult()}
-	if o.Labels, err = c.fetchLabels(ctx, jobID); err != nil {
+	if err = c.fetchLabels(ctx, jobID, o); err != nil {
 		return nil, err
 	}
 	if withModel && o.Result.GetRowScores() != nil {
@@ -97,9 +99,24 @@ func (c *Client) FetchTables(ctx context.Context) wire.Tables {
 	}
 }
 
-// fetchLabels fetches the labels of a job that has ended.
-func (c *Client) fetchLabels(ctx context.Context, jobID string) ([]int32, error) {
-	return receive(ctx, c, c.Jobs.GetLabels, &cleavev1.GetLabelsRequest{JobId: jobID}, joinLabels)
+// fetchLabels fetches the labels of a job that has ended, with the rows and ids of a table.
+func (c *Client) fetchLabels(ctx context.Context, jobID string, o *Outcome) (err error) {
+	request := &cleavev1.GetLabelsRequest{JobId: jobID, WithRows: true}
+	o.Labels, err = receive(ctx, c, c.Jobs.GetLabels, request, func(receive func() (*cleavev1.GetLabelsResponse, error)) ([]int32, error) {
+		o.Kept, o.IDs = nil, nil
+		return joinLabels(func() (*cleavev1.GetLabelsResponse, error) {
+			part, err := receive()
+			for _, row := range part.GetRows() {
+				o.Kept = append(o.Kept, int32(row))
+			}
+			o.IDs = append(o.IDs, part.GetIds()...)
+			return part, err
+		})
+	})
+	if err == nil && (o.Kept != nil && len(o.Kept) != len(o.Labels) || o.IDs != nil && len(o.IDs) != len(o.Labels)) {
+		err = fmt.Errorf("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels), len(o.Kept), len(o.IDs))
+	}
+	return err
 }
 
 // joinLabels joins the parts of a stream of labels.

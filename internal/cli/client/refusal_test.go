@@ -85,9 +85,9 @@ func TestDownloadsAreRepeated(t *testing.T) {
 		}
 		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
 	})
-	labels, err := c.fetchLabels(t.Context(), "job")
-	if err != nil || len(labels) != 2 {
-		t.Errorf("labels are %v, %v", labels, err)
+	o := &Outcome{}
+	if err := c.fetchLabels(t.Context(), "job", o); err != nil || len(o.Labels) != 2 {
+		t.Errorf("labels are %v, %v", o.Labels, err)
 	}
 }
 

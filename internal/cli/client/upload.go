@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -43,6 +44,20 @@ func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, 
 		w.Uploading(data.Rows(), uint64(dataset.EncodedSize(data)))
 		stored, err := wire.SendDataset(ctx, c.Datasets, name, data)
 		return stored.GetDatasetId(), err
+	})
+}
+
+// Remote tells whether the coordinator is another process.
+func (c *Client) Remote() bool { return c.embedded == nil }
+
+// UploadTable sends a table to the coordinator, unless it has it already, and returns its id.
+func (c *Client) UploadTable(ctx context.Context, name string, t *table.Table, w Watcher) (string, error) {
+	id := t.ID()
+	_, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
+	return id, c.sendMissing(ctx, "table", id, err, func() (string, error) {
+		w.Uploading(t.Rows(), uint64(t.EncodedSize()))
+		stored, err := wire.SendTable(ctx, c.Tables, name, t)
+		return stored.GetTableId(), err
 	})
 }
 

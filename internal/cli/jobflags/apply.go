@@ -104,10 +104,3 @@ func (f *Flags) request(spec *cleavev1.JobSpec, kind dataset.Kind) catalog.Reque
 	f.supervise(request)
 	return request
 }
-
-// comparesDirections tells whether a job has no use for rows of zeros.
-func comparesDirections(spec *cleavev1.JobSpec) bool {
-	values := wire.Request(spec, 0).Values
-	kernel, _ := catalog.FindKernel(values["kernel"])
-	return kernel.Directional || values["geometry"] == "spherical" || values["distortion"] == "cosine"
-}

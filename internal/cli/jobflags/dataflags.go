@@ -23,6 +23,8 @@ type DataFlags struct {
 	namedVertices bool
 	tableFlags
 
+	// Stream says that a large table may be sent as it is read.
+	Stream bool
 	// Rows are what the table says besides points, once it is loaded; nil: the data are no table.
 	Rows *Rows
 }

@@ -71,10 +71,14 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if source == "" {
 		return j, f.loadTables(j)
 	}
+	if f.streams() {
+		f.openLater(j)
+		return j, nil
+	}
 	if f.IsTable() {
-		j.Data, j.Header, j.Filter, j.Table, err = f.loadTable(comparesDirections(spec))
+		j.Data, j.Header, j.Filter, j.Table, err = f.loadTable(wire.ComparesDirections(spec))
 	} else if f.DropsRows() {
-		j.Data, j.Header, j.Filter, err = f.loadUsable(f.data, comparesDirections(spec))
+		j.Data, j.Header, j.Filter, err = f.loadUsable(f.data, wire.ComparesDirections(spec))
 	} else if j.Data, j.Header, err = f.Load(); source == "data" {
 		err = hintMissingDrop(err)
 	}
@@ -88,11 +92,14 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	return j, f.loadTables(j)
 }
 
-// AllNotices are what there is to say before the job begins.
-func (j *Job) AllNotices() []string {
+// AllNotices are what there is to say before the job begins, here or on a remote coordinator.
+func (j *Job) AllNotices(remote bool) []string {
 	var all []string
 	if j.Table != nil {
 		all = append(all, j.Table.Notices...)
+		if !remote { // else the coordinator says it
+			all = append(all, j.Table.Fitted...)
+		}
 	}
 	all = append(all, j.Notices...)
 	if j.Chosen != "" {

@@ -2,6 +2,7 @@ package jobflags
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -48,6 +49,15 @@ func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *Ro
 		}
 		f.position[row] = int32(len(f.Kept))
 		f.Kept = append(f.Kept, int32(row))
+	}
+	return f
+}
+
+// FilterOf keeps some rows of a file of so many.
+func FilterOf(kept []int32, rows int) *RowFilter {
+	f := &RowFilter{Kept: kept, position: slices.Repeat([]int32{droppedRow}, rows), incomplete: rows - len(kept)}
+	for at, row := range kept {
+		f.position[row] = int32(at)
 	}
 	return f
 }
@@ -158,6 +168,18 @@ func (f *RowFilter) Truth(t *Truth) (*Truth, error) {
 		err = fault.Invalid("NOTHING_TO_SCORE", "all points that --score-on names were left out")
 	}
 	return kept, err
+}
+
+// RestoreScores gives each row of the file its score, given those of the kept rows. The others have none.
+func (f *RowFilter) RestoreScores(scores []float64) []float64 {
+	if f == nil || scores == nil {
+		return scores
+	}
+	all := slices.Repeat([]float64{math.NaN()}, len(f.position))
+	for at, row := range f.Kept {
+		all[row] = scores[at]
+	}
+	return all
 }
 
 // Restore gives each row of the file its label, given those of the kept rows.

@@ -9,15 +9,21 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // Rows are what an ordinary table says besides the points that are made of it.
 type Rows struct {
-	Data    *table.Table // as it was read; nil: the data are a graph
+	Data    *table.Table // as it was read; nil: the data are a graph, or are sent as they are read
 	Recipe  *recipe.Recipe
 	IDs     *table.IDs // of all rows of the table; nil: they go by their numbers
 	Labels  []string   // of all rows of the table, "" where unknown; nil: there are none
 	Notices []string   // what there is to say about how it was read
+	Fitted  []string   // and about how points are made of it
+
+	wishes recipe.Wishes
+	open   func() (*format.TableReader, error) // of one that is sent as it is read; nil: it was read
+	inputs []wire.UsedTable                    // those of the spec, about rows of the table rather than about points
 }
 
 // loadTable reads the table of a job and makes points of its rows, without those that are dropped.
@@ -34,7 +40,7 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 	if err != nil {
 		return nil, nil, nil, nil, within(f.data, err)
 	}
-	rows = &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: append(append(notices, said...), p.Notices...)}
+	rows = &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: notices, Fitted: append(said, p.Notices...), wishes: f.wishes()}
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}
@@ -54,14 +60,7 @@ func (f *DataFlags) readTable() (*table.Table, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Format, o.Ignore, o.Stdin = f.format, f.ignore, f.Stdin
-	r, err := format.OpenTable(f.files, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer r.Close()
-	t, err := r.ReadAll()
-	return t, r.Notices(), err
+	return f.readFiles(o)
 }
 
 // within puts the name of a file before an error that has none.

@@ -56,6 +56,7 @@ func (f *Flags) loadTables(j *Job) error {
 	if err := f.useLabels(j); err != nil {
 		return err
 	}
+	j.rememberInputs()
 	if err := j.Filter.Apply(spec); err != nil {
 		return err
 	}

@@ -189,6 +189,9 @@ func (b *pageBuilder) repeat() *page.Repeat {
 	if id := spec.GetDatasetId(); id != "" {
 		r.Facts = append(r.Facts, page.Fact{Name: "data set", Value: id})
 	}
+	if id := spec.GetTable().GetTableId(); id != "" {
+		r.Facts = append(r.Facts, page.Fact{Name: "table", Value: id})
+	}
 	for _, used := range wire.UsedTables(spec) {
 		if id := used.Input.GetTableId(); id != "" {
 			r.Facts = append(r.Facts, page.Fact{Name: "table of " + used.Name(), Value: id})

@@ -12,6 +12,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // Plain output shows the first iterations, then one in each interval, and the last.
@@ -63,7 +64,9 @@ func (p *Progress) Uploading(rows int, bytes uint64) {
 
 // Item shows what the coordinator sent.
 func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
-	if notice := item.GetEvent().GetNotice(); notice != nil {
+	if notice := item.GetEvent().GetNotice(); notice.GetCode() == wire.TableNotice {
+		p.Warn("%s", notice.GetMessage())
+	} else if notice != nil {
 		message := notice.GetMessage()
 		if p.Say != nil {
 			message = p.Say(message)

@@ -52,6 +52,15 @@ type Report struct {
 // Call gives the rows of the data file their ids, and clusters their classes; either may be nil.
 func (r *Report) Call(ids, classes []string) { r.ids, r.classes = ids, classes }
 
+// MadeOf adds how points were made of the rows of a table, if they were and the coordinator did not do it; nil: they were not.
+func (r *Report) MadeOf(rows *jobflags.Rows) {
+	if rows == nil || r.Result.GetRecipe() != nil {
+		return
+	}
+	r.Result.Recipe = wire.RecipeProto(rows.Recipe)
+	r.Result.Warnings = append(wire.NoticesProto(wire.TableNotices(rows.Fitted)), r.Result.GetWarnings()...)
+}
+
 // New is the report of a job that clustered the rows that a filter kept.
 func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 	if filter != nil {

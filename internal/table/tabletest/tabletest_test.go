@@ -55,7 +55,7 @@ func again[T any](t *rapid.T, want []T, built *table.Table, kind table.Kind[T]) 
 	if err := built.Encode(&encoded); err != nil {
 		t.Fatal(err)
 	}
-	decoded, err := table.Decode(encoded.Bytes())
+	decoded, err := table.Decode(&encoded, int64(encoded.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -193,6 +193,10 @@ type JobRecord struct {
 	// Of a job with a range of k: the labels for each k from k_min on, as in labels_blob, one after the other.
 	KLabelsBlob string `protobuf:"bytes,14,opt,name=k_labels_blob,json=kLabelsBlob,proto3" json:"k_labels_blob,omitempty"`
 	KMin        uint32 `protobuf:"varint,15,opt,name=k_min,json=kMin,proto3" json:"k_min,omitempty"`
+	// The canonical bytes of a table with the rows and the ids of the table that was clustered, as far as they differ from the numbers of the
+	// points, and how many they are; empty when there is nothing to tell.
+	RowsBlob  string `protobuf:"bytes,16,opt,name=rows_blob,json=rowsBlob,proto3" json:"rows_blob,omitempty"`
+	RowsBytes uint64 `protobuf:"varint,17,opt,name=rows_bytes,json=rowsBytes,proto3" json:"rows_bytes,omitempty"`
 	// What the job takes of the coordinator's memory while it runs.
 	CoordinatorBytes uint64 `protobuf:"varint,20,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
 	// How many runs of the job ended with a crash of the coordinator and got no further than the one before; the run that
@@ -347,6 +351,20 @@ func (x *JobRecord) GetKLabelsBlob() string {
 func (x *JobRecord) GetKMin() uint32 {
 	if x != nil {
 		return x.KMin
+	}
+	return 0
+}
+
+func (x *JobRecord) GetRowsBlob() string {
+	if x != nil {
+		return x.RowsBlob
+	}
+	return ""
+}
+
+func (x *JobRecord) GetRowsBytes() uint64 {
+	if x != nil {
+		return x.RowsBytes
 	}
 	return 0
 }
@@ -581,7 +599,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xad\a\n" +
+	"createTime\"\xe9\a\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -601,7 +619,10 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\n" +
 	"row_scores\x18\r \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12\"\n" +
 	"\rk_labels_blob\x18\x0e \x01(\tR\vkLabelsBlob\x12\x13\n" +
-	"\x05k_min\x18\x0f \x01(\rR\x04kMin\x12+\n" +
+	"\x05k_min\x18\x0f \x01(\rR\x04kMin\x12\x1b\n" +
+	"\trows_blob\x18\x10 \x01(\tR\browsBlob\x12\x1d\n" +
+	"\n" +
+	"rows_bytes\x18\x11 \x01(\x04R\trowsBytes\x12+\n" +
 	"\x11coordinator_bytes\x18\x14 \x01(\x04R\x10coordinatorBytes\x12\x1a\n" +
 	"\battempts\x18\x15 \x01(\rR\battempts\x12%\n" +
 	"\x0eattempt_events\x18\x16 \x01(\x04R\rattemptEvents\x12$\n" +

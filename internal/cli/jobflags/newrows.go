@@ -1,0 +1,93 @@
+package jobflags
+
+import (
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/recipe"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// MadeRows are points that a recipe made of a table.
+type MadeRows struct {
+	Points  dataset.Dataset
+	Header  []string
+	IDs     []string   // of all rows; nil: they go by their numbers
+	Filter  *RowFilter // nil: no row was dropped
+	Notices []string
+
+	table *table.Table
+}
+
+// Rows are what the table says besides the points.
+func (m *MadeRows) Rows(r *recipe.Recipe) *Rows {
+	return &Rows{Recipe: r, IDs: table.NewIDs(m.IDs), Data: m.table}
+}
+
+// LoadRows reads a table and makes points of it by the recipe of a job.
+func LoadRows(path string, r *recipe.Recipe) (*MadeRows, error) {
+	return loadRows(path, r, func(o format.TableOptions) (*table.Table, []string, error) { return readAll([]string{path}, o) })
+}
+
+// Made are points that the recipe of a job makes of the table that the flags name.
+func (f *DataFlags) Made(r *recipe.Recipe) (*MadeRows, error) {
+	return loadRows(f.data, r, f.readFiles)
+}
+
+func loadRows(path string, r *recipe.Recipe, read func(format.TableOptions) (*table.Table, []string, error)) (*MadeRows, error) {
+	o := format.TableOptions{Header: "auto", Texts: []string{r.ID}}
+	for _, f := range r.Features {
+		if f.Categories != nil {
+			o.Texts = append(o.Texts, f.Column)
+		}
+	}
+	t, notices, err := read(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := nameByOrder(t, r); err != nil {
+		return nil, within(path, err)
+	}
+	p, err := r.Apply(t)
+	if err != nil {
+		return nil, within(path, err)
+	}
+	made := &MadeRows{Points: p.Points, Header: p.Names, IDs: p.IDs, Notices: append(notices, p.Notices...), table: t}
+	if p.Kept != nil {
+		made.Filter = newRowFilter(p.Points, others(t.Rows(), p.Kept), false)
+	}
+	return made, nil
+}
+
+// nameByOrder gives the columns of a table without a header the names of the features, if it has no others.
+func nameByOrder(t *table.Table, r *recipe.Recipe) error {
+	for at := range t.Columns {
+		if t.Columns[at].Name != table.Unnamed(at) {
+			return nil
+		}
+	}
+	if len(t.Columns) != len(r.Features) {
+		return fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", len(t.Columns), len(r.Features))
+	}
+	for at := range t.Columns {
+		t.Columns[at].Name = r.Features[at].Column
+	}
+	return nil
+}
+
+// readFiles reads the table that the flags name.
+func (f *DataFlags) readFiles(o format.TableOptions) (*table.Table, []string, error) {
+	o.Format, o.Ignore, o.Stdin = f.format, f.ignore, f.Stdin
+	return readAll(f.files, o)
+}
+
+// readAll reads all of a table, and what there is to say about that.
+func readAll(paths []string, o format.TableOptions) (*table.Table, []string, error) {
+	r, err := format.OpenTable(paths, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	t, err := r.ReadAll()
+	return t, r.Notices(), err
+}

@@ -1,0 +1,169 @@
+package coordinator
+
+import (
+	"context"
+	"math"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/recipe"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// input is what a job clusters: a data set, or points that are made of the rows of a table whenever they are needed, which
+// gives the same bits every time.
+type input struct {
+	kind dataset.Kind
+	// open makes points of a table, and fills in what follows; of a data set the record says it. What a job says about rows of a
+	// table depends on their ids, so that there is no spec before.
+	open  func() error
+	rows  int
+	bytes int64 // of memory
+	spec  func(wire.Tables) (clustering.Spec, error)
+	load  func() (dataset.Dataset, error)
+	table *tablePoints // nil: it is a data set
+}
+
+// tablePoints is what was decided about a table, and which of its rows became points.
+type tablePoints struct {
+	recipe  *recipe.Recipe
+	notices []clustering.Notice
+	rows    *recipe.Rows
+}
+
+// findInput finds what a job clusters, and reads no more than its record.
+func (c *Coordinator) findInput(ctx context.Context, p *cleavev1.JobSpec) (*input, error) {
+	if p.GetTable() != nil {
+		in := &input{kind: dataset.KindPoints}
+		in.open = func() error { return wire.OnTable(c.openTable(ctx, p, in)) }
+		return in, wire.OnTable(c.checkTable(ctx, p.GetTable().GetTableId()))
+	}
+	record, err := c.datasets.record(ctx, p.GetDatasetId())
+	if err != nil {
+		return nil, err
+	}
+	rows := int(record.GetDataset().GetRows())
+	return &input{
+		kind: wire.Kind(record.GetDataset().GetKind()), rows: rows, bytes: int64(record.GetDataset().GetBytes()),
+		open: func() error { return nil },
+		spec: func(tables wire.Tables) (clustering.Spec, error) { return wire.Spec(p, rows, tables) },
+		load: func() (dataset.Dataset, error) { return c.datasets.load(ctx, p.GetDatasetId()) },
+	}, nil
+}
+
+// openTable makes points of the rows of a table.
+func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *input) error {
+	t, err := c.tables.load(ctx, p.GetTable().GetTableId())
+	if err != nil {
+		return err
+	}
+	fitted, notices, err := recipe.Fit(t, wire.Wishes(p.GetTable()))
+	if err != nil {
+		return err
+	}
+	made, err := c.applyRecipe(fitted, t)
+	if err != nil {
+		return err
+	}
+	if fitted.Missing == recipe.Drop && wire.ComparesDirections(p) {
+		dropped, err := made.DropZeros()
+		if err != nil {
+			return err
+		}
+		if dropped > 0 {
+			notices = append(notices, "left out: "+text.Plural(dropped, "row")+" of zeros, without a direction")
+		}
+	}
+	rows := made.Rows()
+	in.rows, in.bytes = rows.Points(), tableBytes(t)+dataset.EncodedSize(made.Points)
+	in.spec = func(tables wire.Tables) (clustering.Spec, error) { return wire.SpecOfRows(p, rows, tables) }
+	in.load = func() (dataset.Dataset, error) { return made.Points, nil }
+	in.table = &tablePoints{recipe: fitted, notices: wire.TableNotices(append(notices, made.Notices...)), rows: rows}
+	return nil
+}
+
+// checkTable refuses a table whose rows are too many points, before it is read.
+func (c *Coordinator) checkTable(ctx context.Context, id string) error {
+	record, err := c.tables.record(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Limits.checkRows(record.GetTable().GetRows()); err != nil {
+		return err
+	}
+	return c.checkMemory(int64(record.GetTable().GetBytes()), 0)
+}
+
+// applyRecipe makes points of the rows of a table, unless they would take more than a data set may: categories become a column
+// each.
+func (c *Coordinator) applyRecipe(r *recipe.Recipe, t *table.Table) (*recipe.Prepared, error) {
+	columns := len(r.Names())
+	bytes := int64(math.MaxInt64)
+	if t.Rows() == 0 || int64(columns) < math.MaxInt64/8/int64(t.Rows()) {
+		bytes = 8 * int64(columns) * int64(t.Rows())
+	}
+	if bytes > c.cfg.MaxDatasetBytes {
+		return nil, fault.New(fault.ResourceExhausted, "DATASET_TOO_LARGE",
+			"the %d rows of the table become points of %d columns, which take %s; this coordinator takes at most %s in one data set: leave out columns that have many categories",
+			t.Rows(), columns, text.Bytes(bytes), text.Bytes(c.cfg.MaxDatasetBytes))
+	}
+	if err := c.checkMemory(tableBytes(t)+bytes, 0); err != nil {
+		return nil, err
+	}
+	return r.Apply(t)
+}
+
+// tableBytes is the memory of a table: texts take more than their canonical bytes.
+func tableBytes(t *table.Table) int64 {
+	bytes := t.EncodedSize()
+	for at := range t.Columns {
+		if t.Columns[at].Type == table.Text {
+			bytes += 12 * int64(t.Rows())
+		}
+	}
+	return bytes
+}
+
+// lend lets workers open what a job clusters, until end is called, and says by which id.
+func (c *Coordinator) lend(j *job, p *prepared) (id string, end func(), err error) {
+	if p.table == nil {
+		return j.datasetID, func() {}, nil
+	}
+	id, _, err = c.datasets.addTemporary(p.data)
+	if err != nil {
+		return "", nil, err
+	}
+	return id, func() { c.datasets.release(id) }, nil
+}
+
+// tell says what was decided about the table of a job.
+func (t *tablePoints) tell(o clustering.Observer) {
+	if t == nil {
+		return
+	}
+	for _, notice := range t.notices {
+		o.Notice(notice)
+	}
+}
+
+// report adds to a result what is known of the table.
+func (t *tablePoints) report(result *cleavev1.Result) {
+	if t == nil {
+		return
+	}
+	result.Recipe = wire.RecipeProto(t.recipe)
+	result.DroppedRows = uint32(t.rows.Count - t.rows.Points())
+	result.Warnings = append(wire.NoticesProto(t.notices), result.GetWarnings()...)
+}
+
+// stored is the table that says which rows the points are; nil: there is nothing to say.
+func (t *tablePoints) stored() *table.Table {
+	if t == nil {
+		return nil
+	}
+	return t.rows.Table()
+}

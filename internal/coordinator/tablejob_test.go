@@ -1,0 +1,296 @@
+package coordinator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/recipe"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// plants is a table as people have it: three kinds of plants, with ids, a category and gaps.
+func plants(t testing.TB, rows int) *table.Table {
+	rng := rand.New(rand.NewPCG(5, 5))
+	id := table.Column{Name: "id", Type: table.Text}
+	height := table.Column{Name: "height", Type: table.Number, Empty: make([]bool, rows)}
+	petals := table.Column{Name: "petals", Type: table.Integer}
+	color := table.Column{Name: "color", Type: table.Text}
+	for row := range rows {
+		kind := row % 3
+		id.Texts = append(id.Texts, fmt.Sprintf("plant-%03d", (row*7919+13)%10007))
+		height.Numbers = append(height.Numbers, 10*float64(kind)+rng.NormFloat64())
+		height.Empty[row] = row%10 == 9
+		petals.Integers = append(petals.Integers, int64(3+2*kind+rng.IntN(2)))
+		color.Texts = append(color.Texts, []string{"red", "white", "blue"}[(kind+rng.IntN(4)/3)%3])
+	}
+	made, err := table.New([]table.Column{id, height, petals, color})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func (h *harness) storeTable(t *table.Table) string {
+	h.t.Helper()
+	stored, err := wire.SendTable(h.t.Context(), h.tables(), "plants", t)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return stored.GetTableId()
+}
+
+// namedPairs is a table of constraints between ids.
+func namedPairs(t testing.TB, pairs ...[3]string) *cleavev1.TableInput {
+	i, j, kind := table.Column{Name: "i", Type: table.Text}, table.Column{Name: "j", Type: table.Text}, table.Column{Name: "kind", Type: table.Text}
+	for _, p := range pairs {
+		i.Texts, j.Texts, kind.Texts = append(i.Texts, p[1]), append(j.Texts, p[2]), append(kind.Texts, p[0])
+	}
+	made, err := table.New([]table.Column{i, j, kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire.InlineTable(made)
+}
+
+// A job on a table answers as one on the points that the recipe makes of it, to the last bit, with constraints by ids, and says
+// how points were made of rows. Labels have the rows and ids of the table, also when the table is gone.
+func TestJobsOnTables(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	defer h.startWorker("a")()
+	defer h.startWorker("b")()
+	for _, missing := range []cleavev1.MissingPolicy{0, cleavev1.MissingPolicy_MISSING_POLICY_DROP} {
+		all := plants(t, 120)
+		wishes := &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: missing}
+		fitted, said, err := recipe.Fit(all, wire.Wishes(wishes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := fitted.Apply(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := made.Rows()
+		pairs := namedPairs(t, [3]string{"must", made.IDs[0], made.IDs[3]}, [3]string{"cannot", made.IDs[9], made.IDs[1]}, [3]string{"cannot", made.IDs[6], made.IDs[2]})
+		named, err := wire.TableRows(pairs.GetInline())
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbered, err := rows.Number(named)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &cleavev1.JobSpec{K: 3, Seed: 4, Scale: cleavev1.Scale_SCALE_ZSCORE, Supervision: &cleavev1.Supervision{Constraints: wire.InlineTable(numbered)},
+			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}, DatasetId: h.send("points", made.Points)}
+		plain := h.create(s)
+		h.end(plain)
+		s.DatasetId, s.Table, s.Supervision = "", wishes, &cleavev1.Supervision{Constraints: pairs}
+		job := h.create(s)
+		if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			t.Fatal(ended)
+		}
+		if !slices.Equal(h.labels(job), h.labels(plain)) {
+			t.Error("the labels differ")
+		}
+		got, want := h.result(job), h.result(plain)
+		if got.GetObjective() != want.GetObjective() || got.GetConstraints().String() != want.GetConstraints().String() {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		if got.GetRecipe().GetIdColumn() != "id" || len(got.GetRecipe().GetFeatures()) != 3 || int(got.GetDroppedRows()) != 120-made.Points.N {
+			t.Errorf("got the recipe %v without %d rows", got.GetRecipe(), got.GetDroppedRows())
+		}
+		if len(said) == 0 || len(got.GetWarnings()) < len(said) || got.GetWarnings()[0].GetMessage() != said[0] {
+			t.Errorf("%q is not in %v", said, got.GetWarnings())
+		}
+		events, _ := h.watch(job, 0)
+		if events[0].GetNotice().GetMessage() != said[0] {
+			t.Errorf("the first event is %v", events[0])
+		}
+		if _, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: wishes.GetTableId()}); err != nil {
+			t.Fatal(err)
+		}
+		h.checkRows(job, rows)
+	}
+}
+
+func (h *harness) result(job string) *cleavev1.Result {
+	h.t.Helper()
+	response, err := h.jobs.GetResult(h.t.Context(), &cleavev1.GetResultRequest{JobId: job})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return response.GetResult()
+}
+
+// checkRows compares the rows and ids of a job's labels.
+func (h *harness) checkRows(job string, want *recipe.Rows) {
+	h.t.Helper()
+	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var rows []int32
+	var ids []string
+	labels := 0
+	err = wire.Receive(stream.Recv, func(part *cleavev1.GetLabelsResponse) error {
+		labels += len(part.GetLabels())
+		for _, row := range part.GetRows() {
+			rows = append(rows, int32(row))
+		}
+		ids = append(ids, part.GetIds()...)
+		return nil
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	wantIDs := want.IDs
+	if want.Kept != nil {
+		wantIDs = nil
+		for _, row := range want.Kept {
+			wantIDs = append(wantIDs, want.IDs[row])
+		}
+	}
+	if labels != want.Points() || !slices.Equal(rows, want.Kept) || !slices.Equal(ids, wantIDs) {
+		h.t.Errorf("%d labels of the rows %v with the ids %q", labels, rows, ids)
+	}
+}
+
+// New rows go through the recipe of the job, whatever finds their clusters.
+func TestNewRowsOfATable(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	defer h.startWorker("a")()
+	all := plants(t, 90)
+	id := h.storeTable(all)
+	shuffled := table.Table{Columns: slices.Clone(all.Columns)}
+	slices.Reverse(shuffled.Columns) // columns go by their names
+	other, err := table.New(shuffled.Columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := h.storeTable(other)
+	for name, s := range map[string]*cleavev1.JobSpec{
+		"centroids": {Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}},
+		"kernel":    {Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}, Scale: cleavev1.Scale_SCALE_ZSCORE},
+	} {
+		s.K, s.Table = 3, &cleavev1.TablePoints{TableId: id}
+		job := h.create(s)
+		h.end(job)
+		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: again})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var labels []uint32
+		var ids []string
+		err = wire.Receive(stream.Recv, func(part *cleavev1.PredictJobResponse) error {
+			labels, ids = append(labels, part.GetLabels()...), append(ids, part.GetIds()...)
+			return nil
+		})
+		if err != nil || !slices.Equal(labels, h.labels(job)) || !slices.Equal(ids, all.Columns[0].Texts) {
+			t.Errorf("%s: %v, %q, %v", name, labels, ids, err)
+		}
+	}
+	job := h.create(&cleavev1.JobSpec{K: 3, Table: &cleavev1.TablePoints{TableId: id}, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
+	h.end(job)
+	predict := func(columns ...table.Column) (*cleavev1.PredictJobResponse, error) {
+		fresh, err := table.New(columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: h.storeTable(fresh)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream.Recv()
+	}
+	height, petals := table.Column{Name: "height", Type: table.Integer, Integers: []int64{20}}, table.Column{Name: "petals", Type: table.Integer, Integers: []int64{7}}
+	_, err = predict(height, petals)
+	wantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
+	if !strings.Contains(err.Error(), `"color"`) {
+		t.Error(err)
+	}
+	answer, err := predict(height, petals, table.Column{Name: "color", Type: table.Text, Texts: []string{"green"}})
+	if err != nil || len(answer.GetLabels()) != 1 || len(answer.GetNotices()) != 1 || !strings.Contains(answer.GetNotices()[0].GetMessage(), `"green"`) {
+		t.Errorf("a color that nobody knew: %v, %v", answer, err)
+	}
+	plain := h.create(&cleavev1.JobSpec{DatasetId: h.upload(), K: 2})
+	h.end(plain)
+	stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: plain, TableId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = stream.Recv()
+	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_RECIPE")
+}
+
+func TestJobsOnTablesAreRefused(t *testing.T) {
+	cfg := testConfig()
+	cfg.Limits.Rows = 100
+	h := newHarness(t, cfg, scripted(steps(1)))
+	all := plants(t, 60)
+	id := h.storeTable(all)
+	large := h.storeTable(plants(t, 101))
+	data := h.upload()
+	seeds := func(ids ...string) *cleavev1.Supervision {
+		made, err := table.New([]table.Column{{Name: "index", Type: table.Text, Texts: ids}, {Name: "label", Type: table.Integer, Integers: make([]int64, len(ids))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &cleavev1.Supervision{Seeds: wire.InlineTable(made)}
+	}
+	known := all.Columns[0].Texts[7]
+	for name, c := range map[string]struct {
+		spec   *cleavev1.JobSpec
+		code   codes.Code
+		reason string
+		says   string
+	}{
+		"nothing":           {&cleavev1.JobSpec{}, codes.InvalidArgument, "FIELD_REQUIRED", "spec.table"},
+		"two":               {&cleavev1.JobSpec{DatasetId: data, Table: &cleavev1.TablePoints{TableId: id}}, codes.InvalidArgument, "TWO_INPUTS", "one of them"},
+		"no id":             {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{}}, codes.InvalidArgument, "FIELD_REQUIRED", "table_id"},
+		"no table":          {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: "00"}}, codes.NotFound, "TABLE_NOT_FOUND", "00"},
+		"too many rows":     {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: large}}, codes.ResourceExhausted, "TOO_MANY_ROWS", "101"},
+		"no such column":    {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colour"}}}, codes.InvalidArgument, "UNKNOWN_COLUMN", `did you mean "color"`},
+		"gaps":              {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Missing: cleavev1.MissingPolicy_MISSING_POLICY_ERROR}}, codes.InvalidArgument, "MISSING_VALUE", `row 9, column "height"`},
+		"an unknown policy": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Missing: 77}}, codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "spec.table.missing"},
+		"an unknown id": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id}, Supervision: seeds(known, known+"x")}, codes.InvalidArgument, "UNKNOWN_ID",
+			fmt.Sprintf(`row 1, column "index": the data have no row %q, and rows go by their ids here; did you mean %q?`, known+"x", known)},
+		"ids without a column of them": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"id"}}, Supervision: seeds(known)}, codes.InvalidArgument, "UNKNOWN_ID", "numbered from 0"},
+	} {
+		c.spec.K = 2
+		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: c.spec})
+		wantError(t, err, c.code, c.reason)
+		if err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	plan, err := h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: &cleavev1.JobSpec{K: 2, Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colour"}}}})
+	wantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
+	if plan != nil {
+		t.Error(plan)
+	}
+}
+
+// The table of a job that has not ended cannot be deleted.
+func TestTablesOfPointsInUse(t *testing.T) {
+	g := newGate()
+	h := newHarness(t, testConfig(), scripted(g.run))
+	id := h.storeTable(plants(t, 12))
+	job := h.create(&cleavev1.JobSpec{K: 2, Table: &cleavev1.TablePoints{TableId: id}})
+	<-g.entered
+	_, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: id})
+	wantError(t, err, codes.FailedPrecondition, "TABLE_IN_USE")
+	close(g.open)
+	h.end(job)
+	if _, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: id}); err != nil {
+		t.Error(err)
+	}
+	if len(h.c.datasets.temporary) != 0 {
+		t.Error("points of a job that has ended are kept")
+	}
+}

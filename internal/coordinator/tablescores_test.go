@@ -1,0 +1,76 @@
+package coordinator
+
+import (
+	"slices"
+	"testing"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/recipe"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// A job on a table with a range of k keeps the scores of its points beside the rows that they are, has ids with the labels for every
+// k, and gives new rows their distances with their ids.
+func TestRangeAndScoresOfTables(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	defer h.startWorker("a")()
+	all := plants(t, 120)
+	fitted, _, err := recipe.Fit(all, recipe.Wishes{Missing: recipe.Drop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := fitted.Apply(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &cleavev1.JobSpec{KRange: &cleavev1.KRange{Min: 2, Max: 4}, Seed: 4, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}, DatasetId: h.send("points", made.Points)}
+	plain := h.create(s)
+	h.end(plain)
+	s.DatasetId, s.Table = "", &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: cleavev1.MissingPolicy_MISSING_POLICY_DROP}
+	job := h.create(s)
+	if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Fatal(ended)
+	}
+	h.checkRows(job, made.Rows())
+	got, want := h.rowScores(job), h.rowScores(plain)
+	if !slices.Equal(got.Distance, want.Distance) || !slices.Equal(got.Margin, want.Margin) || !slices.Equal(got.Confidence, want.Confidence) {
+		t.Error("the scores differ")
+	}
+	var ids []string
+	stream, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, K: 4, WithRows: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clusters := map[uint32]bool{}
+	if err := wire.Receive(stream.Recv, func(part *cleavev1.GetLabelsResponse) error {
+		ids = append(ids, part.GetIds()...)
+		for _, label := range part.GetLabels() {
+			clusters[label] = true
+		}
+		return nil
+	}); err != nil || len(clusters) != 4 || len(ids) != made.Points.N || ids[9] != made.IDs[made.Kept[9]] {
+		t.Errorf("%d clusters, %d ids, %v", len(clusters), len(ids), err)
+	}
+	fresh, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: s.GetTable().GetTableId()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := fresh.Recv()
+	if err != nil || !slices.Equal(part.GetDistances(), got.Distance) || len(part.GetMargins()) != made.Points.N || len(part.GetIds()) != made.Points.N {
+		t.Errorf("%v: %d distances, %d margins, %d ids", err, len(part.GetDistances()), len(part.GetMargins()), len(part.GetIds()))
+	}
+}
+
+func (h *harness) rowScores(job string) *clustering.RowScores {
+	h.t.Helper()
+	stream, err := h.jobs.GetRowScores(h.t.Context(), &cleavev1.GetRowScoresRequest{JobId: job})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	scores, err := wire.ReceiveRowScores(stream.Recv)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return scores
+}

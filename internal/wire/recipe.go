@@ -1,0 +1,101 @@
+package wire
+
+import (
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/recipe"
+)
+
+var missingPolicies = enumMap[cleavev1.MissingPolicy, recipe.Missing]{
+	cleavev1.MissingPolicy_MISSING_POLICY_UNSPECIFIED: "",
+	cleavev1.MissingPolicy_MISSING_POLICY_AUTO:        recipe.Auto,
+	cleavev1.MissingPolicy_MISSING_POLICY_ERROR:       recipe.Error,
+	cleavev1.MissingPolicy_MISSING_POLICY_DROP:        recipe.Drop,
+	cleavev1.MissingPolicy_MISSING_POLICY_MEAN:        recipe.Mean,
+	cleavev1.MissingPolicy_MISSING_POLICY_MEDIAN:      recipe.Median,
+}
+
+// CheckInput refuses a spec that does not say what is clustered, or says it twice.
+func CheckInput(p *cleavev1.JobSpec) error {
+	switch {
+	case p.GetTable() == nil && p.GetDatasetId() == "":
+		return fault.Invalid("FIELD_REQUIRED", "spec.dataset_id is required, or spec.table: say what is clustered").OnField("spec.dataset_id")
+	case p.GetTable() == nil:
+		return nil
+	case p.GetDatasetId() != "":
+		return fault.Invalid("TWO_INPUTS", "the job names a data set and a table; it clusters one of them").OnField(fieldTable)
+	case p.GetTable().GetTableId() == "":
+		return fault.Invalid("FIELD_REQUIRED", "%s.table_id is required: upload the table first", fieldTable).OnField(fieldTable + ".table_id")
+	}
+	return nil
+}
+
+const fieldTable = "spec.table"
+
+// OnField says which field of a request a fault is about.
+func OnField(err error, field string) error { return onField(err, field) }
+
+// OnTable says that a fault is about the table whose rows are clustered.
+func OnTable(err error) error { return onField(err, fieldTable) }
+
+// Wishes are what a spec says about the columns of its table.
+func Wishes(p *cleavev1.TablePoints) recipe.Wishes {
+	return recipe.Wishes{
+		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Ignore: p.GetIgnore(), Only: p.GetOnly(),
+		Categorical: p.GetCategorical(), Missing: missingPolicies[p.GetMissing()],
+	}
+}
+
+// TablePointsProto says that the rows of a table are clustered; the id is the caller's.
+func TablePointsProto(w recipe.Wishes) *cleavev1.TablePoints {
+	return &cleavev1.TablePoints{
+		IdColumn: w.ID, LabelColumn: w.Label, Ignore: w.Ignore, Only: w.Only,
+		Categorical: w.Categorical, Missing: missingPolicies.write(w.Missing),
+	}
+}
+
+// RecipeProto converts a recipe, nil to nil.
+func RecipeProto(r *recipe.Recipe) *cleavev1.Recipe {
+	if r == nil {
+		return nil
+	}
+	p := &cleavev1.Recipe{IdColumn: r.ID, LabelColumn: r.Label, Missing: missingPolicies.write(r.Missing)}
+	for _, f := range r.Features {
+		p.Features = append(p.Features, &cleavev1.RecipeFeature{Column: f.Column, Categories: f.Categories, Fill: f.Fill, FillCategory: f.FillCategory})
+	}
+	return p
+}
+
+// Recipe reads a recipe, nil from nil.
+func Recipe(p *cleavev1.Recipe) *recipe.Recipe {
+	if p == nil {
+		return nil
+	}
+	r := &recipe.Recipe{ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: missingPolicies[p.GetMissing()]}
+	for _, f := range p.GetFeatures() {
+		r.Features = append(r.Features, recipe.Feature{Column: f.GetColumn(), Categories: f.GetCategories(), Fill: f.GetFill(), FillCategory: f.GetFillCategory()})
+	}
+	return r
+}
+
+// TableNotice is the code of what there is to say about a table.
+const TableNotice = "TABLE"
+
+// TableNotices are what there is to say about a table.
+func TableNotices(messages []string) []clustering.Notice {
+	var notices []clustering.Notice
+	for _, message := range messages {
+		notices = append(notices, clustering.Notice{Code: TableNotice, Message: message})
+	}
+	return notices
+}
+
+// NoticesProto converts warnings.
+func NoticesProto(list []clustering.Notice) []*cleavev1.Notice {
+	var converted []*cleavev1.Notice
+	for _, n := range list {
+		converted = append(converted, NoticeProto(n))
+	}
+	return converted
+}
