@@ -255,7 +255,7 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 		"no id":             {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{}}, codes.InvalidArgument, "FIELD_REQUIRED", "table_id"},
 		"no table":          {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: "00"}}, codes.NotFound, "TABLE_NOT_FOUND", "00"},
 		"too many rows":     {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: large}}, codes.ResourceExhausted, "TOO_MANY_ROWS", "101"},
-		"no such column":    {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colour"}}}, codes.InvalidArgument, "UNKNOWN_COLUMN", `did you mean "color"`},
+		"no such column":    {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}, codes.InvalidArgument, "UNKNOWN_COLUMN", `did you mean "color"`},
 		"gaps":              {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Missing: cleavev1.MissingPolicy_MISSING_POLICY_ERROR}}, codes.InvalidArgument, "MISSING_VALUE", `row 9, column "height"`},
 		"an unknown policy": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Missing: 77}}, codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "spec.table.missing"},
 		"an unknown id": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id}, Supervision: seeds(known, known+"x")}, codes.InvalidArgument, "UNKNOWN_ID",
@@ -269,7 +269,7 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	plan, err := h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: &cleavev1.JobSpec{K: 2, Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colour"}}}})
+	plan, err := h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: &cleavev1.JobSpec{K: 2, Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}})
 	wantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
 	if plan != nil {
 		t.Error(plan)
