@@ -12,6 +12,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/explain"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -61,14 +62,14 @@ func (a *app) explainFolder(folder, constraints string) error {
 	facts := explain.Facts{Result: result}
 	if constraints != "" {
 		rows := int(result.GetRows() + result.GetDroppedRows())
-		_, labels, err := format.LoadTable(filepath.Join(folder, report.LabelsFile), table.Labels, rows)
+		labels, naming, err := jobflags.LoadAnswer(filepath.Join(folder, report.LabelsFile))
 		if err != nil {
 			return err
 		}
 		for _, label := range labels {
 			facts.Labels = append(facts.Labels, int32(label))
 		}
-		if _, facts.Constraints, err = format.LoadTable(constraints, table.Constraints, rows); err != nil {
+		if _, facts.Constraints, err = format.LoadNamed(constraints, table.Constraints, rows, naming); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func loadRecorded(dir string) (*recorded, error) {
 	if len(result.GetOrigin().GetCommand()) == 0 {
 		return nil, fault.Invalid("NO_ORIGIN", "%s does not say how it was made; results of earlier versions of Cleave do not", filepath.Join(dir, report.ResultFile))
 	}
-	_, labels, err := format.LoadTable(filepath.Join(dir, report.LabelsFile), table.Labels, 0)
+	_, labels, err := format.LoadNamed(filepath.Join(dir, report.LabelsFile), table.Labels, 0, table.Naming{InOrder: true})
 	return &recorded{dir, result, labels}, err
 }
 
