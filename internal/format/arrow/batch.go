@@ -136,7 +136,7 @@ func (b *batch) column(f *field) (*table.Column, error) {
 		}
 		c := &cells{field: f, rows: int(b.rows)}
 		c.out = table.Column{Name: f.name, Type: table.Text}
-		return &c.out, c.nothing()
+		return &c.out, b.allow(c)
 	}
 	if !f.dictionary {
 		return b.plainColumn(f, f.name)
@@ -205,7 +205,7 @@ func (b *batch) plainColumn(f *field, name string) (*table.Column, error) {
 	return &c.out, nil
 }
 
-// allow reads a column of nothing, which takes no bytes: so many rows of it that the file would be a trap are refused.
+// allow makes a column of nothing, which takes no bytes: so many rows of it that the file would be a trap are refused.
 func (b *batch) allow(c *cells) error {
 	if b.freeCells -= b.rows; b.freeCells < 0 {
 		return fault.Invalid("FILE_GROWS_TOO_MUCH", "columns of nothing have more than %d cells, which looks like a mistake or a trap", int64(freeCells))
