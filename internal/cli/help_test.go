@@ -88,7 +88,7 @@ func TestDidYouMean(t *testing.T) {
 		{"run --algorithm kmaens", "; did you mean kmeans?"},
 		{"run --kernel gausian", "; did you mean gaussian?"},
 		{"run --kernel cube", "polynomial, sigmoid or cosine\n"},
-		{"list --state succeded", "; did you mean succeeded?"},
+		{"list --state peding", "; did you mean pending?"},
 		{"generate two-moon --out x", "; did you mean two-moons?"},
 		{"completion bsh", "; did you mean bash?"},
 	} {
