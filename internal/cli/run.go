@@ -151,7 +151,11 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 
 // sceneOf is what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	return report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints, Spec: j.Spec, IDs: j.IDs().All(), Table: j.Read()}
+	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints, Spec: j.Spec, IDs: j.IDs().All(), Table: j.Read()}
+	if j.Table != nil && j.Table.Recipe != nil {
+		s.LabelColumn = j.Table.Recipe.Label
+	}
+	return s
 }
 
 // deliver writes the report to the output folder and standard output, as the flags say.

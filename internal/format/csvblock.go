@@ -159,7 +159,7 @@ func (l *csvLayout) parseUsual(p *csvRows, line []byte) bool {
 	at := 0
 	for column := range l.kinds {
 		c, kind := &p.columns[column], l.kinds[column]
-		after := at
+		var after int
 		switch kind.Type {
 		case table.Integer:
 			var v int64

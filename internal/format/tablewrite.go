@@ -83,7 +83,8 @@ func (c *csvTable) Write(t *table.Table) error {
 				line = appendNumber(line, column, row)
 			}
 		}
-		c.line = append(line, '\n')
+		line = append(line, '\n')
+		c.line = line
 		if _, err := c.w.Write(c.line); err != nil {
 			return err
 		}
@@ -116,7 +117,8 @@ type jsonTable struct {
 
 func (j *jsonTable) Write(t *table.Table) error {
 	for row := range t.Rows() {
-		line := append(j.line[:0], '{')
+		line := j.line[:0]
+		line = append(line, '{')
 		for at := range t.Columns {
 			if at > 0 {
 				line = append(line, ',')
@@ -132,7 +134,8 @@ func (j *jsonTable) Write(t *table.Table) error {
 				line = appendNumber(line, column, row)
 			}
 		}
-		j.line = append(line, '}', '\n')
+		line = append(line, '}', '\n')
+		j.line = line
 		if _, err := j.w.Write(j.line); err != nil {
 			return err
 		}

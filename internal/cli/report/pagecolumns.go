@@ -37,14 +37,15 @@ func (b *pageBuilder) findColumns() []column {
 	return list
 }
 
-// tableColumns leaves out texts with too many values, such as ids.
+// tableColumns leaves out texts with too many values, such as ids, and known classes: they do not describe clusters that
+// were made to agree with them.
 func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
 	if b.fileRow(int32(len(b.Labels)-1)) >= t.Rows() {
 		return nil
 	}
 	for at := range t.Columns {
 		c := &t.Columns[at]
-		if b.isID(c) {
+		if b.isID(c) || c.Name == b.scene.LabelColumn {
 			continue
 		}
 		empty := func(row int) bool { return c.Empty != nil && c.Empty[row] }

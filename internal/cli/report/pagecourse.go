@@ -19,6 +19,10 @@ func (b *pageBuilder) sizes() *page.Table {
 	sizes, largest := b.sizesOf(), 1
 	largest = max(largest, slices.Max(sizes))
 	t := &page.Table{Caption: "Sizes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: b.plural(), Numbers: true}, {Name: "share"}}}
+	named := len(b.classes) >= b.k
+	if named {
+		t.Columns = append(t.Columns, page.Column{Name: "class"})
+	}
 	means, known := b.clusterSilhouettes()
 	if known {
 		t.Columns = append(t.Columns, page.Column{Name: "mean silhouette", Numbers: true})
@@ -29,6 +33,9 @@ func (b *pageBuilder) sizes() *page.Table {
 			break
 		}
 		row := []page.Cell{page.OfCluster(cluster), page.Text(page.Count(size)), page.ShareBar(page.Percent(float64(size)/float64(len(b.Labels))), float64(size)/float64(largest))}
+		if named {
+			row = append(row, page.Text(page.Short(b.classes[cluster], maxName)))
+		}
 		if known {
 			row = append(row, page.Text(page.Fixed(means[cluster].Mean, 2)))
 		}

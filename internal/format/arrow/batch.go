@@ -11,14 +11,13 @@ import (
 // batch is a record batch: rows of all columns, one after the other.
 type batch struct {
 	*Reader
-	rows         int64
-	nodes        flatRange // of each column and part of one: how many values, how many are empty
-	buffers      flatRange // where they are in the body
-	variadic     flatRange // how many buffers texts by views have
-	body         []byte
-	compression  int // -1: none
-	metadata     flatTable
-	emptyColumns bool
+	rows        int64
+	nodes       flatRange // of each column and part of one: how many values, how many are empty
+	buffers     flatRange // where they are in the body
+	variadic    flatRange // how many buffers texts by views have
+	body        []byte
+	compression int // -1: none
+	metadata    flatTable
 }
 
 // flatRange is a list in the metadata that is used up from its beginning.
@@ -34,8 +33,8 @@ func (r *flatRange) take(size int) (place int, ok bool) {
 	return place, true
 }
 
-func (r *Reader) batchOf(metadata flatTable, body []byte) (*batch, error) {
-	b := &batch{Reader: r, rows: metadata.longField(0), body: body, compression: -1, metadata: metadata}
+func (a *Reader) batchOf(metadata flatTable, body []byte) (*batch, error) {
+	b := &batch{Reader: a, rows: metadata.longField(0), body: body, compression: -1, metadata: metadata}
 	b.nodes.place, b.nodes.left = metadata.vector(1, 16)
 	b.buffers.place, b.buffers.left = metadata.vector(2, 16)
 	b.variadic.place, b.variadic.left = metadata.vector(4, 8)
@@ -137,7 +136,7 @@ func (b *batch) column(f *field) (*table.Column, error) {
 		}
 		c := &cells{field: f, rows: int(b.rows)}
 		c.out = table.Column{Name: f.name, Type: table.Text}
-		return &c.out, c.nothing()
+		return &c.out, b.allow(c)
 	}
 	if !f.dictionary {
 		return b.plainColumn(f, f.name)
@@ -206,7 +205,7 @@ func (b *batch) plainColumn(f *field, name string) (*table.Column, error) {
 	return &c.out, nil
 }
 
-// allow reads a column of nothing, which takes no bytes: so many rows of it that the file would be a trap are refused.
+// allow makes a column of nothing, which takes no bytes: so many rows of it that the file would be a trap are refused.
 func (b *batch) allow(c *cells) error {
 	if b.freeCells -= b.rows; b.freeCells < 0 {
 		return fault.Invalid("FILE_GROWS_TOO_MUCH", "columns of nothing have more than %d cells, which looks like a mistake or a trap", int64(freeCells))

@@ -45,9 +45,9 @@ func TestDamage(t *testing.T) {
 }
 
 func FuzzArrow(f *testing.F) {
-	f.Add(otherBytes(f, true))
-	f.Add(otherBytes(f, false, ipc.WithLZ4()))
-	f.Add(otherBytes(f, false, ipc.WithZstd()))
+	f.Add(otherRows(f, 35, true))
+	f.Add(otherRows(f, 35, false, ipc.WithLZ4()))
+	f.Add(otherRows(f, 35, false, ipc.WithZstd()))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		var tables []*table.Table
 		var err error

@@ -48,6 +48,12 @@ const batchRows, batches = 500, 3
 
 func otherBytes(t testing.TB, file bool, options ...ipc.Option) []byte {
 	t.Helper()
+	return otherRows(t, batchRows, file, options...)
+}
+
+// otherRows is a file of batches of so many rows.
+func otherRows(t testing.TB, rows int, file bool, options ...ipc.Option) []byte {
+	t.Helper()
 	var fields []other.Field
 	for at, c := range columns {
 		fields = append(fields, other.Field{Name: fmt.Sprint("column", at), Type: c.field, Nullable: true})
@@ -73,8 +79,8 @@ func otherBytes(t testing.TB, file bool, options ...ipc.Option) []byte {
 	}
 	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	for batch := range batches {
-		for row := range batchRows {
-			i := batch*batchRows + row
+		for row := range rows {
+			i := batch*rows + row
 			for at, c := range columns {
 				if i%7 == 0 {
 					builder.Field(at).AppendNull()

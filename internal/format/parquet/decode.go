@@ -27,7 +27,7 @@ type cells struct {
 	texts    []string
 }
 
-func (c *cells) len() int { return max(len(c.integers), len(c.numbers), len(c.texts)) }
+func (all *cells) len() int { return max(len(all.integers), len(all.numbers), len(all.texts)) }
 
 // decoder appends the next values of a page, and tells whether there were enough and all could be converted.
 type decoder interface {

@@ -1,9 +1,6 @@
 package parquet
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "encoding/binary"
 
 // hybrid decodes runs of equal numbers and groups of packed ones: levels and indices of dictionaries.
 type hybrid struct {
@@ -160,6 +157,3 @@ func bitsAt(data []byte, from, width int) uint64 {
 	}
 	return v & (1<<width - 1)
 }
-
-// widthOf is how many bits the numbers up to most take.
-func widthOf(most uint32) int { return bits.Len32(most) }
