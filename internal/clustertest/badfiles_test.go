@@ -17,7 +17,7 @@ var badFiles = []struct {
 	args  string
 	says  string
 }{
-	{"NaN", map[string]string{"d.csv": "a,b\n1,2\n3,NaN\n"}, "--data d.csv --k 1", "line 3"},
+	{"NaN", map[string]string{"d.csv": "a,b\n1,2\n3,NaN\n"}, "--data d.csv --k 1 --missing error", "line 3"},
 	{"infinity", map[string]string{"d.csv": "1,2\n-Inf,4\n"}, "--data d.csv --k 1", "line 2"},
 	{"a value that overflows", map[string]string{"d.csv": "1,2\n3,1e999\n"}, "--data d.csv --k 1", "line 2"},
 	{"a word among numbers", map[string]string{"d.csv": "1,2\n3,four\n"}, "--data d.csv --k 1", "line 2"},

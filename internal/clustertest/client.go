@@ -124,7 +124,7 @@ func (c *Client) Outcome(id string) Outcome {
 		outcome.Model = modelBytes(c.t, c.Model(id))
 	}
 	if outcome.Result.GetRowScores() != nil {
-		outcome.Rows = rowBytes(c.t, c.RowScores(id))
+		outcome.Rows = RowBytes(c.t, c.RowScores(id))
 	}
 	if outcome.Result.GetEmbedding() != nil {
 		outcome.Embedding = c.Embedding(id)

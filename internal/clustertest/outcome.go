@@ -42,11 +42,11 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 			result.Warnings = append(result.Warnings, *notice)
 		}
 	}
-	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Rows: rowBytes(t, result.Rows), Embedding: result.Embedding}
+	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Rows: RowBytes(t, result.Rows), Embedding: result.Embedding}
 }
 
-// rowBytes encodes the scores of rows so that any different bit shows.
-func rowBytes(t testing.TB, s *clustering.RowScores) []byte {
+// RowBytes encodes the scores of rows so that any different bit shows.
+func RowBytes(t testing.TB, s *clustering.RowScores) []byte {
 	t.Helper()
 	if s == nil {
 		return nil
@@ -107,11 +107,11 @@ func sameEmbedding(a, b *clustering.Embedding) bool {
 	})
 }
 
-// determined is a result without what depends on the machine and the time, and without the state of the
-// job, which Compute does not have.
+// determined is a result without what depends on the machine and the time, and without the state of the job and the
+// recipe of a table, which Compute does not have.
 func determined(r *cleavev1.Result) *cleavev1.Result {
 	r = proto.CloneOf(r)
-	r.State, r.Plan, r.Timings, r.Version = 0, nil, nil, ""
+	r.State, r.Plan, r.Timings, r.Version, r.Recipe = 0, nil, nil, "", nil
 	return r
 }
 

@@ -140,6 +140,9 @@ func (u *user) outcome(job string) (found clustertest.Outcome) {
 			return err
 		}
 		found = clustertest.Outcome{Result: o.Result, Labels: wire.LabelsProto(o.Labels), Embedding: o.Embedding}
+		if o.Rows != nil {
+			found.Rows = clustertest.RowBytes(u.world.t, o.Rows)
+		}
 		if o.Model == nil {
 			return nil
 		}
