@@ -26,7 +26,11 @@ type Point struct {
 	Title   string // its id, and more
 	Radius  float64
 	Ring    bool // stands out: the truth disagrees
+	Fade    int  // 0: as usual; the higher, the fainter, up to MaxFade
 }
+
+// MaxFade is the faintest that a point can be.
+const MaxFade = 3
 
 // Link is a line between two points, by their places in the list.
 type Link struct {
@@ -38,9 +42,13 @@ type Link struct {
 // LinkKind is an entry of the legend.
 type LinkKind struct{ Class, Name, Count string }
 
+// Fade tells whether it is a shade of points, and no line.
+func (k LinkKind) Fade() bool { return strings.HasPrefix(k.Class, "fade") }
+
 // MapCluster is an entry of the legend, and the place where the number of the cluster is written.
 type MapCluster struct {
 	Cluster int
+	Class   string // "": it has none
 	Size    string
 	X, Y    float64
 	Placed  bool
@@ -90,11 +98,14 @@ func (m *Map) draw() *drawing {
 		if p.Ring {
 			class += " ring"
 		}
+		if p.Fade > 0 {
+			class += " fade" + strconv.Itoa(min(MaxFade, p.Fade))
+		}
 		d.Dots = append(d.Dots, mark{Class: class, Shape: shapeOf(p.Cluster).Name, Cluster: p.Cluster, X: x.at(p.X), Y: y.at(p.Y), Radius: number(p.Radius), Title: p.Title})
 	}
 	for _, c := range m.Clusters {
 		if c.Placed {
-			d.Names = append(d.Names, label{Class: "name middle", Text: strconv.Itoa(c.Cluster), X: x.at(c.X), Y: y.at(c.Y) + 5, Cluster: c.Cluster})
+			d.Names = append(d.Names, label{Class: "name middle", Text: numbered(c.Cluster, c.Class), X: x.at(c.X), Y: y.at(c.Y) + 5, Cluster: c.Cluster})
 		}
 	}
 	return d
@@ -131,4 +142,15 @@ func domain(x, y axis) string {
 		parts = append(parts, strconv.FormatFloat(v, 'g', 9, 64))
 	}
 	return strings.Join(parts, " ")
+}
+
+// maxDrawnClass is how much of a class is written into a drawing.
+const maxDrawnClass = 16
+
+// numbered is a cluster within a drawing: its number, and its class if it has one.
+func numbered(cluster int, class string) string {
+	if class == "" {
+		return strconv.Itoa(cluster)
+	}
+	return strconv.Itoa(cluster) + " " + Isolated(Short(class, maxDrawnClass))
 }

@@ -94,6 +94,7 @@ func (b *pageBuilder) pointMap(xy [][2]float64, axes [2]string, words string) *p
 	if rings > 0 {
 		m.Kinds = append(m.Kinds, page.LinkKind{Class: "ring", Name: "another true class than most of its cluster", Count: page.Count(rings)})
 	}
+	m.Kinds = append(m.Kinds, b.fades(m.Points)...)
 	if drawn := len(m.Points); drawn < len(b.Labels) {
 		m.Note = fmt.Sprintf("Drawn: %s of %s, an even sample of each cluster.", page.Count(drawn), b.counted(len(b.Labels))) + m.Note
 	}
@@ -119,11 +120,14 @@ func (b *pageBuilder) choosePoints(m *page.Map, xy [][2]float64, pairs []constra
 	for at, i := range chosen {
 		place[i] = at
 		label := b.Labels[i]
-		p := page.Point{X: xy[i][0], Y: xy[i][1], Cluster: int(label), Title: fmt.Sprintf("%s, cluster %d", b.inSentence(i), label)}
+		p := page.Point{X: xy[i][0], Y: xy[i][1], Cluster: int(label), Fade: b.fade(i), Title: fmt.Sprintf("%s, %s", b.inSentence(i), b.clusterWords(int(label)))}
 		if common != nil {
 			class := b.class(i)
 			p.Ring = class != common[label]
 			p.Title += ", true class " + page.Isolated(page.Short(class, maxName))
+		}
+		if b.hasConfidence() {
+			p.Title += ", confidence " + confidenceText(b.Rows.Confidence[i])
 		}
 		m.Points = append(m.Points, p)
 	}
@@ -187,9 +191,9 @@ func (b *pageBuilder) addLegend(m *page.Map) {
 		}
 	}
 	for cluster, size := range b.sizesOf() {
-		c := page.MapCluster{Cluster: cluster, Size: page.Count(size), Placed: sums[cluster].count > 0, X: middle[cluster].X, Y: middle[cluster].Y}
+		c := page.MapCluster{Cluster: cluster, Class: b.clusterClass(cluster), Size: page.Count(size), Placed: sums[cluster].count > 0, X: middle[cluster].X, Y: middle[cluster].Y}
 		m.Clusters = append(m.Clusters, c)
-		row := []page.Cell{page.OfCluster(cluster), page.Text(page.Count(size))}
+		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size))}
 		if named {
 			row = append(row, page.Text(page.Number(sums[cluster].x/sums[cluster].count)))
 			if m.Axes[1] != "" {

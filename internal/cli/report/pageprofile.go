@@ -45,10 +45,11 @@ func (b *pageBuilder) describe(p *page.Page) {
 			telling = append(telling, at)
 		}
 	}
+	shown := telling[:min(rowColumns, len(telling))]
+	p.Confidence = b.confidence(shown)
 	if b.space == nil {
 		return
 	}
-	shown := telling[:min(rowColumns, len(telling))]
 	p.Typical, p.Borderline = b.typical(shown), b.borderline(shown)
 	p.RowsNote = "Typical rows are nearest to the middle of their cluster, " + b.space.words + "."
 	if b.space.graph {
@@ -108,7 +109,7 @@ func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Pr
 // profile lists the traits of a cluster.
 func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Profile {
 	t := &page.Table{
-		Caption: fmt.Sprintf("What sets cluster %d apart", cluster),
+		Caption: fmt.Sprintf("What sets %s apart", b.clusterWords(cluster)),
 		Columns: []page.Column{{Name: "column"}, {Name: "here", Numbers: true}, {Name: "elsewhere", Numbers: true}, {Name: "difference"}},
 	}
 	var words []string
@@ -137,7 +138,7 @@ func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Pr
 	if len(words) > 0 {
 		summary = upperFirst(strings.Join(words, ", ") + ".")
 	}
-	return page.Profile{Cluster: cluster, Size: b.counted(size), Summary: summary, Table: t}
+	return page.Profile{Cluster: cluster, Class: b.clusterClass(cluster), Size: b.counted(size), Summary: summary, Table: t}
 }
 
 func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
@@ -165,7 +166,7 @@ func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Ta
 	}
 	t := &page.Table{Caption: "Differences at a glance, in standard deviations", Columns: []page.Column{{Name: "column"}}, Wide: true}
 	for cluster := range b.k {
-		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster})
+		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster, Class: b.clusterClass(cluster)})
 	}
 	for _, at := range telling[:min(len(telling), overviewColumns)] {
 		row := []page.Cell{page.Named(page.Short(b.columns[at].name, maxName))}
@@ -214,7 +215,7 @@ func (b *pageBuilder) typical(columns []int) *page.Table {
 			break
 		}
 		for _, p := range list {
-			t.Rows = append(t.Rows, append([]page.Cell{page.Named(b.name(p.Row)), page.OfCluster(cluster)}, b.cells(p.Row, columns)...))
+			t.Rows = append(t.Rows, append([]page.Cell{page.Named(b.name(p.Row)), b.ofCluster(cluster)}, b.cells(p.Row, columns)...))
 		}
 	}
 	return t
@@ -229,7 +230,7 @@ func (b *pageBuilder) borderline(columns []int) *page.Table {
 	b.headColumns(t, columns)
 	for _, p := range profile.Borderline(b.space.places, borderlineRows) {
 		t.Rows = append(t.Rows, append([]page.Cell{
-			page.Named(b.name(p.Row)), page.OfCluster(int(b.Labels[p.Row])), page.OfCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)),
+			page.Named(b.name(p.Row)), b.ofCluster(int(b.Labels[p.Row])), b.ofCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)),
 		}, b.cells(p.Row, columns)...))
 	}
 	if len(t.Rows) == 0 {

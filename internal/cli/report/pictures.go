@@ -29,7 +29,6 @@ type Scene struct {
 	// What only report.html shows.
 
 	Spec        *cleavev1.JobSpec // nil: the one of the origin, if there is one
-	IDs         []string          // of the rows of the data file; nil: they go by their numbers
 	Table       *table.Table      // the data file as it was given; nil: the data have columns of numbers, or none
 	LabelColumn string            // the column of the table that has known classes; "": none has
 }

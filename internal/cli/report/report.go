@@ -6,6 +6,7 @@ package report
 import (
 	"bytes"
 	"io"
+	"strconv"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -13,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -49,6 +51,36 @@ type Report struct {
 	classes []string // of the clusters, "" for none; nil: none has a class
 }
 
+// Filter says which rows of the data file were clustered, nil: all.
+func (r *Report) Filter() *jobflags.RowFilter { return r.filter }
+
+// OfRows says which rows of the data file were clustered, and what all of them are called.
+func (r *Report) OfRows(filter *jobflags.RowFilter, ids []string) { r.filter, r.ids = filter, ids }
+
+// Naming is how tables about the rows of the data file may call them.
+func (r *Report) Naming() table.Naming { return table.Naming{IDs: table.NewIDs(r.ids)} }
+
+// Classes are those of the clusters, "" for none; nil: none has one.
+func (r *Report) Classes() []string { return r.classes }
+
+// PointNames are what people know the points by that were clustered; nil: their numbers.
+func (r *Report) PointNames() []string {
+	if r.ids == nil && r.filter == nil {
+		return nil
+	}
+	names := make([]string, len(r.Labels))
+	for point := range names {
+		row := point
+		if r.filter != nil {
+			row = int(r.filter.Kept[point])
+		}
+		if names[point] = strconv.Itoa(row); r.ids != nil {
+			names[point] = r.ids[row]
+		}
+	}
+	return names
+}
+
 // Call gives the rows of the data file their ids, and clusters their classes; either may be nil.
 func (r *Report) Call(ids, classes []string) { r.ids, r.classes = ids, classes }
 
@@ -58,15 +90,17 @@ func (r *Report) MadeOf(rows *jobflags.Rows) {
 		return
 	}
 	r.Result.Recipe = wire.RecipeProto(rows.Recipe)
-	r.Result.Warnings = append(wire.NoticesProto(wire.TableNotices(rows.Fitted)), r.Result.GetWarnings()...)
+	r.Result.Warnings = append(r.Result.Warnings, wire.NoticesProto(wire.TableNotices(rows.Fitted))...)
 }
 
 // New is the report of a job that clustered the rows that a filter kept.
 func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 	if filter != nil {
 		o.Result.DroppedRows = uint32(filter.Dropped())
-		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Code: "MISSING_ROWS", Message: filter.String()})
+		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Code: wire.MissingRows, Message: filter.String()})
 	}
+	o.SolverSteps = evenly(o.SolverSteps, maxCourse)
+	o.Result.SolverSteps = o.SolverSteps
 	return &Report{Outcome: o, filter: filter}
 }
 
