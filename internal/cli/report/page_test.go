@@ -157,7 +157,7 @@ func TestPagesOfOtherData(t *testing.T) {
 		"kernel":  {kernel, 6, "notices asked clusters sizes rows separation objective plan repeat"},
 		"graph":   {graph, 6, "notices asked clusters sizes rows objective plan repeat"},
 		"large":   {large, 3000, "notices asked clusters sizes rows objective plan repeat"},
-		"sparse":  {sparse, 6, "notices asked sizes objective plan repeat"},
+		"sparse":  {sparse, 6, "notices asked clusters sizes profiles rows separation objective plan repeat"},
 	} {
 		r, _ := example(c.n, 1, 2)
 		page := pageOf(t, r, Scene{Data: c.data})

@@ -56,6 +56,8 @@ func (b *pageBuilder) clusterMap() (*page.Map, error) {
 			xy, axes := picture.Project(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values})
 			return b.pointMap(xy, axes, "Rows by the coordinates that the algorithm made of them."), nil
 		}
+		xy, axes, words := b.projectSparse(data, b.spec())
+		return b.pointMap(xy, axes, "Rows by "+words+"."), nil
 	}
 	return nil, nil
 }

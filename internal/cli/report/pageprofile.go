@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/page"
 	"github.com/cleave-project/cleave/internal/profile"
 )
@@ -44,6 +45,9 @@ func (b *pageBuilder) describe(p *page.Page) {
 		for at := range b.columns {
 			telling = append(telling, at)
 		}
+	}
+	if sparse, ok := b.scene.Data.(*dataset.SparsePoints); ok && b.k > 1 && len(b.Labels) > 0 {
+		p.Profiles = b.sparseProfiles(sparse)
 	}
 	shown := telling[:min(rowColumns, len(telling))]
 	p.Confidence = b.confidence(shown)
@@ -84,6 +88,15 @@ func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Pr
 		Text:     "The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
 		Overview: b.overview(traits, telling),
 	}
+	b.addProfiles(p, traits)
+	if len(p.Clusters) == 0 {
+		return nil
+	}
+	return p
+}
+
+// addProfiles adds the clusters, the largest if there are many.
+func (b *pageBuilder) addProfiles(p *page.Profiles, traits [][]profile.Trait) {
 	sizes := b.sizesOf()
 	shown := make([]int, b.k)
 	for cluster := range shown {
@@ -100,10 +113,6 @@ func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Pr
 			p.Clusters = append(p.Clusters, b.profile(cluster, sizes[cluster], list))
 		}
 	}
-	if len(p.Clusters) == 0 {
-		return nil
-	}
-	return p
 }
 
 // profile lists the traits of a cluster.
@@ -114,8 +123,8 @@ func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Pr
 	}
 	var words []string
 	for _, trait := range traits[:min(len(traits), profileTraits)] {
-		name := b.columns[trait.Column].name
-		here, elsewhere := meanCell(trait.Inside), meanCell(trait.Outside)
+		name := b.traitName(trait.Column)
+		here, elsewhere := b.meanCell(trait.Inside), b.meanCell(trait.Outside)
 		word := page.Isolated(page.Short(name, 50))
 		more, less := "higher "+word, "lower "+word
 		if trait.Category != "" {
@@ -143,8 +152,11 @@ func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Pr
 
 func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// meanCell has the mean, and the median below.
-func meanCell(s profile.Summary) page.Cell {
+// meanCell has the mean, and the median below, or the share of rows that have a value.
+func (b *pageBuilder) meanCell(s profile.Summary) page.Cell {
+	if b.columns == nil {
+		return page.Cell{Text: page.Number(s.Mean), Below: "in " + page.Percent(s.Present)}
+	}
 	return page.Cell{Text: page.Number(s.Mean), Below: "median " + page.Number(s.Median)}
 }
 

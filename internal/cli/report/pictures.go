@@ -54,7 +54,7 @@ func (r *Report) drawObjective(w io.Writer, title string) error {
 	return picture.Objective(w, plot)
 }
 
-// drawClusters draws points and kernel matrices by their principal components, a small graph by a layout of
+// drawClusters draws points, dense or sparse, and kernel matrices by their principal components, a small graph by a layout of
 // its vertices, and a large one as a graph of its clusters.
 func (r *Report) drawClusters(w io.Writer, s Scene) error {
 	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
@@ -75,6 +75,8 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 			return err
 		}
 		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(points, centers)
+	case *dataset.SparsePoints:
+		plot.XY, plot.Axes, _ = r.projectSparse(data, s.Spec)
 	case *dataset.Kernel:
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
 	case *dataset.Graph:

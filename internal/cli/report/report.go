@@ -10,7 +10,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
-	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -150,12 +149,9 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	if r.Result.GetHowMany() != nil {
 		add(kFile, func(w io.Writer) error { return r.drawHowMany(w, s.Title) })
 	}
-	switch s.Data.(type) {
-	case nil:
+	if s.Data == nil {
 		warn("%s was not drawn: it needs the data file (--data, --graph or --kernel-matrix)", clustersFile)
-	case *dataset.SparsePoints:
-		warn("%s was not drawn: only dense points are, and these are sparse", clustersFile)
-	default:
+	} else {
 		add(clustersFile, func(w io.Writer) error { return r.drawClusters(w, s) })
 	}
 	add(PageFile, func(w io.Writer) error { return r.WritePage(w, s) })
