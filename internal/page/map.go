@@ -52,6 +52,7 @@ type MapCluster struct {
 	Size    string
 	X, Y    float64
 	Placed  bool
+	Above   bool // it would cover its few points
 }
 
 const (
@@ -61,7 +62,7 @@ const (
 )
 
 func (m *Map) draw() *drawing {
-	d := &drawing{ID: "map", Label: "Clusters in two dimensions. " + m.Text, Width: mapWidth, Height: mapHeight, Left: 12, Top: 12, Right: mapWidth - 12, Bottom: mapHeight - 12}
+	d := &drawing{ID: "map", Label: "Clusters in two dimensions. " + m.Text, Width: mapWidth, Height: mapHeight, Left: 12, Top: 12, Right: mapWidth - 54, Bottom: mapHeight - 12} // the buttons are on the right
 	if m.Axes[0] != "" {
 		d.Bottom = mapHeight - 46
 	}
@@ -105,15 +106,46 @@ func (m *Map) draw() *drawing {
 	}
 	for _, c := range m.Clusters {
 		if c.Placed {
-			d.Names = append(d.Names, label{Class: "name middle", Text: numbered(c.Cluster, c.Class), X: x.at(c.X), Y: y.at(c.Y) + 5, Cluster: c.Cluster})
+			at := y.at(c.Y) + 5
+			if c.Above {
+				at -= nameHeight
+			}
+			d.addName(numbered(c.Cluster, c.Class), c.Cluster, x.at(c.X), at)
 		}
 	}
 	return d
 }
 
+// nameHeight and nameWidth are about the size of a line of names, and of a letter in it.
+const nameHeight, nameWidth = 17, 9
+
+// addName writes the name of a cluster within the frame, above or below others that are in its way.
+func (d *drawing) addName(name string, cluster int, x, y number) {
+	half := func(text string) number { return nameWidth * number(len([]rune(text))) / 2 }
+	x = max(d.Left+half(name), min(d.Right-half(name), x))
+	for _, by := range []number{0, -1, 1, -2, 2, -3, 3} {
+		at := y + by*nameHeight
+		free := at > d.Top+nameHeight && at < d.Bottom
+		for _, other := range d.Names {
+			if math.Abs(float64(other.Y-at)) < nameHeight && math.Abs(float64(other.X-x)) < float64(half(name)+half(other.Text)) {
+				free = false
+			}
+		}
+		if free {
+			y = at
+			break
+		}
+	}
+	d.Names = append(d.Names, label{Class: "name middle", Text: name, X: x, Y: y, Cluster: cluster})
+}
+
 // scales fits the points into the frame, on both axes by the same scale where that leaves no thin strip.
 func (m *Map) scales(d *drawing) (x, y axis) {
-	x, y = axis{math.Inf(1), math.Inf(-1), d.Left, d.Right}, axis{math.Inf(1), math.Inf(-1), d.Bottom, d.Top}
+	room := number(0) // for discs at the edge
+	for _, p := range m.Points {
+		room = max(room, number(p.Radius))
+	}
+	x, y = axis{math.Inf(1), math.Inf(-1), d.Left + room, d.Right - room}, axis{math.Inf(1), math.Inf(-1), d.Bottom - room, d.Top + room}
 	for _, p := range m.Points {
 		x.lo, x.hi = min(x.lo, p.X), max(x.hi, p.X)
 		y.lo, y.hi = min(y.lo, p.Y), max(y.hi, p.Y)

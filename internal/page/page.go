@@ -26,7 +26,8 @@ type Page struct {
 	Profiles   *Profiles
 	Typical    *Table
 	Borderline *Table
-	RowsNote   string // about the two before
+	RowsTitle  string // of the section with the two before
+	RowsNote   string // about them
 	Silhouette *Silhouette
 	Confidence *Confidence
 

@@ -41,7 +41,7 @@ func fullPage(name string) *Page {
 			Links: []Link{{0, 1, "must violated", 0}, {0, 1, "edge", 0.3}}, Kinds: []LinkKind{{"must", name, name}, {"ring", name, name}, {"fade2", name, name}},
 			Clusters: []MapCluster{{Cluster: 0, Class: name, Size: name, Placed: true}, {Cluster: 13, Size: name}}, Table: table()},
 		Sizes: table(), Profiles: &Profiles{Text: name, Overview: table(), Note: name, Clusters: []Profile{{0, name, name, name, table()}}},
-		Typical: table(), Borderline: table(), RowsNote: name,
+		Typical: table(), Borderline: table(), RowsTitle: name, RowsNote: name,
 		Silhouette: &Silhouette{Text: name, Note: name, Mean: 0.5, Clusters: []ClusterSilhouette{{0, name, []float64{0.9, -0.4}, 0.25}}, Table: table()},
 		Confidence: &Confidence{name, table(), table()}, HowMany: section(),
 		Constraints: section(), Truth: section(), Ways: section(),

@@ -66,7 +66,7 @@ func (s *Silhouette) draw() *drawing {
 		d.Ticks = append(d.Ticks, label{Class: "tick", Text: numbered(c.Cluster, c.Class), X: 26, Y: middle + 4})
 		top += bands[at] + bandGap
 	}
-	d.Lines = append(d.Lines, line{"zero", x.at(0), d.Top, x.at(0), d.Bottom}, line{"mean", x.at(s.Mean), d.Top, x.at(s.Mean), d.Bottom})
+	d.Over = append(d.Over, line{"zero", x.at(0), d.Top, x.at(0), d.Bottom}, line{"mean", x.at(s.Mean), d.Top, x.at(s.Mean), d.Bottom})
 	d.Ticks = append(d.Ticks, label{Class: "of-mean middle", Text: "mean " + Fixed(s.Mean, 2), X: x.at(s.Mean), Y: d.Top - 8})
 	return d
 }

@@ -42,7 +42,7 @@ func Answer(f Facts) []Paragraph {
 		{"Clusters", e.clusters()},
 		{"Against the truth", e.scores()},
 		{"Warnings", e.warnings()},
-		{"How the table was read", e.reading()},
+		{"How the data were read", e.reading()},
 		{"What to try", e.advice()},
 	} {
 		if len(p.Sentences) > 0 {

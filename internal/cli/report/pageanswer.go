@@ -123,7 +123,7 @@ func (b *pageBuilder) figures() []page.Fact {
 		facts = append(facts, page.Fact{Name: "mean silhouette", Value: page.Fixed(mean, 2)})
 	}
 	if b.hasConfidence() {
-		facts = append(facts, page.Fact{Name: "mean confidence", Value: page.Fixed(b.meanConfidence(), 2)})
+		facts = append(facts, page.Fact{Name: "mean confidence", Value: meanText(b.meanConfidence())})
 	}
 	if t := b.Result.GetTimings().GetTotal(); t != nil {
 		facts = append(facts, page.Fact{Name: "time", Value: page.Seconds(t.AsDuration().Seconds())})

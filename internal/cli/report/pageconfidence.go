@@ -14,7 +14,7 @@ import (
 const leastSureRows = 12
 
 // sureness are the bounds of confidences that are shown alike: on the map, the lower, the fainter.
-var sureness = []sure{{0.95, "0.95 or more"}, {0.8, "0.8 to 0.95"}, {0.5, "0.5 to 0.8"}, {math.Inf(-1), "below 0.5"}}
+var sureness = []sure{{0.95, "0.95 or more"}, {0.8, "0.8–0.95"}, {0.5, "0.5–0.8"}, {math.Inf(-1), "below 0.5"}}
 
 type sure struct {
 	from float64
@@ -26,9 +26,9 @@ func surenessOf(confidence float64) int {
 	return slices.IndexFunc(sureness, func(s sure) bool { return confidence >= s.from })
 }
 
-// hasConfidence tells whether there were several runs to compare.
+// hasConfidence tells whether there were several runs to compare, and several clusters to be in.
 func (b *pageBuilder) hasConfidence() bool {
-	return b.Rows != nil && len(b.Rows.Confidence) == len(b.Labels) && len(b.Labels) > 0
+	return b.Rows != nil && len(b.Rows.Confidence) == len(b.Labels) && len(b.Labels) > 0 && b.k > 1
 }
 
 func confidenceText(confidence float64) string {
@@ -36,6 +36,14 @@ func confidenceText(confidence float64) string {
 		return "unknown"
 	}
 	return page.Fixed(confidence, 2)
+}
+
+// meanText writes a mean with two decimals, and 1 only if it is 1.
+func meanText(mean float64) string {
+	if mean < 1 && mean >= 0.995 {
+		return "> 0.99"
+	}
+	return page.Fixed(mean, 2)
 }
 
 // meanConfidence is that of all rows that have one.
@@ -91,7 +99,7 @@ func (b *pageBuilder) confidence(columns []int) *page.Confidence {
 		return c
 	}
 	c.Text += fmt.Sprintf(" The confidence of a %s is the share of all runs that put it with its cluster. On average it is %s; %s of %s are not put alike by all.",
-		b.noun(), page.Fixed(b.meanConfidence(), 2), page.Count(unsure), b.counted(len(b.Labels)))
+		b.noun(), meanText(b.meanConfidence()), page.Count(unsure), b.counted(len(b.Labels)))
 	c.Clusters, c.Least = b.surenessTable(), b.leastSure(columns)
 	return c
 }
@@ -124,7 +132,7 @@ func (b *pageBuilder) surenessTable() *page.Table {
 		for _, count := range list {
 			size += count
 		}
-		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Fixed(sums[cluster]/float64(max(1, size)), 2))}
+		row := []page.Cell{b.ofCluster(cluster), page.Text(meanText(sums[cluster] / float64(max(1, size))))}
 		for _, count := range list {
 			row = append(row, page.Text(page.Count(count)).Shaded(float64(count)/float64(max(1, size))))
 		}

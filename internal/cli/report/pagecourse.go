@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -106,7 +107,7 @@ func (b *pageBuilder) course() *page.Course {
 	}
 	c := &page.Course{Name: "objective", Step: "iteration"}
 	last := history[len(history)-1]
-	c.Text = fmt.Sprintf("The objective (%s) is %s after %d iterations; %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.Result.GetIterations(), stopWords(b.Result.GetStopReason()))
+	c.Text = fmt.Sprintf("The objective (%s) is %s after %s; %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), text.Plural(int(b.Result.GetIterations()), "iteration"), stopWords(b.Result.GetStopReason()))
 	if first := history[0]; first != last {
 		c.Text += fmt.Sprintf(" It began at %s.", page.Number(first.GetObjective()))
 	}

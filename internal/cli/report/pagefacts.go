@@ -46,7 +46,7 @@ func (b *pageBuilder) asked() []page.Fact {
 		add("truth", words)
 	}
 	if n := int(b.Result.GetDroppedRows()); n > 0 {
-		add("left out", page.Count(n)+" rows with missing values")
+		add("left out", b.counted(n))
 	}
 	if spec != nil {
 		options := wire.Request(spec, 0).Values
@@ -81,13 +81,20 @@ func (b *pageBuilder) dataText() string {
 	case *dataset.Kernel:
 		return fmt.Sprintf("a kernel matrix of %s rows", page.Count(data.N))
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s rows of %s", page.Count(data.Rows()), text.Plural(jobflags.ColumnsOf(data), "column"))
+		words := fmt.Sprintf("%s rows of %s", page.Count(data.Rows()), columnsText(jobflags.ColumnsOf(data)))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}
 		return words
 	}
 	return page.Count(len(b.Labels)) + " rows"
+}
+
+func columnsText(columns int) string {
+	if columns == 1 {
+		return "1 column"
+	}
+	return page.Count(columns) + " columns"
 }
 
 // pairText counts the constraints.

@@ -19,6 +19,7 @@ const (
 	maxDrawnPoints = 5000
 	maxDrawnPairs  = 300 // satisfied ones, and as many violated ones
 	maxDrawnEdges  = 8000
+	fewPoints      = 3 // of a cluster, which its number would cover
 )
 
 // clusterMap shows the clusters in two dimensions, nil where the data have none.
@@ -93,7 +94,11 @@ func (b *pageBuilder) pointMap(xy [][2]float64, axes [2]string, words string) *p
 			rings++
 		}
 	}
-	if rings > 0 {
+	if rings > len(m.Points)/2 { // that says nothing about any of them
+		for at := range m.Points {
+			m.Points[at].Ring = false
+		}
+	} else if rings > 0 {
 		m.Kinds = append(m.Kinds, page.LinkKind{Class: "ring", Name: "another true class than most of its cluster", Count: page.Count(rings)})
 	}
 	m.Kinds = append(m.Kinds, b.fades(m.Points)...)
@@ -193,7 +198,7 @@ func (b *pageBuilder) addLegend(m *page.Map) {
 		}
 	}
 	for cluster, size := range b.sizesOf() {
-		c := page.MapCluster{Cluster: cluster, Class: b.clusterClass(cluster), Size: page.Count(size), Placed: sums[cluster].count > 0, X: middle[cluster].X, Y: middle[cluster].Y}
+		c := page.MapCluster{Cluster: cluster, Class: b.clusterClass(cluster), Size: page.Count(size), Placed: sums[cluster].count > 0, Above: sums[cluster].count <= fewPoints && m.Points[0].Radius == 0, X: middle[cluster].X, Y: middle[cluster].Y}
 		m.Clusters = append(m.Clusters, c)
 		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size))}
 		if named {

@@ -27,6 +27,7 @@ const (
 	typicalRowsOfFew  = 3
 	typicalRowsOfMany = 1
 	fewClusters       = 8
+	maxTraitName      = 60 // letters
 )
 
 // describe fills in what the columns say: profiles, typical and borderline rows.
@@ -55,6 +56,10 @@ func (b *pageBuilder) describe(p *page.Page) {
 		return
 	}
 	p.Typical, p.Borderline = b.typical(shown), b.borderline(shown)
+	p.RowsTitle = "Typical and borderline " + b.plural()
+	if p.Borderline == nil {
+		p.RowsTitle = "Typical " + b.plural()
+	}
 	p.RowsNote = "Typical rows are nearest to the middle of their cluster, " + b.space.words + "."
 	if b.space.graph {
 		p.RowsNote = "Typical vertices have most of their edges within their cluster."
@@ -133,7 +138,7 @@ func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Pr
 			word = page.Isolated(page.Short(name, 50))
 			more, less = "more often "+word, "less often "+word
 		}
-		heading := page.Named(page.Short(name, maxName))
+		heading := page.Named(page.Short(name, maxTraitName))
 		t.Rows = append(t.Rows, []page.Cell{heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference), trait.Difference/fullDifference)})
 		switch {
 		case len(words) == 3:

@@ -177,7 +177,7 @@ func (b *pageBuilder) ways() *page.Section {
 	}
 	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, rows compared by %s.", wayText(choice.GetChosen()), spaceWords(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
-		s.Text = append(s.Text, "Because "+strings.TrimSuffix(reason, ".")+".")
+		s.Text = append(s.Text, upperFirst(strings.TrimSuffix(reason, ".")+"."))
 	}
 	if len(choice.GetTried()) == 0 {
 		return s

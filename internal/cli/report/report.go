@@ -6,6 +6,7 @@ package report
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
@@ -83,13 +84,17 @@ func (r *Report) PointNames() []string {
 // Call gives the rows of the data file their ids, and clusters their classes; either may be nil.
 func (r *Report) Call(ids, classes []string) { r.ids, r.classes = ids, classes }
 
-// MadeOf adds how points were made of the rows of a table, if they were and the coordinator did not do it; nil: they were not.
+// MadeOf adds how a table was read, and how points were made of its rows if the coordinator did not do it; nil: there is none.
 func (r *Report) MadeOf(rows *jobflags.Rows) {
-	if rows == nil || r.Result.GetRecipe() != nil {
+	if rows == nil {
 		return
 	}
-	r.Result.Recipe = wire.RecipeProto(rows.Recipe)
-	r.Result.Warnings = append(r.Result.Warnings, wire.NoticesProto(wire.TableNotices(rows.Fitted))...)
+	notices := rows.Notices
+	if r.Result.GetRecipe() == nil {
+		r.Result.Recipe = wire.RecipeProto(rows.Recipe)
+		notices = slices.Concat(notices, rows.Fitted)
+	}
+	r.Result.Warnings = append(r.Result.Warnings, wire.NoticesProto(wire.TableNotices(notices))...)
 }
 
 // New is the report of a job that clustered the rows that a filter kept.
