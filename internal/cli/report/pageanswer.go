@@ -18,6 +18,9 @@ func (b *pageBuilder) answer() string {
 		return "The run was stopped before it had labels."
 	}
 	sentences := []string{b.sizeSentence()}
+	if h := r.GetHowMany(); h != nil && b.spec().GetKRange() != nil {
+		sentences = append(sentences, fmt.Sprintf("That many are proposed of %s (%s).", b.askedClusters(), sureText(h)))
+	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
 		sentences = append(sentences, fmt.Sprintf("%s of %s constraints hold.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
 	}

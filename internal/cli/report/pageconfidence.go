@@ -14,7 +14,7 @@ import (
 const leastSureRows = 12
 
 // sureness are the bounds of confidences that are shown alike: on the map, the lower, the fainter.
-var sureness = []sure{{0.95, "0.95 or more"}, {0.8, "0.8–0.95"}, {0.5, "0.5–0.8"}, {math.Inf(-1), "below 0.5"}}
+var sureness = []sure{{0.95, "≥ 0.95"}, {0.8, "0.8–0.95"}, {0.5, "0.5–0.8"}, {math.Inf(-1), "< 0.5"}}
 
 type sure struct {
 	from float64

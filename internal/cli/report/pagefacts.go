@@ -24,7 +24,7 @@ import (
 
 // asked is what the job was asked for.
 func (b *pageBuilder) asked() []page.Fact {
-	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: page.Count(int(b.Result.GetK()))}}
+	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: b.askedClusters()}}
 	add := func(name, value string) {
 		if value != "" {
 			facts = append(facts, page.Fact{Name: name, Value: value})
@@ -62,6 +62,14 @@ func (b *pageBuilder) asked() []page.Fact {
 		}
 	}
 	return facts
+}
+
+// askedClusters is how many clusters were wanted.
+func (b *pageBuilder) askedClusters() string {
+	if spec := b.spec(); spec.GetKRange() != nil {
+		return strings.ReplaceAll(ClustersText(spec), "..", " to ")
+	}
+	return page.Count(int(b.Result.GetK()))
 }
 
 // dataText is the shape of the data.
