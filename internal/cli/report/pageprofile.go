@@ -28,6 +28,7 @@ const (
 	typicalRowsOfMany = 1
 	fewClusters       = 8
 	maxTraitName      = 60 // letters
+	maxHeading        = 32
 )
 
 // describe fills in what the columns say: profiles, typical and borderline rows.
@@ -265,7 +266,7 @@ func (b *pageBuilder) plural() string {
 
 func (b *pageBuilder) headColumns(t *page.Table, columns []int) {
 	for _, at := range columns {
-		t.Columns = append(t.Columns, page.Column{Name: page.Short(b.columns[at].name, 60), Numbers: b.columns[at].number != nil})
+		t.Columns = append(t.Columns, page.Column{Name: page.Short(b.columns[at].name, maxHeading), Numbers: b.columns[at].number != nil})
 	}
 }
 
