@@ -77,7 +77,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if c != nil {
 		defer c.Close()
 	}
-	f.job.TruthFile, f.job.Stream = f.truth, c != nil
+	f.job.TruthFile, f.job.Stream, f.job.Stdin = f.truth, c != nil, a.stdin
 	if err := f.labelFlags.check(f.out, f.json, f.job.Given("labels-format"), f.job.IsTable()); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	id, late := c.Complete(ctx, spec, data, p)
 	if late != nil && !fault.Is(late, client.TimeLimit) {
-		return client.Cause(ctx, late)
+		return client.Cause(ctx, j.Locate(late))
 	}
 	o, err := c.Fetch(ctx, id, out != nil)
 	if err != nil && late != nil {
@@ -140,6 +140,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
 	r.MadeOf(j.Table)
 	if sent != nil {
+		a.printDropped(j.Filter)
 		if truth, err = j.LoadTruth(f.truth, f.scoreOn); err != nil {
 			late = errors.Join(late, err) // which does not cost the result
 		}

@@ -53,11 +53,12 @@ func (f *Flags) streams() bool {
 // Stream is a table that is sent as it is read. The coordinator finds out what its rows are called.
 type Stream struct {
 	open  func() (*format.TableReader, error)
-	label string       // the column of classes, "" for none
-	found *classColumn // what it says; nil: there is none
-	table *table.Table // without rows
-	seeds *table.Table // those of a file, by the names of rows; nil: there are none
-	sent  func() error // what is to be done once the number of rows is known
+	label string            // the column of classes, "" for none
+	found *classColumn      // what it says; nil: there is none
+	table *table.Table      // without rows
+	files map[string]string // the files of the tables of the spec
+	seeds *table.Table      // those of a file, by the names of rows; nil: there are none
+	sent  func() error      // what is to be done once the number of rows is known
 }
 
 // Stream is the table of a job that is sent as it is read; nil: it was read.
@@ -78,7 +79,15 @@ func (f *Flags) openLater(j *Job) error {
 	if slices.Contains(f.files, StandardInput) {
 		o.Stdin = format.NewSpool(f.Stdin) // in case that it has to be sent again
 	}
-	s := &Stream{label: f.label, open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) }}
+	s := &Stream{label: f.label, files: map[string]string{}, open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) }}
+	for _, name := range []string{"constraints", "seeds", "weights"} {
+		if f.Given(name) {
+			s.files[name] = f.path(name)
+		}
+	}
+	if start := f.options["init"]; start.text == "labels" {
+		s.files["labels"] = start.path
+	}
 	s.sent = func() error {
 		if err := f.useLabels(j); err != nil {
 			return err
