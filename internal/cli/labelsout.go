@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -14,6 +15,17 @@ import (
 
 // onStdout as --out writes labels to standard output, and everything else to standard error.
 const onStdout = "-"
+
+// extentFor is what is fetched of a job's outcome for --out.
+func extentFor(out string) client.Extent {
+	switch out {
+	case "":
+		return client.Labels
+	case onStdout:
+		return client.Scores
+	}
+	return client.Everything
+}
 
 // labelFlags say in which form labels are written.
 type labelFlags struct {

@@ -124,7 +124,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if late != nil && !fault.Is(late, client.TimeLimit) {
 		return client.Cause(ctx, j.Locate(late))
 	}
-	o, err := c.Fetch(ctx, id, out != nil)
+	o, err := c.Fetch(ctx, id, extentFor(f.out))
 	if err != nil && late != nil {
 		return late // it has no labels
 	}
