@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // onStdout as --out writes labels to standard output, and everything else to standard error.
@@ -54,8 +55,8 @@ func (f *labelFlags) check(out string, json, given, isTable bool) error {
 // labels are how labels are written.
 func (f *labelFlags) labels(rows *jobflags.Rows) report.Labels {
 	l := report.Labels{Format: f.format.String()}
-	if f.join && rows != nil {
-		l.Join = rows.Data
+	if f.join && rows != nil && rows.Data != nil {
+		l.Join = func(yield func(*table.Table) error) error { return yield(rows.Data) }
 	}
 	return l
 }
