@@ -135,6 +135,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	ids := called(j, o)
 	r := report.New(o, j.Filter)
 	r.Call(ids, j.ClusterClasses(o.Labels))
+	r.CallEach(j.ClusterClasses)
 	r.MadeOf(j.Table)
 	if err := r.Score(truth); err != nil {
 		return err
