@@ -138,6 +138,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	j.Name(o.Result.GetWarnings())
 	r := report.New(o, j.Filter)
 	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
+	r.CallEach(j.ClusterClasses)
 	r.MadeOf(j.Table)
 	if sent != nil {
 		a.printDropped(j.Filter)
