@@ -49,7 +49,7 @@ func meanText(mean float64) string {
 // meanConfidence is that of all rows that have one.
 func (b *pageBuilder) meanConfidence() float64 {
 	sum, count := 0.0, 0
-	for _, c := range b.Rows.Confidence {
+	for _, c := range b.whole.Rows.Confidence {
 		if !math.IsNaN(c) {
 			sum, count = sum+c, count+1
 		}
@@ -85,7 +85,7 @@ func (b *pageBuilder) confidence(columns []int) *page.Confidence {
 		return nil
 	}
 	unsure := 0
-	for _, c := range b.Rows.Confidence {
+	for _, c := range b.whole.Rows.Confidence {
 		if c < 1 {
 			unsure++
 		}
@@ -99,7 +99,7 @@ func (b *pageBuilder) confidence(columns []int) *page.Confidence {
 		return c
 	}
 	c.Text += fmt.Sprintf(" The confidence of a %s is the share of all runs that put it with its cluster. On average it is %s; %s of %s are not put alike by all.",
-		b.noun(), meanText(b.meanConfidence()), page.Count(unsure), b.counted(len(b.Labels)))
+		b.noun(), meanText(b.meanConfidence()), page.Count(unsure), b.counted(len(b.whole.Labels)))
 	c.Clusters, c.Least = b.surenessTable(), b.leastSure(columns)
 	return c
 }
@@ -117,8 +117,8 @@ func (b *pageBuilder) surenessTable() *page.Table {
 	for cluster := range counts {
 		counts[cluster] = make([]int, len(sureness))
 	}
-	for i, label := range b.Labels {
-		if c := b.Rows.Confidence[i]; !math.IsNaN(c) {
+	for i, label := range b.whole.Labels {
+		if c := b.whole.Rows.Confidence[i]; !math.IsNaN(c) {
 			sums[label] += c
 			counts[label][surenessOf(c)]++
 		}
@@ -160,6 +160,9 @@ func (b *pageBuilder) leastSure(columns []int) *page.Table {
 		return cmp.Or(cmp.Compare(confidence[x], confidence[y]), cmp.Compare(margin(x), margin(y)))
 	})
 	t := &page.Table{Caption: upperFirst(b.plural()) + " that are least sure", Columns: []page.Column{{Name: b.idHeading()}, {Name: "cluster"}, {Name: "confidence"}}}
+	if len(b.Labels) < len(b.whole.Labels) {
+		t.Note = fmt.Sprintf("Chosen from a sample of %s.", b.counted(len(b.Labels)))
+	}
 	b.headColumns(t, columns)
 	for _, i := range rows[:min(leastSureRows, len(rows))] {
 		t.Rows = append(t.Rows, append([]page.Cell{

@@ -89,7 +89,7 @@ func (b *pageBuilder) dataText() string {
 	case *dataset.Kernel:
 		return fmt.Sprintf("a kernel matrix of %s rows", page.Count(data.N))
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s rows of %s", page.Count(data.Rows()), columnsText(jobflags.ColumnsOf(data)))
+		words := fmt.Sprintf("%s rows of %s", page.Count(len(b.Labels)), columnsText(jobflags.ColumnsOf(data)))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}

@@ -47,8 +47,11 @@ type Report struct {
 	*client.Outcome
 	filter *jobflags.RowFilter // nil: all rows of the data file were clustered
 
-	ids     []string // of all rows of the data file; nil: they go by their numbers
-	classes []string // of the clusters, "" for none; nil: none has a class
+	ids      []string // of all rows of the data file; nil: they go by their numbers
+	classes  []string // of the clusters, "" for none; nil: none has a class
+	fileRows []int32  // of the rows in the data file, of a sample of them; nil: this is about all
+
+	classesFor func(labels []int32) []string // of the clusters of other labels; nil: none has a class
 }
 
 // Filter says which rows of the data file were clustered, nil: all.
