@@ -158,7 +158,7 @@ func TestVectorJobsOfAServer(t *testing.T) {
 	if out := succeed(t, "get "+id+" --server "+address); !strings.Contains(out, "algorithm    mpc-kmeans") {
 		t.Errorf("get: %s", out)
 	}
-	if out := succeed(t, "plan "+job+" --server "+address); !strings.Contains(out, "points   90 x 3") {
+	if out := succeed(t, "plan "+job+" --server "+address); !strings.Contains(strings.Join(strings.Fields(out), " "), "points 90 x 3") {
 		t.Errorf("plan: %s", out)
 	}
 	if out := succeed(t, "watch "+id+" --server "+address); !strings.HasPrefix(out, "iteration 1: objective ") {
