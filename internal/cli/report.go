@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -37,6 +38,7 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	set := cmd.Flags()
 	f.data = jobflags.AddDataFlags(set)
+	f.data.Stdin = a.stdin
 	f.server = addServerFlag(set)
 	set.StringVar(&f.constraints, "constraints", "", "the constraints of the run in this `FILE`, of a folder")
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to compare the result with")
@@ -107,7 +109,7 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 // scene is what the flags name.
 func (f *reportFlags) scene(folder string, result *cleavev1.Result) (s report.Scene, filter *jobflags.RowFilter, err error) {
 	s.Title = cmp.Or(result.GetOrigin().GetSpec().GetDisplayName(), filepath.Base(folder))
-	s.Data, s.Header, filter, err = f.data.LoadKept(result.GetDroppedRows() > 0)
+	s.Data, s.Header, filter, err = f.data.LoadKept(result.GetDroppedRows() > 0, wire.ComparesDirections(result.GetOrigin().GetSpec()))
 	if err != nil || s.Data == nil {
 		return s, nil, err
 	}

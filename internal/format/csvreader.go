@@ -108,7 +108,7 @@ func (r *csvReader) begin() (*source, error) {
 		return nil, err
 	}
 	if !again {
-		return nil, fault.Invalid("READ_ONCE", "%s cannot be read again from its beginning; save it to a file", r.input.name())
+		return nil, fault.Invalid("READ_ONCE", "%s cannot be read again from its beginning; save it to a file", r.input.Name())
 	}
 	notice, err := s.decode(r.latin)
 	r.say(notice)

@@ -19,6 +19,9 @@ func readNPZ(s *source) (*matrix, error) {
 		return nil, err
 	}
 	defer end.Close()
+	if s.array == "" && isSparseNPZ(archive) {
+		return nil, s.invalid("SPARSE_MATRIX", "the file has a sparse matrix, which is read as --data or as --graph; numpy.save(FILE, matrix.toarray()) makes it dense")
+	}
 	entry, err := s.chooseArray(archive)
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func (s *source) openZip() (*zip.Reader, io.Closer, error) {
 	return archive, end, nil
 }
 
-const npySuffix = ".npy"
+const npySuffix, npzSuffix = ".npy", ".npz"
 
 // chooseArray finds the array that is meant.
 func (s *source) chooseArray(archive *zip.Reader) (*zip.File, error) {

@@ -14,16 +14,26 @@ func (s *source) seekable() (content io.ReaderAt, size int64, end io.Closer, err
 			return s.file, info.Size(), io.NopCloser(nil), nil
 		}
 	}
+	spooled, end, err := s.spool()
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	size, err = spooled.Seek(0, io.SeekEnd)
+	return spooled, size, end, err
+}
+
+// spool copies an input to a temporary file.
+func (s *source) spool() (*os.File, io.Closer, error) {
 	spooled, err := os.CreateTemp("", "cleave-*")
 	if err != nil {
-		return nil, 0, nil, fmt.Errorf("%s: a temporary file for it cannot be made: %w", s.name, err)
+		return nil, nil, fmt.Errorf("%s: a temporary file for it cannot be made: %w", s.name, err)
 	}
-	end = &temporary{spooled, os.Remove(spooled.Name()) != nil}
-	if size, err = io.Copy(spooled, s.Reader); err != nil {
+	end := &temporary{spooled, os.Remove(spooled.Name()) != nil}
+	if _, err := io.Copy(spooled, s.Reader); err != nil {
 		end.Close()
-		return nil, 0, nil, s.readError(err)
+		return nil, nil, s.readError(err)
 	}
-	return spooled, size, end, nil
+	return spooled, end, nil
 }
 
 // temporary is a file that is removed when it is closed, where that was not possible before.

@@ -34,10 +34,14 @@ func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, 
 
 // LoadNamed is ReadNamed of a path.
 func LoadNamed[T any](path string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
-	var list []T
-	t, err := load(path, func(r io.Reader, name string) (t *table.Table, err error) {
+	return LoadNamedFrom(Input{Path: path}, kind, points, naming)
+}
+
+// LoadNamedFrom is ReadNamed of an input.
+func LoadNamedFrom[T any](in Input, kind table.Kind[T], points int, naming table.Naming) (t *table.Table, list []T, err error) {
+	err = in.Read(func(r io.Reader, name string) (err error) {
 		t, list, err = ReadNamed(r, name, kind, points, naming)
-		return t, err
+		return err
 	})
 	return t, list, err
 }

@@ -39,8 +39,9 @@ func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 }
 
 // loadSeeds reads seeds; their labels are cluster numbers, or classes, each of which becomes a cluster.
-func loadSeeds(path string, rows int, j *Job) (*table.Table, error) {
-	t, seeds, err := format.LoadNamed(path, table.Seeds, rows, j.naming())
+func loadSeeds(in format.Input, rows int, j *Job) (*table.Table, error) {
+	path := in.Name()
+	t, seeds, err := format.LoadNamedFrom(in, table.Seeds, rows, j.naming())
 	if err == nil {
 		err = within(path, j.classes.Check(int(FirstK(j.Spec))))
 	}

@@ -16,14 +16,14 @@ import (
 func (f *Flags) loadTables(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.Given("constraints") {
-		constraints, _, err := format.LoadNamed(f.path("constraints"), table.Constraints, rows, j.naming())
+		constraints, _, err := format.LoadNamedFrom(f.small("constraints"), table.Constraints, rows, j.naming())
 		if err != nil {
 			return err
 		}
 		supervision(spec).Constraints = wire.InlineTable(constraints)
 	}
 	if f.Given("seeds") {
-		seeds, err := loadSeeds(f.path("seeds"), rows, j)
+		seeds, err := loadSeeds(f.small("seeds"), rows, j)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (f *Flags) loadTables(j *Job) error {
 		}
 	}
 	if f.Given("weights") {
-		weights, _, err := format.LoadNamed(f.path("weights"), table.Weights, rows, j.naming())
+		weights, _, err := format.LoadNamedFrom(f.small("weights"), table.Weights, rows, j.naming())
 		if err != nil {
 			return err
 		}
