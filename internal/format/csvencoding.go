@@ -28,10 +28,7 @@ func (s *source) peek() ([]byte, error) {
 // decode makes UTF-8 of a text, whatever it was, and removes the byte order mark. latin says that it is known not to be
 // UTF-8. The notice, if any, says what it was taken for.
 func (s *source) decode(latin bool) (notice string, err error) {
-	prefix, err := s.peek()
-	if err != nil {
-		return "", err
-	}
+	prefix, _ := s.Peek(sniffed) // an error comes again when it is read
 	var from encoding.Encoding
 	switch {
 	case bytes.HasPrefix(prefix, []byte("\xEF\xBB\xBF")):

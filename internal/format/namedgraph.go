@@ -98,8 +98,10 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 	if !known {
 		return nil, s.invalid("UNKNOWN_FORMAT", "vertices by name are known in lists of edges only: .csv, .tsv, .txt or .edges")
 	}
-	l := newLines(s, separator)
-	l.allowBlankLines = true
+	l, err := newEdgeLines(s, separator)
+	if err != nil {
+		return nil, err
+	}
 	if separator == anyWhiteSpace {
 		l.comments = "#%"
 	}

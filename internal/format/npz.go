@@ -79,7 +79,11 @@ func (s *source) chooseArray(archive *zip.Reader) (*zip.File, error) {
 	list := strings.Join(names[:min(len(names), 20)], ", ")
 	switch {
 	case len(names) == 0:
-		return nil, s.invalid("NOT_NPZ", "the file is a ZIP archive without arrays; is it something else?")
+		var files []string
+		for _, entry := range archive.File {
+			files = append(files, entry.Name)
+		}
+		return nil, s.foreignArchive(files)
 	case s.array != "":
 		return nil, s.invalid("NO_SUCH_ARRAY", "there is no array %q; the file has %s", s.array, list)
 	case len(flat) == 1:

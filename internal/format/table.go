@@ -1,11 +1,14 @@
 package format
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // ReadTable reads a table of some kind (table.Constraints and the like) and what its rows say about so many
@@ -51,10 +54,14 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 	if err != nil {
 		return nil, err
 	}
-	l := newLines(s, ',')
-	if s.suffix == ".tsv" {
-		l.separator = '\t'
+	switch s.suffix {
+	case ".npy", npzSuffix, ".parquet", ".arrow", ".mtx", ".graphml":
+		return nil, s.invalid("UNKNOWN_FORMAT", "the file is of the format %s; a CSV with the columns %s is expected", s.suffix[1:], columns)
 	}
+	if _, err := s.decode(false); err != nil {
+		return nil, err
+	}
+	l := newLines(s, s.separator())
 	cells, err := l.nextRow()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -70,11 +77,15 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 	}
 	t, err := table.FromHeader(name, names, columns)
 	if err != nil {
-		return nil, fault.Wrap(err, "%s, line 1", name)
+		wrapped := fault.Wrap(err, "%s, line 1", name)
+		if bad, ok := errors.AsType[*fault.Error](wrapped); ok {
+			bad.Message += "; the first line names them"
+		}
+		return nil, wrapped
 	}
 	err = l.eachRow(func(cells [][]byte) error {
 		if len(cells) != len(t.Columns) {
-			return l.invalid("RAGGED_ROWS", "the line has %d cells where the header has %d", len(cells), len(t.Columns))
+			return l.invalid("RAGGED_ROWS", "the line has %s where the header has %d, %s", text.Plural(len(cells), "cell"), len(t.Columns), strings.Join(names, ","))
 		}
 		for at, cell := range cells {
 			if err := l.appendCell(&t.Columns[at], cell); err != nil {
@@ -87,6 +98,18 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 		err = t.Check()
 	}
 	return t, err
+}
+
+// separator is what separates the cells of a small table, by its first line: the comma, unless that has none.
+func (s *source) separator() byte {
+	start, _ := s.Peek(4 << 10)
+	line := firstLine(start)
+	for _, separator := range []byte{',', '\t', ';', '|'} {
+		if bytes.IndexByte(line, separator) >= 0 {
+			return separator
+		}
+	}
+	return ','
 }
 
 func (l *lines) appendCell(c *table.Column, cell []byte) error {

@@ -6,6 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Apply makes points of a table that has the columns of the features, among others. The columns of ids and labels may be
@@ -205,7 +206,7 @@ func (s *source) notices() []string {
 		}
 	}
 	return []string{fmt.Sprintf("column %q: %s another category than those that are known, such as %.40q; they belong to none",
-		s.Column, plural(rows, "row has", "rows have"), example)}
+		s.Column, text.Count(rows, "row has", "rows have"), example)}
 }
 
 // ids are the names of all rows: complete and distinct.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Texts with few values are categories: at most so many of them, and at most half as many as rows.
@@ -184,7 +185,7 @@ func (f *fitting) findFeatures() error {
 				return err
 			}
 			if role != category {
-				f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, plural(len(made.Categories), "category", "categories"), abridged(made.Categories))
+				f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
 			}
 		}
 		f.findFill(c, &made, empty)
@@ -216,7 +217,7 @@ func (f *fitting) findFill(c *table.Column, into *Feature, empty int) {
 		what = fmt.Sprintf("its median, %.6g", into.Fill)
 	}
 	if empty > 0 {
-		f.notice("column %q: %s filled with %s", c.Name, plural(empty, "empty cell is", "empty cells are"), what)
+		f.notice("column %q: %s filled with %s", c.Name, text.Count(empty, "empty cell is", "empty cells are"), what)
 	}
 }
 
@@ -240,7 +241,7 @@ func tooManyTexts(columns []string) error {
 		be = "columns %s hold"
 	}
 	return fault.Invalid("TOO_MANY_TEXTS", be+" texts with many different values, which are no numbers; --ignore %s leaves out, --id-column NAME names the rows by, --categorical makes each value a category",
-		abridged(columns), strings.Join(columns, ",")).With("column", columns[0])
+		quoted(columns), strings.Join(columns, ",")).With("column", columns[0])
 }
 
 // findCategories finds the values of a column.
@@ -258,26 +259,11 @@ func (f *Feature) findCategories(c *table.Column) error {
 	return nil
 }
 
-func plural(count int, one, more string) string {
-	if count == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", count, more)
-}
-
-// abridged are some of many names.
-func abridged(names []string) string {
-	const most = 6
-	var b strings.Builder
+// quoted are the first of many names.
+func quoted(names []string) string {
+	shown := make([]string, len(names))
 	for at, name := range names {
-		if at == most {
-			fmt.Fprintf(&b, " and %d more", len(names)-most)
-			break
-		}
-		if at > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%.40q", name)
+		shown[at] = fmt.Sprintf("%.40q", name)
 	}
-	return b.String()
+	return text.First(shown, 6)
 }
