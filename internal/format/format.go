@@ -44,7 +44,7 @@ type source struct {
 // newSource opens an input, and refuses formats that are known but not read here.
 func newSource(r io.Reader, name string) (*source, error) {
 	s, err := openSource(r, name)
-	if err == nil && s.found == "" {
+	if err == nil && (s.found == "" || s.found == npzSuffix) { // a workbook is a ZIP archive, too
 		err = s.checkForeign()
 	}
 	if err != nil {

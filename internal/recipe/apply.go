@@ -64,6 +64,7 @@ type source struct {
 	column   *table.Column
 	at       int            // the first column of the points that it makes
 	category map[string]int // the number of each category
+	one      bool           // they are no and yes
 	unknown  map[string]int // how many rows have a category that is not known
 }
 
@@ -87,7 +88,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			return nil, t.Fault(s.column, row, "MISSING_VALUE", "there is no value; fill it in")
 		}
 		if f.Categories != nil {
-			s.category, s.unknown = make(map[string]int, len(f.Categories)), map[string]int{}
+			s.category, s.unknown, s.one = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch()
 			for number, category := range f.Categories {
 				s.category[category] = number
 			}
@@ -186,10 +187,14 @@ func (s *source) mark(values []float64, row int) {
 	if !s.column.IsEmpty(row) {
 		value = s.column.CellText(row)
 	}
-	if number, known := s.category[value]; known {
-		values[number] = 1
-	} else {
+	number, known := s.category[value]
+	switch {
+	case !known:
 		s.unknown[value]++
+	case s.one:
+		values[0] = float64(number)
+	default:
+		values[number] = 1
 	}
 }
 

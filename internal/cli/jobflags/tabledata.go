@@ -100,6 +100,11 @@ func others(rows int, kept []int32) []int32 {
 	return others
 }
 
+// unnamedPairs tells whether a table without a header may be a list of edges.
+func unnamedPairs(t *table.Table) bool {
+	return len(t.Columns) == 2 && t.Columns[0].Name == table.Unnamed(0) && t.Columns[0].Type == table.Integer && t.Columns[1].Type == table.Integer
+}
+
 // edgeListHint says so where a table looks like a list of edges.
 func edgeListHint(t *table.Table) string {
 	source, target := false, false
@@ -110,6 +115,9 @@ func edgeListHint(t *table.Table) string {
 		case "dst", "target", "to":
 			target = true
 		}
+	}
+	if unnamedPairs(t) {
+		return "the table is two columns of whole numbers without names; if these are edges, --graph clusters the vertices that they connect"
 	}
 	if source && target && len(t.Columns) <= 3 {
 		return "the table looks like a list of edges; --graph clusters the vertices that they connect, --data its rows"
