@@ -3,7 +3,6 @@ package format
 import (
 	"bytes"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -13,17 +12,17 @@ import (
 // file.
 type repeatable struct {
 	Input
-	kept *os.File
-	end  io.Closer
+	kept *Spool
 }
 
 // repeatable keeps standard input, and finds out its format.
 func (in Input) repeatable() (*repeatable, error) {
 	again := &repeatable{Input: in}
-	if in.Path != "-" {
+	if in.Path != "-" || in.Stdin == nil {
 		return again, nil
 	}
-	err := in.Read(func(r io.Reader, name string) error {
+	again.kept = NewSpool(in.Stdin)
+	err := again.read(func(r io.Reader, name string) error {
 		s, err := newSource(r, name)
 		if err != nil {
 			return err
@@ -32,10 +31,13 @@ func (in Input) repeatable() (*repeatable, error) {
 			head, _ := s.Peek(peeked / 4)
 			again.Format = graphText(head)
 		}
-		again.kept, again.end, err = s.spool()
-		return err
+		return nil
 	})
-	return again, err
+	if err != nil {
+		again.close()
+		return nil, err
+	}
+	return again, nil
 }
 
 // read is Input.Read, once more.
@@ -43,15 +45,15 @@ func (in *repeatable) read(read func(r io.Reader, name string) error) error {
 	if in.kept == nil {
 		return in.Read(read)
 	}
-	if _, err := in.kept.Seek(0, io.SeekStart); err != nil {
+	if err := in.kept.Rewind(); err != nil {
 		return err
 	}
 	return read(&given{Reader: in.kept, format: in.Format}, in.Name())
 }
 
 func (in *repeatable) close() {
-	if in.end != nil {
-		in.end.Close()
+	if in.kept != nil {
+		in.kept.Close()
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -17,13 +16,13 @@ type Rows struct {
 	Data    *table.Table // as it was read; nil: the data are a graph, or are sent as they are read
 	Recipe  *recipe.Recipe
 	IDs     *table.IDs // of all rows of the table; nil: they go by their numbers
-	Labels  []string   // of all rows of the table, "" where unknown; nil: there are none
 	Notices []string   // what there is to say about how it was read
 	Fitted  []string   // and about how points are made of it
 
-	wishes recipe.Wishes
-	open   func() (*format.TableReader, error) // of one that is sent as it is read; nil: it was read
-	inputs []wire.UsedTable                    // those of the spec, about rows of the table rather than about points
+	wishes  recipe.Wishes
+	classes *classColumn     // of all rows of the table; nil: there are none
+	stream  *Stream          // of one that is sent as it is read; nil: it was read
+	inputs  []wire.UsedTable // those of the spec, about rows of the table rather than about points
 }
 
 // loadTable reads the table of a job and makes points of its rows, without those that are dropped.
@@ -40,7 +39,10 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 	if err != nil {
 		return nil, nil, nil, nil, within(f.data, err)
 	}
-	rows = &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: notices, Fitted: append(said, p.Notices...), wishes: f.wishes()}
+	rows = &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: notices, Fitted: append(said, p.Notices...), wishes: f.wishes()}
+	if rows.classes, err = classesOf(made.Label, p.Labels); err != nil {
+		return nil, nil, nil, nil, within(f.data, err)
+	}
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}
@@ -100,9 +102,21 @@ func others(rows int, kept []int32) []int32 {
 	return others
 }
 
-// unnamedPairs tells whether a table without a header may be a list of edges.
+// unnamedPairs tells whether a table without a header may be a list of edges: distinct pairs of different vertices.
 func unnamedPairs(t *table.Table) bool {
-	return len(t.Columns) == 2 && t.Columns[0].Name == table.Unnamed(0) && t.Columns[0].Type == table.Integer && t.Columns[1].Type == table.Integer
+	if len(t.Columns) != 2 || t.Columns[0].Name != table.Unnamed(0) || t.Columns[0].Type != table.Integer || t.Columns[1].Type != table.Integer {
+		return false
+	}
+	const few, enough = 5, 1000
+	seen := map[[2]int64]bool{}
+	for row := range min(t.Rows(), enough) {
+		from, to := t.Columns[0].Integers[row], t.Columns[1].Integers[row]
+		if from < 0 || to < 0 || from == to || seen[[2]int64{from, to}] {
+			return false
+		}
+		seen[[2]int64{from, to}] = true
+	}
+	return t.Rows() >= few
 }
 
 // edgeListHint says so where a table looks like a list of edges.

@@ -47,6 +47,13 @@ func (t *Truth) loadScoreOn(path string, ids *table.IDs) (err error) {
 // LoadTruth is the truth about the rows of the job's data, in a file or in the column of classes; nil when there is
 // none.
 func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
+	if j.Stream() != nil && j.Rows == 0 { // what is wrong whatever the rows are is said before they are sent
+		if path == StandardInput {
+			return nil, nil // which is read once
+		}
+		_, err := LoadTruth(path, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
+		return nil, err
+	}
 	t, err := loadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), j.naming())
 	if err == nil && t == nil && j.known != nil {
 		t = j.known
