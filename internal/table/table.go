@@ -88,6 +88,19 @@ func (c *Column) IsEmpty(row int) bool {
 	return c.Empty != nil && c.Empty[row] || c.Type == Text && c.Texts[row] == ""
 }
 
+// MarkNaN marks what is not a number as empty: that is how many programs write missing values.
+func (c *Column) MarkNaN() {
+	for row, v := range c.Numbers {
+		if v == v {
+			continue
+		}
+		if c.Empty == nil {
+			c.Empty = make([]bool, len(c.Numbers))
+		}
+		c.Empty[row] = true
+	}
+}
+
 // Table is columns of equal length.
 type Table struct {
 	Columns []Column
