@@ -38,6 +38,7 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	set := cmd.Flags()
 	f.data = jobflags.AddDataFlags(set)
+	f.data.Stdin = a.stdin
 	f.server = addServerFlag(set)
 	set.StringVar(&f.constraints, "constraints", "", "the constraints of the run in this `FILE`, of a folder")
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to compare the result with")
