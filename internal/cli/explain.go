@@ -87,7 +87,7 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 	default:
 		return a.printExplanation([]explain.Paragraph{withoutAnswer(job)})
 	}
-	outcome, err := c.Fetch(ctx, jobID, false)
+	outcome, err := c.Fetch(ctx, jobID, client.Labels)
 	if err != nil {
 		return err
 	}

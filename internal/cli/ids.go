@@ -58,16 +58,25 @@ func pick(what, given string, all []candidate) (string, error) {
 	return "", shell.Usage("which %s? %q is the beginning of %d: %s", what, given, len(begun), strings.Join(lines, ", "))
 }
 
-// jobID is the job that an id, or the beginning of one, means.
-func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
-	if len(given) >= jobIDLength {
+// pickListed is pick for an id of a known length, among what is listed only if the given one is shorter. Whoever may not list
+// can give whole ids.
+func pickListed(what, given string, length int, list func() ([]candidate, error)) (string, error) {
+	if len(given) >= length {
 		return given, nil
 	}
-	jobs, err := c.ListJobs(ctx, cleavev1.JobState_JOB_STATE_UNSPECIFIED, 0)
+	all, err := list()
 	if err != nil {
-		return given, nil // whoever may not list jobs can give whole ids
+		return given, nil
 	}
-	return pick("job", given, jobCandidates(jobs))
+	return pick(what, given, all)
+}
+
+// jobID is the job that an id, or the beginning of one, means.
+func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
+	return pickListed("job", given, jobIDLength, func() ([]candidate, error) {
+		jobs, err := c.ListJobs(ctx, cleavev1.JobState_JOB_STATE_UNSPECIFIED, 0)
+		return jobCandidates(jobs), err
+	})
 }
 
 func jobCandidates(jobs []*cleavev1.Job) (all []candidate) {

@@ -5,14 +5,27 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // onStdout as --out writes labels to standard output, and everything else to standard error.
 const onStdout = "-"
+
+// extentFor is what is fetched of a job's outcome for --out.
+func extentFor(out string) client.Extent {
+	switch out {
+	case "":
+		return client.Labels
+	case onStdout:
+		return client.Scores
+	}
+	return client.Everything
+}
 
 // labelFlags say in which form labels are written.
 type labelFlags struct {
@@ -42,8 +55,8 @@ func (f *labelFlags) check(out string, json, given, isTable bool) error {
 // labels are how labels are written.
 func (f *labelFlags) labels(rows *jobflags.Rows) report.Labels {
 	l := report.Labels{Format: f.format.String()}
-	if f.join && rows != nil {
-		l.Join = rows.Data
+	if f.join && rows != nil && rows.Data != nil {
+		l.Join = func(yield func(*table.Table) error) error { return yield(rows.Data) }
 	}
 	return l
 }

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/table"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -21,12 +19,16 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w 
 	if !c.Remote() {
 		return j.Spec, j.Data, nil
 	}
-	spec, table := j.OfRows()
-	if open := j.Open(); open != nil {
-		id, err := a.stream(ctx, c, spec.GetDisplayName(), open)
+	if s := j.Stream(); s != nil {
+		id, err := a.stream(ctx, c, j, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		spec, _ := j.OfRows()
 		spec.Table.TableId = id
-		return spec, nil, err
+		return spec, nil, nil
 	}
+	spec, table := j.OfRows()
 	if table == nil {
 		return j.Spec, j.Data, nil
 	}
@@ -35,32 +37,20 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w 
 	return spec, nil, err
 }
 
-// stream sends a table as it is read, and returns its id.
-func (a *app) stream(ctx context.Context, c *client.Client, name string, open func() (*format.TableReader, error)) (string, error) {
-	r, err := open()
-	if err != nil {
-		return "", err
+// stream sends a table as it is read, completes the spec by what was read of it, and returns its id.
+func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream) (string, error) {
+	var notices []string
+	stored, err := c.StreamTable(ctx, j.Spec.GetDisplayName(), func(send func(next func() (*table.Table, error)) error) (err error) {
+		notices, err = s.Read(send)
+		return err
+	})
+	if err == nil {
+		var more []string
+		more, err = j.Sent(int(stored.GetRows()))
+		notices = append(notices, more...)
 	}
-	defer r.Close()
-	for {
-		stored, err := wire.SendBatches(ctx, c.Tables, name, r.Next)
-		if errors.Is(err, format.ErrRestarted) {
-			continue
-		}
-		for _, notice := range r.Notices() {
-			fmt.Fprintf(a.stderr, "cleave: %s\n", notice)
-		}
-		return stored.GetTableId(), c.Explain(err)
+	for _, notice := range notices {
+		fmt.Fprintf(a.stderr, "cleave: %s\n", notice)
 	}
-}
-
-// called gives the rows of a table that was sent as it was read their numbers and ids, which come with the labels.
-func called(j *jobflags.Job, o *client.Outcome) []string {
-	if j.Open() == nil {
-		return j.IDs().All()
-	}
-	if o.IDs == nil && o.Kept != nil {
-		j.Filter = jobflags.FilterOf(o.Kept, len(o.Labels)+int(o.Result.GetDroppedRows()))
-	}
-	return o.IDs
+	return stored.GetTableId(), err
 }

@@ -149,7 +149,7 @@ func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *
 	if f.constraints != "" {
 		return shell.Usage("--constraints goes with a folder only; a coordinator has those of its jobs")
 	}
-	r, s, err := a.fetchReport(ctx, c, jobID, &f.resultFlags, true)
+	r, s, err := a.fetchReport(ctx, c, jobID, &f.resultFlags, client.Everything)
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	if err != nil {
 		return nil, err
 	}
-	o, err := c.Fetch(ctx, id, f.out != "")
+	o, err := c.Fetch(ctx, id, extentFor(f.out))
 	if err != nil {
 		return nil, err
 	}

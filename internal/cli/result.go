@@ -51,7 +51,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.labelFlags.check(f.out, f.json, f.data.Given("labels-format"), f.data.IsTable()); err != nil {
 		return err
 	}
-	r, s, err := a.fetchReport(ctx, c, jobID, f, f.out != "" && f.out != onStdout)
+	r, s, err := a.fetchReport(ctx, c, jobID, f, extentFor(f.out))
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 }
 
 // fetchReport fetches what a job found, and what the flags say about it.
-func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f *resultFlags, withModel bool) (*report.Report, report.Scene, error) {
+func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f *resultFlags, extent client.Extent) (*report.Report, report.Scene, error) {
 	var none report.Scene
 	f.data.Stdin = a.stdin
 	var data dataset.Dataset
@@ -93,7 +93,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	if err := f.checkSaveGraph(j.Spec); err != nil {
 		return nil, none, err
 	}
-	o, err := c.Fetch(ctx, jobID, withModel)
+	o, err := c.Fetch(ctx, jobID, extent)
 	if err != nil {
 		return nil, none, err
 	}
@@ -105,7 +105,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	if err := checkSameData(j, o); err != nil {
 		return nil, none, err
 	}
-	if withModel {
+	if extent == client.Everything {
 		j.Constraints, err = wire.ReadTableOfRows(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
 			return nil, none, err

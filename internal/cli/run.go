@@ -77,7 +77,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if c != nil {
 		defer c.Close()
 	}
-	f.job.TruthFile, f.job.Stream = f.truth, c != nil && !f.join && f.truth == ""
+	f.job.TruthFile, f.job.Stream, f.job.Stdin = f.truth, c != nil, a.stdin
 	if err := f.labelFlags.check(f.out, f.json, f.job.Given("labels-format"), f.job.IsTable()); err != nil {
 		return err
 	}
@@ -122,20 +122,30 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	id, late := c.Complete(ctx, spec, data, p)
 	if late != nil && !fault.Is(late, client.TimeLimit) {
-		return client.Cause(ctx, late)
+		return client.Cause(ctx, j.Locate(late))
 	}
-	o, err := c.Fetch(ctx, id, out != nil)
+	o, err := c.Fetch(ctx, id, extentFor(f.out))
 	if err != nil && late != nil {
 		return late // it has no labels
 	}
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
+	sent, err := afterStream(ctx, c, j, spec.GetTable().GetTableId(), o)
+	if err != nil {
+		return client.Cause(ctx, err)
+	}
 	j.Name(o.Result.GetWarnings())
-	ids := called(j, o)
 	r := report.New(o, j.Filter)
-	r.Call(ids, j.ClusterClasses(o.Labels))
+	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
+	r.CallEach(j.ClusterClasses)
 	r.MadeOf(j.Table)
+	if sent != nil {
+		a.printDropped(j.Filter)
+		if truth, err = j.LoadTruth(f.truth, f.scoreOn); err != nil {
+			late = errors.Join(late, err) // which does not cost the result
+		}
+	}
 	if err := r.Score(truth); err != nil {
 		return err
 	}
@@ -144,9 +154,14 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
 		return client.Cause(ctx, err)
 	}
-	scene := sceneOf(j, truth)
-	scene.Spec, scene.IDs = spec, ids
-	return errors.Join(a.deliver(ctx, r, scene, out, f, f.labels(j.Table)), late)
+	scene, labels := sceneOf(j, truth), f.labels(j.Table)
+	scene.Spec = spec
+	if sent != nil {
+		if err := a.showStreamed(ctx, sent, out, f, &scene, &labels); err != nil {
+			return client.Cause(ctx, err)
+		}
+	}
+	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)
 }
 
 // sceneOf is what the picture of a job's clusters shows.

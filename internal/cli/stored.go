@@ -20,11 +20,12 @@ import (
 type stored struct {
 	command, singular, plural string
 	list                      func(ctx context.Context, c *client.Client, asJSON bool) error
+	candidates                func(ctx context.Context, c *client.Client) ([]candidate, error)
 	remove                    func(ctx context.Context, c *client.Client, id string) (proto.Message, error)
 }
 
 func (a *app) datasetsCommand() *cobra.Command {
-	return a.storedCommand(stored{"datasets", "data set", "data sets", a.listDatasets,
+	return a.storedCommand(stored{"datasets", "data set", "data sets", a.listDatasets, datasetCandidates,
 		func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
 			if _, err := c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id}); err != nil {
 				return nil, err // a mistyped id, which the service would take for one that is deleted already
@@ -34,7 +35,7 @@ func (a *app) datasetsCommand() *cobra.Command {
 }
 
 func (a *app) tablesCommand() *cobra.Command {
-	return a.storedCommand(stored{"tables", "table", "tables of constraints, seeds and the like", a.listTables,
+	return a.storedCommand(stored{"tables", "table", "tables of constraints, seeds and the like", a.listTables, tableCandidates,
 		func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
 			if _, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id}); err != nil {
 				return nil, err
@@ -64,6 +65,10 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 				return err
 			}
 			return a.onServer(*server, func(c *client.Client) error {
+				id, err := pickListed(s.singular, id, storedIDLength, func() ([]candidate, error) { return s.candidates(cmd.Context(), c) })
+				if err != nil {
+					return err
+				}
 				response, err := s.remove(cmd.Context(), c, id)
 				if err != nil {
 					return err
@@ -78,6 +83,22 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 		return shell.Usage("what is %q? Use %s list or %s delete ID", what, s.command, s.command)
 	}
 	return cmd
+}
+
+func datasetCandidates(ctx context.Context, c *client.Client) (all []candidate, err error) {
+	listed, err := c.ListDatasets(ctx)
+	for _, d := range listed {
+		all = append(all, candidate{id: d.GetDatasetId(), about: d.GetDisplayName()})
+	}
+	return all, err
+}
+
+func tableCandidates(ctx context.Context, c *client.Client) (all []candidate, err error) {
+	listed, err := c.ListTables(ctx)
+	for _, t := range listed {
+		all = append(all, candidate{id: t.GetTableId(), about: t.GetDisplayName()})
+	}
+	return all, err
 }
 
 func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) error {

@@ -32,6 +32,7 @@ func (a *app) submitCommand() *cobra.Command {
 }
 
 func (a *app) submit(ctx context.Context, f *submitFlags) error {
+	f.job.Stdin = a.stdin
 	if f.job.DropsRows() && !f.job.IsTable() {
 		return shell.Usage("submit knows no --missing drop: nobody would know the rows of the file when the result is fetched; cleave run --server does it")
 	}
@@ -53,7 +54,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	}
 	created, err := c.Submit(ctx, spec, data, f.requestID, p)
 	if err != nil {
-		return err
+		return j.Locate(err)
 	}
 	p.End()
 	if !f.json {

@@ -2,8 +2,9 @@ package clustering
 
 import (
 	"cmp"
-	"math"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/evaluate"
 )
 
 // maxExactMatch is up to how many clusters the best matching is found. It takes a time of k^3: beyond, the largest overlaps
@@ -52,53 +53,18 @@ func (o *overlap) match() []int32 {
 	return partner
 }
 
-// matchExactly is the Hungarian method: rows are matched one after the other along cheapest paths, by potentials under
-// which all costs, the negative counts, are at least 0 and those of the matching 0.
+// matchExactly finds a best matching where overlaps compete.
 func (o *overlap) matchExactly() []int32 {
-	k := o.k
-	const free = 0 // rows and columns count from 1
-	rowPotential, columnPotential := make([]int64, k+1), make([]int64, k+1)
-	rowOf, from := make([]int, k+1), make([]int, k+1)
-	least, done := make([]int64, k+1), make([]bool, k+1)
-	for row := 1; row <= k; row++ {
-		for column := range least {
-			least[column], done[column] = math.MaxInt64, false
-		}
-		rowOf[0] = row
-		column := 0
-		for rowOf[column] != free {
-			done[column] = true
-			at, step, next := rowOf[column], int64(math.MaxInt64), 0
-			for c := 1; c <= k; c++ {
-				if done[c] {
-					continue
-				}
-				cost := -int64(o.dense[(at-1)*k+c-1]) - rowPotential[at] - columnPotential[c]
-				if cost < least[c] {
-					least[c], from[c] = cost, column
-				}
-				if least[c] < step {
-					step, next = least[c], c
-				}
-			}
-			for c := range done {
-				if done[c] {
-					rowPotential[rowOf[c]] += step
-					columnPotential[c] -= step
-				} else {
-					least[c] -= step
-				}
-			}
-			column = next
-		}
-		for column != 0 {
-			rowOf[column] = rowOf[from[column]]
-			column = from[column]
+	counts := make([][]int64, o.k)
+	for a := range counts {
+		counts[a] = make([]int64, o.k)
+		for b, count := range o.dense[a*o.k : (a+1)*o.k] {
+			counts[a][b] = int64(count)
 		}
 	}
-	partner := make([]int32, k)
-	for column := 1; column <= k; column++ {
-		partner[rowOf[column]-1] = int32(column - 1)
+	partner := make([]int32, o.k)
+	for a, b := range evaluate.Match(counts) {
+		partner[a] = int32(b)
 	}
 	return partner
 }

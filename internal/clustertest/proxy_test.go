@@ -15,6 +15,8 @@ type proxy struct {
 	mu     sync.Mutex
 	frozen bool
 	conns  []net.Conn
+	after  int    // bytes, after which fault is called
+	fault  func() // nil: nothing is to happen
 }
 
 func startProxy(t testing.TB, to string) *proxy {
@@ -56,8 +58,16 @@ func (p *proxy) serve() {
 func (p *proxy) pass(to, from net.Conn) {
 	_, _ = io.Copy(writerFunc(func(data []byte) (int, error) {
 		p.mu.Lock()
-		frozen := p.frozen
+		frozen, fault := p.frozen, p.fault
+		if p.after -= len(data); p.after > 0 || fault == nil {
+			fault = nil
+		} else {
+			p.fault = nil
+		}
 		p.mu.Unlock()
+		if fault != nil {
+			fault()
+		}
 		if frozen {
 			return len(data), nil
 		}
@@ -74,6 +84,13 @@ func (p *proxy) cut() {
 		c.Close()
 	}
 	p.conns = nil
+}
+
+// whenPassed calls fault, once, when so many more bytes have come, before they are passed on.
+func (p *proxy) whenPassed(bytes int, fault func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.after, p.fault = bytes, fault
 }
 
 // freeze loses all bytes from now on, on connections that stay open.

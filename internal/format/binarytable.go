@@ -33,6 +33,12 @@ type binaryTable struct {
 func openBinary(in Input, open func(s *source) (binaryReader, error)) (*binaryTable, error) {
 	b := &binaryTable{name: in.name()}
 	r := in.Stdin
+	if in.Path == "-" && in.spool != nil {
+		if err := in.spool.Rewind(); err != nil {
+			return nil, err
+		}
+		r = in.spool
+	}
 	if in.Path != "-" {
 		file, err := os.Open(in.Path)
 		if err != nil {

@@ -35,6 +35,7 @@ type source struct {
 	array    string   // which one of several
 	vertices []string // that the file lists by name
 	file     *os.File // where the bytes come from as they are; nil: from elsewhere, or they were compressed
+	spool    *Spool   // likewise
 }
 
 func newSource(r io.Reader, name string) (*source, error) {
@@ -44,8 +45,9 @@ func newSource(r io.Reader, name string) (*source, error) {
 		return nil, s.readError(err)
 	}
 	s.Reader = plain
-	if file, ok := r.(*os.File); ok && !packed {
-		s.file = file
+	if !packed {
+		s.file, _ = r.(*os.File)
+		s.spool, _ = r.(*Spool)
 	}
 	if said, ok := r.(*given); ok {
 		s.array = said.array

@@ -20,6 +20,7 @@ type Input struct {
 	Format string    // such as "csv"; "": the bytes tell, or the name
 	Array  string    // which one of several, in an NPZ file; "": the only one
 	Stdin  io.Reader // what the path "-" stands for, see Peekable
+	spool  *Spool    // what Stdin reads from; nil: from elsewhere
 }
 
 // InputKind is what a file holds.

@@ -4,26 +4,104 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// seekable gives access to any part of an input: the file itself, or a temporary file of what can be read only once. The
-// temporary file has no name any more when it is filled, so that nothing is left behind however the program ends.
+// Spool is an input that can be read only once, such as standard input, made one that can be read again: what was read is kept
+// in a temporary file without a name, so that nothing is left behind however the program ends.
+type Spool struct {
+	input io.Reader
+	file  *temporary // where it is kept; nil: nothing was read yet
+	kept  int64      // bytes
+	next  int64      // the byte that Read begins with
+	lost  bool       // there was no place to keep all of it
+}
+
+// NewSpool reads from an input.
+func NewSpool(input io.Reader) *Spool { return &Spool{input: input} }
+
+// Read reads what was read before, and then from the input.
+func (s *Spool) Read(into []byte) (int, error) {
+	if s.next < s.kept {
+		n, err := s.file.ReadAt(into[:min(int64(len(into)), s.kept-s.next)], s.next)
+		s.next += int64(n)
+		return n, err
+	}
+	n, err := s.input.Read(into)
+	if n > 0 && !s.lost {
+		s.keep(into[:n])
+	}
+	return n, err
+}
+
+func (s *Spool) keep(bytes []byte) {
+	if s.file == nil {
+		file, err := newTemporary()
+		if err != nil {
+			s.lost = true
+			return
+		}
+		s.file = file
+	}
+	if _, err := s.file.Write(bytes); err != nil {
+		s.lost = true
+		return
+	}
+	s.kept += int64(len(bytes))
+	s.next = s.kept
+}
+
+// Rewind goes back to the first byte.
+func (s *Spool) Rewind() error {
+	if s.lost {
+		return fault.Invalid("READ_ONCE", "standard input cannot be read again: there was no space for a copy of it in %s; save it to a file", os.TempDir())
+	}
+	s.next = 0
+	return nil
+}
+
+// Close gives up the copy.
+func (s *Spool) Close() {
+	if s.file != nil {
+		s.file.Close()
+	}
+}
+
+// newTemporary makes a temporary file that is gone when it is closed.
+func newTemporary() (*temporary, error) {
+	file, err := os.CreateTemp("", "cleave-*")
+	if err != nil {
+		return nil, err
+	}
+	return &temporary{file, os.Remove(file.Name()) != nil}, nil
+}
+
+// seekable gives access to any part of an input: the file itself, or a temporary file of what can be read only once.
 func (s *source) seekable() (content io.ReaderAt, size int64, end io.Closer, err error) {
 	if s.file != nil {
 		if info, err := s.file.Stat(); err == nil && info.Mode().IsRegular() {
 			return s.file, info.Size(), io.NopCloser(nil), nil
 		}
 	}
-	spooled, err := os.CreateTemp("", "cleave-*")
+	if s.spool != nil {
+		if _, err := io.Copy(io.Discard, s.Reader); err != nil {
+			return nil, 0, nil, s.readError(err)
+		}
+		if err := s.spool.Rewind(); err != nil {
+			return nil, 0, nil, err
+		}
+		return s.spool.file, s.spool.kept, io.NopCloser(nil), nil
+	}
+	spooled, err := newTemporary()
 	if err != nil {
 		return nil, 0, nil, fmt.Errorf("%s: a temporary file for it cannot be made: %w", s.name, err)
 	}
-	end = &temporary{spooled, os.Remove(spooled.Name()) != nil}
 	if size, err = io.Copy(spooled, s.Reader); err != nil {
-		end.Close()
+		spooled.Close()
 		return nil, 0, nil, s.readError(err)
 	}
-	return spooled, size, end, nil
+	return spooled, size, spooled, nil
 }
 
 // temporary is a file that is removed when it is closed, where that was not possible before.

@@ -19,7 +19,8 @@ func LoadTable[T any](path string, kind table.Kind[T], points int) (*table.Table
 	return LoadNamed(path, kind, points, table.Naming{})
 }
 
-// ReadNamed is ReadTable of a table that calls points and classes by names. The table that it returns has their numbers.
+// ReadNamed is ReadTable of a table that calls points and classes by names. The table that it returns has their numbers. With
+// open ids, points are what the table names.
 func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
 	t, err := readCells(r, name, naming.In(kind.Columns))
 	if err == nil {
@@ -28,8 +29,8 @@ func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, 
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := kind.Read(t, points)
-	return t, list, err
+	list, err := kind.Read(t, naming.IDs.Points(points))
+	return t, list, naming.IDs.Say(err)
 }
 
 // LoadNamed is ReadNamed of a path.

@@ -16,7 +16,7 @@ type TableOptions struct {
 	Header    string    // whether the first line names the columns: "yes", "no", or "auto"
 	Texts     []string  // columns to be read as texts, by name or by number from 1
 	Ignore    []string  // columns that need not be read, by name or by number from 1: what no table can hold is empty there
-	Stdin     io.Reader // what the path "-" stands for
+	Stdin     io.Reader // what the path "-" stands for; a Spool is read from its beginning
 }
 
 // TableReader reads an ordinary table, some rows at a time.
@@ -43,7 +43,11 @@ func OpenTable(paths []string, o TableOptions) (*TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Stdin = Peekable(o.Stdin)
+	if spool, ok := o.Stdin.(*Spool); ok {
+		if err := spool.Rewind(); err != nil {
+			return nil, err
+		}
+	}
 	var parts tableParts
 	if len(files) > 1 {
 		parts, err = openParts(files, o)
@@ -58,7 +62,8 @@ func OpenTable(paths []string, o TableOptions) (*TableReader, error) {
 
 // openPart opens a table of one file.
 func openPart(path string, o TableOptions) (tableParts, error) {
-	in := Input{Path: path, Format: o.Format, Stdin: o.Stdin}
+	in := Input{Path: path, Format: o.Format, Stdin: Peekable(o.Stdin)}
+	in.spool, _ = o.Stdin.(*Spool)
 	suffix, err := in.suffix()
 	switch {
 	case err != nil:
@@ -112,8 +117,8 @@ func (r *TableReader) ReadAll() (*table.Table, error) {
 	}
 }
 
-// reopened is an input that can be read again from its beginning: a file, or standard input as long as no more than
-// maxReplay has been taken from it.
+// reopened is an input that can be read again from its beginning: a file, or standard input if it is a Spool or as long as no
+// more than maxReplay has been taken from it.
 type reopened struct {
 	Input
 	file   *os.File
@@ -127,7 +132,12 @@ const maxReplay = 8 << 20
 func (r *reopened) open() (s *source, again bool, err error) {
 	r.close()
 	var input io.Reader
-	if r.Path == "-" {
+	if r.spool != nil && r.Path == "-" {
+		if err := r.spool.Rewind(); err != nil {
+			return nil, false, nil
+		}
+		input = r.spool
+	} else if r.Path == "-" {
 		if r.replay == nil {
 			r.replay = &replay{r: r.Stdin}
 		}
@@ -146,7 +156,9 @@ func (r *reopened) open() (s *source, again bool, err error) {
 }
 
 // lost tells whether there is no way back to the beginning.
-func (r *reopened) lost() bool { return r.replay != nil && r.replay.lost }
+func (r *reopened) lost() bool {
+	return r.replay != nil && r.replay.lost || r.Path == "-" && r.spool != nil && r.spool.lost
+}
 
 func (r *reopened) close() {
 	if r.file != nil {

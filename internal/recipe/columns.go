@@ -21,8 +21,8 @@ const (
 	category // a feature whose values are categories
 )
 
-// find is the place of a column by its name, or by its number from 1.
-func find(t *table.Table, name string) (int, error) {
+// Find is the place of a column by its name, or by its number from 1.
+func Find(t *table.Table, name string) (int, error) {
 	for at := range t.Columns {
 		if t.Columns[at].Name == name {
 			return at, nil
@@ -64,7 +64,7 @@ func nearest(mistaken string, names []string) string {
 func (w *Wishes) wished(t *table.Table) ([]role, error) {
 	roles := make([]role, len(t.Columns))
 	give := func(name string, r role) error {
-		at, err := find(t, name)
+		at, err := Find(t, name)
 		if err != nil {
 			return err
 		}

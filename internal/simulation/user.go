@@ -135,7 +135,7 @@ func (u *user) followOn(job string, seen *collector) (ended *cleavev1.JobEnded) 
 // outcome fetches all that a job found.
 func (u *user) outcome(job string) (found clustertest.Outcome) {
 	u.insist("fetch", func(ctx context.Context) error {
-		o, err := u.Fetch(ctx, job, true)
+		o, err := u.Fetch(ctx, job, client.Everything)
 		if err != nil {
 			return err
 		}

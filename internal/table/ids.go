@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
@@ -11,8 +12,10 @@ import (
 
 // IDs are what the points of a data set are called, in their order. nil are points that go by their numbers from 0.
 type IDs struct {
-	list   []string
-	number map[string]int32
+	list    []string
+	numbers sync.Once // they are found when a name is looked up: many lists are only shown
+	number  map[string]int32
+	open    bool // whatever a table calls points becomes an id, see OpenIDs
 }
 
 // NewIDs are the ids of points, which are all different; nil where there are none, or only the numbers of points.
@@ -24,11 +27,23 @@ func NewIDs(list []string) *IDs {
 	if numbers {
 		return nil
 	}
-	ids := &IDs{list: list, number: make(map[string]int32, len(list))}
-	for at, id := range list {
-		ids.number[id] = int32(at)
+	return &IDs{list: list}
+}
+
+// find is the number of a point.
+func (ids *IDs) find(name string) (number int32, known bool) {
+	ids.numbers.Do(func() {
+		ids.number = make(map[string]int32, len(ids.list))
+		for at, id := range ids.list {
+			ids.number[id] = int32(at)
+		}
+	})
+	number, known = ids.number[name]
+	if !known && ids.open {
+		number, known = int32(len(ids.list)), true
+		ids.list, ids.number[name] = append(ids.list, name), number
 	}
-	return ids
+	return number, known
 }
 
 // Of is what a point is called.
@@ -97,7 +112,7 @@ func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 		if c.IsEmpty(row) {
 			continue
 		}
-		number, known := ids.number[name]
+		number, known := ids.find(name)
 		if !known {
 			return t.Fault(c, row, "UNKNOWN_ID", "the data have no row %.40q, and rows go by their ids here; did you mean %.40q?", name, nearestID(name, ids.list)).With("id", name)
 		}

@@ -6,11 +6,16 @@ func (t *Table) Sample(count int) *Table {
 	if count >= t.rows {
 		return t
 	}
-	rows := make([]int, count)
-	for at := range rows {
-		rows[at] = at * t.rows / count
+	return t.Take(SampleRows(t.rows, count))
+}
+
+// SampleRows are the rows that Sample takes of so many.
+func SampleRows(rows, count int) []int {
+	sampled := make([]int, min(count, rows))
+	for at := range sampled {
+		sampled[at] = at * rows / len(sampled)
 	}
-	return t.Take(rows)
+	return sampled
 }
 
 // Take is some of the rows, in the order given.

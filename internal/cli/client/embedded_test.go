@@ -55,7 +55,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			outcome, err := c.Fetch(t.Context(), id, true)
+			outcome, err := c.Fetch(t.Context(), id, Everything)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,8 +27,18 @@ type Outcome struct {
 	KLabels     map[int][]int32        // of a job with a range of k: the labels for each of them; nil: likewise
 }
 
-// Fetch fetches the outcome of a job. The scores of rows, the model and the embedding can be large: they come only withModel.
-func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outcome, error) {
+// Extent is how much of an outcome is fetched, since some of it can be large.
+type Extent int
+
+// Each extent has what those before it have.
+const (
+	Labels     Extent = iota // with the result's numbers
+	Scores                   // of the rows: distances, margins and confidences
+	Everything               // the model, the embedding and the labels for each k
+)
+
+// Fetch fetches the outcome of a job.
+func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outcome, error) {
 	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.Explain(err)
@@ -37,12 +47,15 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 	if err = c.fetchLabels(ctx, jobID, o); err != nil {
 		return nil, err
 	}
-	if withModel && o.Result.GetRowScores() != nil {
+	if extent >= Scores && o.Result.GetRowScores() != nil {
 		if o.Rows, err = receive(ctx, c, c.Jobs.GetRowScores, &cleavev1.GetRowScoresRequest{JobId: jobID}, wire.ReceiveRowScores); err != nil {
 			return nil, err
 		}
 	}
-	if withModel && o.Result.GetEmbedding() != nil {
+	if extent < Everything {
+		return o, nil
+	}
+	if o.Result.GetEmbedding() != nil {
 		if o.Embedding, err = c.fetchEmbedding(ctx, jobID); err != nil {
 			return nil, err
 		}
@@ -50,14 +63,12 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 			return nil, err
 		}
 	}
-	if withModel && o.Result.GetModel() != nil {
+	if o.Result.GetModel() != nil {
 		if o.Model, err = c.FetchModel(ctx, jobID); err != nil {
 			return nil, err
 		}
 	}
-	if withModel {
-		o.KLabels, err = c.fetchKLabels(ctx, jobID, o.Result.GetHowMany())
-	}
+	o.KLabels, err = c.fetchKLabels(ctx, jobID, o.Result.GetHowMany())
 	return o, err
 }
 

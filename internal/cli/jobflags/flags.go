@@ -31,6 +31,8 @@ type Flags struct {
 	timeout shell.Duration
 	urgency *OptionFlag
 
+	streamFrom *OptionFlag // in bytes
+
 	// TruthFile is the file of true labels, for commands that have one.
 	TruthFile string
 }
@@ -63,6 +65,7 @@ func Add(set *pflag.FlagSet) *Flags {
 	set.Var(&f.timeout, "timeout", "end the job, with the labels so far, when it has taken this long since its turn came, such as 10m")
 	f.urgency = NewChoice("normal", "low", "normal", "high")
 	set.Var(f.urgency, "priority", "low: after your other jobs; high: before all others, for administrators")
+	f.addStreamFlags(set)
 	set.StringVar(&f.name, "name", "", "a name for people (default: the data file's)")
 	return f
 }

@@ -38,28 +38,33 @@ func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 	return data, nil
 }
 
-// loadSeeds reads seeds; their labels are cluster numbers, or classes, each of which becomes a cluster.
-func loadSeeds(path string, rows int, j *Job) (*table.Table, error) {
-	t, seeds, err := format.LoadNamed(path, table.Seeds, rows, j.naming())
+// loadSeeds reads the file of seeds; their labels are cluster numbers, or classes, each of which becomes a cluster.
+func (f *Flags) loadSeeds(rows int, j *Job) error {
+	path, naming := f.path("seeds"), j.naming()
+	t, seeds, err := format.LoadNamed(path, table.Seeds, rows, naming)
 	if err == nil {
 		err = within(path, j.classes.Check(int(FirstK(j.Spec))))
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	spec := j.Spec
 	k := FirstK(spec)
 	for _, s := range seeds {
 		if int64(s.Label) >= int64(k) {
-			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; seeds name clusters, 0..%d for k = %d",
-				path, s.Index, s.Label, int64(k)-1, k)
+			return fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; seeds name clusters, 0..%d for k = %d",
+				path, naming.IDs.Of(int(s.Index)), s.Label, int64(k)-1, k)
 		}
 		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
-			return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %d has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans",
-				path, s.Index)
+			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %s has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans",
+				path, naming.IDs.Of(int(s.Index)))
 		}
 	}
-	return t.WithoutIgnored(table.Seeds.Columns), nil
+	t = t.WithoutIgnored(table.Seeds.Columns)
+	if s := j.Stream(); s != nil {
+		s.seeds = t.Named(naming.IDs)
+	}
+	return j.useSeeds(t, naming.IDs)
 }
 
 // LoadStartLabels reads the labels to start from. They are cluster numbers, except those of dropped rows.
@@ -70,11 +75,11 @@ func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming 
 	}
 	for i, label := range labels {
 		if filter.keeps(i) && (label < 0 || label >= int64(k)) {
-			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; a start names clusters, 0..%d for k = %d",
-				path, i, label, int64(k)-1, k)
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; a start names clusters, 0..%d for k = %d",
+				path, naming.IDs.Of(i), label, int64(k)-1, k)
 		}
 	}
-	return wire.InlineTable(t.WithoutIgnored(table.Labels.Columns)), nil
+	return wire.InlineTable(t.WithoutIgnored(table.Labels.Columns).Named(naming.IDs)), nil
 }
 
 // loadCentroids reads the centroids to start from: a row for each cluster, in the columns of the data.
@@ -87,6 +92,7 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 	switch {
 	case points.N != k:
 		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, text.Plural(points.N, "centroid"), text.Plural(k, "cluster"))
+	case j.Columns == 0: // only the coordinator knows
 	case points.D != j.Columns:
 		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, the data %d", path, text.Plural(points.D, "column"), j.Columns)
 	case header != nil && j.Header != nil && !slices.Equal(header, j.Header):

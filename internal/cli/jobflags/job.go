@@ -72,8 +72,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 		return j, f.loadTables(j)
 	}
 	if f.streams() {
-		f.openLater(j)
-		return j, nil
+		return j, f.openLater(j)
 	}
 	if f.IsTable() {
 		j.Data, j.Header, j.Filter, j.Table, err = f.loadTable(wire.ComparesDirections(spec))

@@ -16,8 +16,15 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// naming is what the tables about the job's data may call points and classes by.
-func (j *Job) naming() table.Naming { return table.Naming{IDs: j.IDs(), Classes: &j.classes} }
+// naming is what the tables about the job's data may call points and classes by. While the coordinator alone knows the rows, a
+// table may name any.
+func (j *Job) naming() table.Naming {
+	ids := j.IDs()
+	if j.Stream() != nil && j.Rows == 0 {
+		ids = table.OpenIDs()
+	}
+	return table.Naming{IDs: ids, Classes: &j.classes}
+}
 
 // IDs are those of the rows of the data file, nil where these go by their numbers.
 func (j *Job) IDs() *table.IDs {
@@ -71,7 +78,7 @@ func (f *Flags) supervise(r catalog.Request) {
 
 // useLabels makes use of the classes that the table says, and draws constraints.
 func (f *Flags) useLabels(j *Job) error {
-	if j.Table != nil && j.Table.Labels != nil {
+	if j.Table != nil && j.Table.classes != nil {
 		if err := f.useColumn(j); err != nil {
 			return err
 		}
@@ -85,17 +92,16 @@ func (f *Flags) useLabels(j *Job) error {
 // useColumn makes seeds, constraints or a truth of the column of classes: a truth of one that says all, and else what
 // the algorithm takes.
 func (f *Flags) useColumn(j *Job) error {
-	labels := j.Table.Labels
-	known := len(labels) - count(labels, "")
-	if known == 0 {
-		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.data, j.Table.Recipe.Label)
+	labels := j.Table.classes
+	if labels.known == 0 {
+		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.data, labels.column)
 	}
-	j.classes.Add(labels)
+	j.classes.Add(labels.names)
 	use := f.labelAs.text
 	a := wire.Algorithm(j.Spec)
 	if use == "auto" {
 		switch {
-		case known == len(labels) || f.Given("sample-constraints"):
+		case labels.known == len(labels.of) || f.Given("sample-constraints"):
 			use = "truth"
 		case a.Takes("seeds") && !f.Given("seeds") && a.Name != "kernel-kmeans":
 			use = "seeds"
@@ -105,8 +111,8 @@ func (f *Flags) useColumn(j *Job) error {
 			use = "truth"
 		}
 	}
-	j.Table.Notices = append(j.Table.Notices, fmt.Sprintf("column %q has %s of %d classes for %s: used as %s", j.Table.Recipe.Label,
-		text.Plural(known, "label"), len(j.classes.Names), text.Plural(len(labels), "row"), use))
+	j.Table.Notices = append(j.Table.Notices, fmt.Sprintf("column %q has %s of %d classes for %s: used as %s", labels.column,
+		text.Plural(labels.known, "label"), len(j.classes.Names), text.Plural(len(labels.of), "row"), use))
 	if use == "truth" {
 		j.known = truthOf(labels, &j.classes)
 		return nil
@@ -116,72 +122,67 @@ func (f *Flags) useColumn(j *Job) error {
 	}
 	seeds := seedsOf(labels, &j.classes)
 	if use == "constraints" {
-		return j.useAsConstraints(seeds, a.Name)
+		return j.useAsConstraints(seeds, nil, a.Name)
 	}
-	return j.useSeeds(seeds)
-}
-
-func count(list []string, value string) int {
-	found := 0
-	for _, s := range list {
-		if s == value {
-			found++
-		}
-	}
-	return found
+	return j.useSeeds(seeds, nil)
 }
 
 // truthOf is the truth that a column says; rows that it says nothing about are not scored.
-func truthOf(labels []string, classes *table.Classes) *Truth {
-	t := &Truth{Labels: make([]int64, len(labels)), Classes: slices.Clone(classes.Names)}
-	var known []int32
-	for row, class := range labels {
-		if class == "" {
+func truthOf(labels *classColumn, classes *table.Classes) *Truth {
+	t := &Truth{Labels: make([]int64, len(labels.of)), Classes: slices.Clone(classes.Names)}
+	complete := labels.known == len(labels.of)
+	numbers := labels.numbers(classes)
+	for row, class := range labels.of {
+		if class == unknownClass {
 			t.Labels[row] = int64(len(t.Classes))
-		} else {
-			t.Labels[row] = int64(classes.Number(class))
-			known = append(known, int32(row))
+			continue
+		}
+		t.Labels[row] = numbers[class]
+		if !complete {
+			t.ScoreOn = append(t.ScoreOn, int32(row))
 		}
 	}
-	if len(known) < len(labels) {
+	if !complete {
 		t.Classes = append(t.Classes, "")
-		t.ScoreOn = known
 	}
 	return t
 }
 
 // seedsOf is the table of seeds that a column of classes says.
-func seedsOf(labels []string, classes *table.Classes) *table.Table {
+func seedsOf(labels *classColumn, classes *table.Classes) *table.Table {
 	index, label := table.Column{Name: "index", Type: table.Integer}, table.Column{Name: "label", Type: table.Integer}
-	for row, class := range labels {
-		if class != "" {
+	numbers := labels.numbers(classes)
+	for row, class := range labels.of {
+		if class != unknownClass {
 			index.Integers = append(index.Integers, int64(row))
-			label.Integers = append(label.Integers, int64(classes.Number(class)))
+			label.Integers = append(label.Integers, numbers[class])
 		}
 	}
 	t, _ := table.New([]table.Column{index, label}) // integers are always fine
 	return t
 }
 
-// useSeeds gives seeds to the job, as constraints where its algorithm takes no seeds.
-func (j *Job) useSeeds(seeds *table.Table) error {
+// useSeeds gives seeds to the job, as constraints where its algorithm takes no seeds. Open ids are what rows are called by in
+// the job.
+func (j *Job) useSeeds(seeds *table.Table, ids *table.IDs) error {
 	a := wire.Algorithm(j.Spec)
 	if !a.Takes("seeds") && a.Takes("constraints") {
 		if j.Spec.GetSupervision().GetConstraints() != nil {
 			return shell.Usage("%s takes no seeds but as constraints, which were given, too; give one of them", a.Name)
 		}
-		return j.useAsConstraints(seeds, a.Name)
+		return j.useAsConstraints(seeds, ids, a.Name)
 	}
-	supervision(j.Spec).Seeds = wire.InlineTable(seeds)
-	return j.rememberSeeds(seeds)
+	supervision(j.Spec).Seeds = wire.InlineTable(seeds.Named(ids))
+	return j.rememberSeeds(seeds, ids)
 }
 
 // rememberSeeds keeps the classes of seeds, to call the clusters by them.
-func (j *Job) rememberSeeds(seeds *table.Table) error {
-	list, err := table.Seeds.Read(seeds, j.Filter.FileRows(j.Rows))
+func (j *Job) rememberSeeds(seeds *table.Table, ids *table.IDs) error {
+	list, err := table.Seeds.Read(seeds, ids.Points(j.Filter.FileRows(j.Rows)))
 	if err != nil {
 		return err
 	}
+	j.seeds = nil
 	for _, s := range list {
 		j.seeds = append(j.seeds, [2]int32{s.Index, s.Label})
 	}
@@ -189,8 +190,8 @@ func (j *Job) rememberSeeds(seeds *table.Table) error {
 }
 
 // useAsConstraints makes constraints of seeds: each with the next of its class, and with one of every other class.
-func (j *Job) useAsConstraints(seeds *table.Table, algorithm string) error {
-	if err := j.rememberSeeds(seeds); err != nil {
+func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm string) error {
+	if err := j.rememberSeeds(seeds, ids); err != nil {
 		return err
 	}
 	members := map[int32][]int32{}
@@ -217,7 +218,7 @@ func (j *Job) useAsConstraints(seeds *table.Table, algorithm string) error {
 		}
 	}
 	j.notice("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm)
-	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs))
+	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs).Named(ids))
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -17,13 +16,13 @@ type Rows struct {
 	Data    *table.Table // as it was read; nil: the data are a graph, or are sent as they are read
 	Recipe  *recipe.Recipe
 	IDs     *table.IDs // of all rows of the table; nil: they go by their numbers
-	Labels  []string   // of all rows of the table, "" where unknown; nil: there are none
 	Notices []string   // what there is to say about how it was read
 	Fitted  []string   // and about how points are made of it
 
-	wishes recipe.Wishes
-	open   func() (*format.TableReader, error) // of one that is sent as it is read; nil: it was read
-	inputs []wire.UsedTable                    // those of the spec, about rows of the table rather than about points
+	wishes  recipe.Wishes
+	classes *classColumn     // of all rows of the table; nil: there are none
+	stream  *Stream          // of one that is sent as it is read; nil: it was read
+	inputs  []wire.UsedTable // those of the spec, about rows of the table rather than about points
 }
 
 // loadTable reads the table of a job and makes points of its rows, without those that are dropped.
@@ -40,7 +39,10 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 	if err != nil {
 		return nil, nil, nil, nil, within(f.data, err)
 	}
-	rows = &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Labels: p.Labels, Notices: notices, Fitted: append(said, p.Notices...), wishes: f.wishes()}
+	rows = &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: notices, Fitted: append(said, p.Notices...), wishes: f.wishes()}
+	if rows.classes, err = classesOf(made.Label, p.Labels); err != nil {
+		return nil, nil, nil, nil, within(f.data, err)
+	}
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}

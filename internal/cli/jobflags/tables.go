@@ -11,32 +11,30 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// loadTables reads the small files, constraints, seeds, weights and the like, into the spec of a job whose
-// data are known. The files number the rows of the data file; the spec then numbers those that are clustered.
-func (f *Flags) loadTables(j *Job) error {
+// loadFiles reads the small files, constraints, seeds, weights and the like, into the spec of a job. They number or name the rows
+// of the data file; where these are not known yet, the spec names them too.
+func (f *Flags) loadFiles(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.Given("constraints") {
-		constraints, _, err := format.LoadNamed(f.path("constraints"), table.Constraints, rows, j.naming())
+		naming := j.naming()
+		constraints, _, err := format.LoadNamed(f.path("constraints"), table.Constraints, rows, naming)
 		if err != nil {
 			return err
 		}
-		supervision(spec).Constraints = wire.InlineTable(constraints)
+		supervision(spec).Constraints = wire.InlineTable(constraints.Named(naming.IDs))
 	}
 	if f.Given("seeds") {
-		seeds, err := loadSeeds(f.path("seeds"), rows, j)
-		if err != nil {
-			return err
-		}
-		if err := j.useSeeds(seeds); err != nil {
+		if err := f.loadSeeds(rows, j); err != nil {
 			return err
 		}
 	}
 	if f.Given("weights") {
-		weights, _, err := format.LoadNamed(f.path("weights"), table.Weights, rows, j.naming())
+		naming := j.naming()
+		weights, _, err := format.LoadNamed(f.path("weights"), table.Weights, rows, naming)
 		if err != nil {
 			return err
 		}
-		spec.GetKernelKmeans().Weights = wire.InlineTable(weights)
+		spec.GetKernelKmeans().Weights = wire.InlineTable(weights.Named(naming.IDs))
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
 		if err := f.loadBeliefs(o, rows, j.naming()); err != nil {
@@ -50,28 +48,40 @@ func (f *Flags) loadTables(j *Job) error {
 	case "centroids":
 		spec.Initialization.Centroids, err = loadCentroids(start.path, j)
 	}
-	if err != nil {
+	return err
+}
+
+// loadTables is loadFiles of a job whose data are known, with what their classes become. The spec then numbers the rows that are
+// clustered.
+func (f *Flags) loadTables(j *Job) error {
+	if err := f.loadFiles(j); err != nil {
 		return err
 	}
 	if err := f.useLabels(j); err != nil {
 		return err
 	}
 	j.rememberInputs()
+	spec := j.Spec
 	if err := j.Filter.Apply(spec); err != nil {
 		return err
 	}
+	var err error
 	if constraints := spec.GetSupervision().GetConstraints(); constraints.GetTableId() == "" { // not one that only the coordinator has
 		if j.Constraints, err = wire.ReadTable(constraints, "constraints", j.Rows, wire.NoTables, table.Constraints); err != nil {
 			return err
 		}
 	}
-	start := spec.GetInitialization()
-	if f.Given("constraints") && len(j.Constraints) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
-		// Without constraints the start is kmeans++, to which --farthest does not apply. Drop it, so that a
-		// series of runs with more and more constraints can begin with none by the same flags.
+	f.forgetFarthest(j)
+	return nil
+}
+
+// forgetFarthest drops --farthest where a file of constraints has none: the start is then kmeans++, to which it does not apply. So
+// a series of runs with more and more constraints can begin with none by the same flags.
+func (f *Flags) forgetFarthest(j *Job) {
+	start := j.Spec.GetInitialization()
+	if f.Given("constraints") && wire.InlineRows(j.Spec.GetSupervision().GetConstraints()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
 		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
 	}
-	return nil
 }
 
 func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {

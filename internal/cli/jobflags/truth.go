@@ -43,6 +43,10 @@ func (t *Truth) loadScoreOn(path string, ids *table.IDs) (err error) {
 // LoadTruth is the truth about the rows of the job's data, in a file or in the column of classes; nil when there is
 // none.
 func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
+	if j.Stream() != nil && j.Rows == 0 { // what is wrong whatever the rows are is said before they are sent
+		_, err := LoadTruth(path, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
+		return nil, err
+	}
 	t, err := LoadTruth(path, scoreOn, j.Filter.FileRows(j.Rows), j.naming())
 	if err == nil && t == nil && j.known != nil {
 		t = j.known

@@ -12,8 +12,8 @@ import (
 
 // Labels is how the labels are written besides labels.csv.
 type Labels struct {
-	Format string       // of format.TableFormats
-	Join   *table.Table // the rows of the data file, to be written with their labels; nil: labels alone
+	Format string                                     // of format.TableFormats
+	Join   func(yield func(*table.Table) error) error // calls yield with the rows of the data file, to be written with their labels, some at a time; nil: labels alone
 }
 
 // name is that of the file in an output folder.
@@ -38,10 +38,93 @@ func (r *Report) WriteLabels(w io.Writer, l Labels) error {
 	if l.Join == nil {
 		return writeColumns(w, l.Format, columns)
 	}
-	if l.Join.Rows() != columns[0].Len() {
-		return fault.Invalid("SIZE_MISMATCH", "the table has %s, the job clustered %d", text.Plural(l.Join.Rows(), "row"), columns[0].Len())
+	j := &joiner{w: w, format: l.Format, labels: columns[1:]} // the first names the rows
+	if err := l.Join(j.add); err != nil {
+		return err
 	}
-	return writeColumns(w, l.Format, joined(l.Join.Columns, columns[1:])) // the first names the rows
+	return j.end()
+}
+
+// joiner writes rows with their labels.
+type joiner struct {
+	w      io.Writer
+	format string
+	labels []table.Column
+	at     int // the next row
+
+	writer  format.TableWriter // nil: there were no rows yet
+	waiting []*table.Table
+	bytes   int64 // that wait
+}
+
+// joinedBytes is how much is written together: in Parquet each portion has an entry in a directory.
+const joinedBytes = 8 << 20
+
+func (j *joiner) add(t *table.Table) error {
+	j.waiting = append(j.waiting, t)
+	if j.bytes += t.EncodedSize(); j.bytes < joinedBytes {
+		return nil
+	}
+	return j.flush()
+}
+
+func (j *joiner) flush() error {
+	if len(j.waiting) == 0 {
+		return nil
+	}
+	t, err := table.Join(j.waiting)
+	if err != nil {
+		return err
+	}
+	end := j.at + t.Rows()
+	if end > j.labels[0].Len() {
+		return j.mismatch(end)
+	}
+	columns := joined(t.Columns, cut(j.labels, j.at, end))
+	j.at, j.waiting, j.bytes = end, nil, 0
+	if t, err = table.New(columns); err != nil {
+		return err
+	}
+	if j.writer == nil {
+		if j.writer, err = format.NewTableWriter(j.w, j.format, columns); err != nil {
+			return err
+		}
+	}
+	return j.writer.Write(t)
+}
+
+func (j *joiner) end() error {
+	if err := j.flush(); err != nil {
+		return err
+	}
+	if j.at != j.labels[0].Len() || j.writer == nil {
+		return j.mismatch(j.at)
+	}
+	return j.writer.Close()
+}
+
+func (j *joiner) mismatch(rows int) error {
+	return fault.Invalid("SIZE_MISMATCH", "the table has %s, the job clustered %d", text.Plural(rows, "row"), j.labels[0].Len())
+}
+
+// cut is the rows [from, to) of columns.
+func cut(columns []table.Column, from, to int) []table.Column {
+	part := slices.Clone(columns)
+	for at := range part {
+		c := &part[at]
+		switch c.Type {
+		case table.Integer:
+			c.Integers = c.Integers[from:to]
+		case table.Number:
+			c.Numbers = c.Numbers[from:to]
+		case table.Text:
+			c.Texts = c.Texts[from:to]
+		}
+		if c.Empty != nil {
+			c.Empty = c.Empty[from:to]
+		}
+	}
+	return part
 }
 
 func writeColumns(w io.Writer, as string, columns []table.Column) error {

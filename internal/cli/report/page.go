@@ -16,6 +16,8 @@ const PageFile = "report.html"
 // pageBuilder makes a page of a report. What several sections need is found once.
 type pageBuilder struct {
 	*Report
+	whole   *Report      // on all points, if this is on a sample of them
+	rows    *pageBuilder // for what is shown of single rows: on a sample if the scene has one, else this one
 	scene   Scene
 	k       int
 	pairs   []constraint.Pair
@@ -34,15 +36,15 @@ func (r *Report) WritePage(w io.Writer, s Scene) error {
 		Sizes: b.sizes(), Silhouette: b.silhouette(), Constraints: b.constraints(), Truth: b.truth(), Ways: b.ways(),
 		Course: b.course(), Plan: b.plan(), Times: b.times(), Repeat: b.repeat(),
 	}
-	if p.Map, err = b.clusterMap(); err != nil {
+	if p.Map, err = b.rows.clusterMap(); err != nil {
 		return err
 	}
-	b.describe(p)
+	b.rows.describe(p)
 	return page.Write(w, p)
 }
 
 func (r *Report) newPageBuilder(s Scene) (*pageBuilder, error) {
-	b := &pageBuilder{Report: r, scene: s, k: int(r.Result.GetK())}
+	b := &pageBuilder{Report: r, whole: r, scene: s, k: int(r.Result.GetK())}
 	for _, label := range r.Labels { // a run that was stopped early may say nothing about k
 		b.k = max(b.k, int(label)+1)
 	}
@@ -51,6 +53,10 @@ func (r *Report) newPageBuilder(s Scene) (*pageBuilder, error) {
 		return nil, err
 	}
 	b.pairs = set.Pairs()
+	if s.Sample != nil {
+		return b, b.addSample()
+	}
+	b.rows = b
 	b.columns = b.findColumns()
 	b.space = b.compare()
 	return b, nil
@@ -138,7 +144,7 @@ func className(t *jobflags.Truth, point int) string {
 // sizesOf counts the points of each cluster.
 func (b *pageBuilder) sizesOf() []int {
 	sizes := make([]int, b.k)
-	for _, label := range b.Labels {
+	for _, label := range b.whole.Labels {
 		sizes[label]++
 	}
 	return sizes

@@ -86,8 +86,8 @@ func (b *pageBuilder) silhouette() *page.Silhouette {
 	s := &page.Silhouette{Mean: mean, Clusters: slices.DeleteFunc(slices.Clone(clusters), func(c page.ClusterSilhouette) bool { return len(c.Values) == 0 })}
 	s.Text = fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s of %s rows are nearer to another cluster than to their own, %s.",
 		page.Fixed(mean, 2), separationWords(mean), page.Count(below), page.Count(len(b.space.rows)), b.space.words)
-	if len(b.space.rows) < len(b.Labels) {
-		s.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(b.space.rows)), b.counted(len(b.Labels)))
+	if len(b.space.rows) < len(b.whole.Labels) {
+		s.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(b.space.rows)), b.counted(len(b.whole.Labels)))
 	}
 	s.Table = &page.Table{Caption: "Silhouettes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: "mean", Numbers: true}, {Name: "smallest", Numbers: true}, {Name: "largest", Numbers: true}}}
 	for _, c := range s.Clusters {

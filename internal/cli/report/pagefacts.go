@@ -81,7 +81,7 @@ func (b *pageBuilder) dataText() string {
 	case *dataset.Kernel:
 		return fmt.Sprintf("a kernel matrix of %s rows", page.Count(data.N))
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s rows of %s", page.Count(data.Rows()), text.Plural(jobflags.ColumnsOf(data), "column"))
+		words := fmt.Sprintf("%s rows of %s", page.Count(len(b.Labels)), text.Plural(jobflags.ColumnsOf(data), "column"))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}

@@ -94,8 +94,8 @@ func (b *pageBuilder) pointMap(xy [][2]float64, axes [2]string, words string) *p
 	if rings > 0 {
 		m.Kinds = append(m.Kinds, page.LinkKind{Class: "ring", Name: "another true class than most of its cluster", Count: page.Count(rings)})
 	}
-	if drawn := len(m.Points); drawn < len(b.Labels) {
-		m.Note = fmt.Sprintf("Drawn: %s of %s, an even sample of each cluster.", page.Count(drawn), b.counted(len(b.Labels))) + m.Note
+	if drawn := len(m.Points); drawn < len(b.whole.Labels) {
+		m.Note = fmt.Sprintf("Drawn: %s of %s, an even sample of each cluster.", page.Count(drawn), b.counted(len(b.whole.Labels))) + m.Note
 	}
 	if drawn := len(pairs); drawn < len(b.pairs) {
 		m.Note += fmt.Sprintf(" Drawn: %s of %s constraints.", page.Count(drawn), page.Count(len(b.pairs)))

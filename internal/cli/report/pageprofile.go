@@ -37,8 +37,8 @@ func (b *pageBuilder) describe(p *page.Page) {
 		traits := profile.Traits(columns, labels, b.k)
 		telling = tellingColumns(traits, len(columns))
 		p.Profiles = b.profiles(traits, telling)
-		if p.Profiles != nil && len(rows) < len(b.Labels) {
-			p.Profiles.Note = strings.TrimSpace(p.Profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(rows)), b.counted(len(b.Labels))))
+		if p.Profiles != nil && len(rows) < len(b.whole.Labels) {
+			p.Profiles.Note = strings.TrimSpace(p.Profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(rows)), b.counted(len(b.whole.Labels))))
 		}
 	} else {
 		for at := range b.columns {
@@ -57,7 +57,7 @@ func (b *pageBuilder) describe(p *page.Page) {
 	if p.Borderline != nil {
 		p.RowsNote += " Borderline ones lie between two clusters: a margin of 1 is in the middle of a cluster, 0 halfway to the next, less than 0 nearer to the next."
 	}
-	if n := len(b.space.places); n < len(b.Labels) {
+	if n := len(b.space.places); n < len(b.whole.Labels) {
 		p.RowsNote += fmt.Sprintf(" Chosen from a sample of %s.", b.counted(n))
 	}
 }

@@ -25,6 +25,8 @@ type Scene struct {
 	Constraints []constraint.Constraint
 	Truth       *jobflags.Truth
 	Title       string
+	// Sample are the points that Data and Table have a row for, of data that are too many; nil: all. The rest is about all points.
+	Sample []int32
 
 	// What only report.html shows.
 
@@ -58,13 +60,18 @@ func (r *Report) drawObjective(w io.Writer, title string) error {
 // drawClusters draws points and kernel matrices by their principal components, a small graph by a layout of
 // its vertices, and a large one as a graph of its clusters.
 func (r *Report) drawClusters(w io.Writer, s Scene) error {
+	all := len(r.Labels)
+	r, s = r.sampled(s)
 	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
 	if err != nil {
 		return err
 	}
 	plot := picture.ClustersPlot{
 		Labels: r.Labels, K: int(r.Result.GetK()), Pairs: set.Pairs(), Subtitle: r.subtitle(),
-		Title: titled(s.Title, text.Plural(int(r.Result.GetK()), "cluster")+" of "+text.Plural(len(r.Labels), "point")),
+		Title: titled(s.Title, text.Plural(int(r.Result.GetK()), "cluster")+" of "+text.Plural(all, "point")),
+	}
+	if len(r.Labels) < all {
+		plot.Title += fmt.Sprintf(", of which %d are drawn", len(r.Labels))
 	}
 	if s.Truth != nil {
 		plot.Truth = Ranks(s.Truth.Labels)

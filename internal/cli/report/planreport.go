@@ -74,6 +74,9 @@ func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 	if j.Spec.GetKernelKmeans().GetLandmarks() > 0 {
 		what = append(what, "landmarks")
 	}
+	if j.Spec.GetKRange() != nil {
+		what = append(what, "the results of every k")
+	}
 	if len(what) == 0 {
 		what = append(what, "graphs of merged vertices")
 	}

@@ -47,6 +47,8 @@ type Report struct {
 
 	ids     []string // of all rows of the data file; nil: they go by their numbers
 	classes []string // of the clusters, "" for none; nil: none has a class
+
+	classesFor func(labels []int32) []string // of the clusters of other labels; nil: none has a class
 }
 
 // Call gives the rows of the data file their ids, and clusters their classes; either may be nil.

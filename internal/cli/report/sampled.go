@@ -1,0 +1,78 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+)
+
+// sampled is the report on the points that a scene is about, where that is a sample of them, and the scene of it.
+func (r *Report) sampled(s Scene) (*Report, Scene) {
+	if s.Sample == nil {
+		return r, s
+	}
+	few := &Report{Outcome: &client.Outcome{
+		Result: r.Result, Model: r.Model, SolverSteps: r.SolverSteps, Labels: pick(r.Labels, s.Sample), Embedding: pickRows(r.Embedding, s.Sample),
+	}, classes: r.classes}
+	if len(s.IDs) > 0 {
+		rows := s.Sample
+		if r.filter != nil {
+			rows = pick(r.filter.Kept, rows)
+		}
+		s.IDs = pick(s.IDs, rows)
+	}
+	s.Constraints = constraint.Among(len(r.Labels), s.Sample, s.Constraints)
+	s.Truth = sampledTruth(s.Truth, s.Sample)
+	s.Sample = nil
+	return few, s
+}
+
+// addSample shows single rows by a sample of them. Where these lie is known of all that they stand for.
+func (b *pageBuilder) addSample() (err error) {
+	few, scene := b.sampled(b.scene)
+	if b.rows, err = few.newPageBuilder(scene); err != nil {
+		return err
+	}
+	b.rows.whole, b.rows.k = b.Report, b.k
+	if b.rows.space == nil {
+		return nil
+	}
+	space := *b.rows.space
+	space.rows = pick(b.scene.Sample, space.rows)
+	space.places = slices.Clone(space.places)
+	for at := range space.places {
+		space.places[at].Row = b.scene.Sample[space.places[at].Row]
+	}
+	b.space = &space
+	return nil
+}
+
+func pick[T any](list []T, places []int32) []T {
+	few := make([]T, len(places))
+	for at, place := range places {
+		few[at] = list[place]
+	}
+	return few
+}
+
+func pickRows(e *clustering.Embedding, rows []int32) *clustering.Embedding {
+	if e == nil {
+		return nil
+	}
+	few := *e
+	few.Rows, few.Values = len(rows), nil
+	for _, row := range rows {
+		few.Values = append(few.Values, e.Values[int(row)*e.Columns:(int(row)+1)*e.Columns]...)
+	}
+	return &few
+}
+
+func sampledTruth(t *jobflags.Truth, points []int32) *jobflags.Truth {
+	if t == nil {
+		return nil
+	}
+	return &jobflags.Truth{Labels: pick(t.Labels, points), Classes: t.Classes}
+}
