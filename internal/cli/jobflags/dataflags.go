@@ -109,8 +109,8 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	return data, header, err
 }
 
-// LoadKept is Load that leaves out rows which cannot be clustered, if some were left out: also those of zeros where a job compares
-// directions.
+// LoadKept is Load that leaves out rows which cannot be clustered, if some were left out; where directions were compared,
+// these are also rows of zeros.
 func (f *DataFlags) LoadKept(dropped, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
 	if f.IsTable() && dropped {
 		f.missing.text = string(recipe.Drop)
