@@ -59,6 +59,7 @@ var packages = []packageRule{
 	{"spectral", pure, "constraint dataset fault partition snapshot"},
 	{"catalog", pure, ""},
 	{"planning", pure, "catalog dataset fault kernel multilevel neighbor partition spectral text vector"},
+	{"profile", pure, "dataset"},
 	{"clustering", pure, "catalog constraint dataset evaluate fault inference kernel metric neighbor parallel partition snapshot text"},
 	{"clustering/knn", pure, "clustering dataset fault neighbor snapshot"},
 	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel labeling metric partition snapshot text vector"},
@@ -75,7 +76,6 @@ var packages = []packageRule{
 	{"clustering/comparison", pure, "clustering clustering/auto clustering/cut clustering/heldout clustering/local dataset"},
 	{"table", pure, "clustering clustering/cut constraint fault text"},
 	{"recipe", pure, "dataset fault table text"},
-	{"profile", pure, "dataset"},
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 
