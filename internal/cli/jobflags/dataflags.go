@@ -2,7 +2,6 @@ package jobflags
 
 import (
 	"cmp"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -105,21 +104,22 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	case "graph":
 		data, f.Rows, err = f.loadGraph()
 	case "kernel-matrix":
-		data, err = asDataset(format.LoadKernel(f.kernelMatrix))
+		data, err = asDataset(f.inputOf(f.kernelMatrix).LoadKernel())
 	}
 	return data, header, err
 }
 
-// LoadKept is Load that leaves out rows which cannot be clustered, if some were left out.
-func (f *DataFlags) LoadKept(dropped bool) (dataset.Dataset, []string, *RowFilter, error) {
+// LoadKept is Load that leaves out rows which cannot be clustered, if some were left out; where directions were compared,
+// these are also rows of zeros.
+func (f *DataFlags) LoadKept(dropped, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
 	if f.IsTable() && dropped {
 		f.missing.text = string(recipe.Drop)
-		data, header, filter, rows, err := f.loadTable(false)
+		data, header, filter, rows, err := f.loadTable(directions)
 		f.Rows = rows
 		return data, header, filter, err
 	}
 	if flag, err := f.source(); err == nil && flag == "data" && dropped {
-		return LoadUsablePoints(f.data, false)
+		return f.loadUsable(f.data, directions)
 	}
 	data, header, err := f.Load()
 	return data, header, nil, err
@@ -127,5 +127,5 @@ func (f *DataFlags) LoadKept(dropped bool) (dataset.Dataset, []string, *RowFilte
 
 // Name is the name of the file of data, without its folder.
 func (f *DataFlags) Name() string {
-	return filepath.Base(cmp.Or(f.data, f.graph, f.kernelMatrix))
+	return baseName(cmp.Or(f.data, f.graph, f.kernelMatrix))
 }
