@@ -59,6 +59,7 @@ var packages = []packageRule{
 	{"spectral", pure, "constraint dataset fault partition snapshot"},
 	{"catalog", pure, ""},
 	{"planning", pure, "catalog dataset fault kernel multilevel neighbor partition spectral text vector"},
+	{"profile", pure, "dataset"},
 	{"clustering", pure, "catalog constraint dataset evaluate fault inference kernel metric neighbor parallel partition snapshot text"},
 	{"clustering/knn", pure, "clustering dataset fault neighbor snapshot"},
 	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel labeling metric partition snapshot text vector"},
