@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // leastSureRows is how many of the rows are listed that are least sure.
@@ -90,10 +91,11 @@ func (b *pageBuilder) confidence(columns []int) *page.Confidence {
 			unsure++
 		}
 	}
-	c := &page.Confidence{Text: fmt.Sprintf("The answer is compared with %d other runs: restarts, and answers to parts of the constraints.", b.Rows.Runs-1)}
-	if b.Rows.Runs == 2 {
-		c.Text = "The answer is compared with one other run, a restart or an answer to a part of the constraints."
+	others := "restarts"
+	if len(b.Result.GetChoice().GetTried()) > 0 {
+		others = "restarts, and answers to parts of the constraints"
 	}
+	c := &page.Confidence{Text: fmt.Sprintf("The answer is compared with %s: %s.", text.Plural(b.Rows.Runs-1, "other run"), others)}
 	if unsure == 0 {
 		c.Text += fmt.Sprintf(" All of them put every %s where the answer does.", b.noun())
 		return c
