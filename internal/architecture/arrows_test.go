@@ -74,7 +74,7 @@ var packages = []packageRule{
 	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/howmany clustering/kernelkmeans clustering/knn clustering/landmark dataset fault neighbor"},
 	{"clustering/comparison", pure, "clustering clustering/auto clustering/cut clustering/heldout clustering/local dataset"},
 	{"table", pure, "clustering clustering/cut constraint fault text"},
-	{"recipe", pure, "dataset fault table text"},
+	{"recipe", pure, "dataset fault parallel table text"},
 	{"profile", pure, "dataset"},
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
