@@ -1,10 +1,13 @@
 package parquet
 
 import (
+	"context"
 	"io"
 	"math"
+	"runtime"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/table"
 )
 
@@ -39,12 +42,26 @@ func (f *File) Next() (*table.Table, error) {
 	rows := min(int64(max(leastRows, min(mostRows, batchCells/max(len(f.columns), 1)))), f.inGroup)
 	f.inGroup -= rows
 	columns := f.Columns()
-	for at := range columns {
-		if err := f.chunks[at].read(&columns[at], int(rows)); err != nil {
-			return nil, err
-		}
+	if err := f.readColumns(columns, int(rows)); err != nil {
+		return nil, err
 	}
 	return table.New(columns)
+}
+
+// readColumns fills columns with the next rows, several columns at a time.
+func (f *File) readColumns(columns []table.Column, rows int) error {
+	threads := runtime.GOMAXPROCS(0)
+	panics := make([]any, len(columns)) // whoever calls recovers from them
+	err := parallel.NewPool(threads).Run(context.Background(), threads, len(columns), func(at int) error {
+		defer func() { panics[at] = recover() }()
+		return f.chunks[at].read(&columns[at], rows)
+	})
+	for _, p := range panics {
+		if p != nil {
+			panic(p)
+		}
+	}
+	return err
 }
 
 func (f *File) beginGroup(g *group) {
@@ -118,6 +135,11 @@ func (c *chunk) badValue(all *cells) error {
 
 // readLevels reads which of the next values are there, into present, and counts them.
 func (c *chunk) readLevels(n int) (count int, err error) {
+	if all, ok := c.levels.skipOnes(n); !ok {
+		return 0, c.corrupt("the marks of empty cells are cut short")
+	} else if all {
+		return n, nil
+	}
 	if cap(c.present) < n {
 		c.present = make([]uint32, n)
 	}
