@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/table"
@@ -38,7 +38,7 @@ func (a *app) explainCommand() *cobra.Command {
 			if *server != "" {
 				return shell.Usage("--server goes with a job; the folder %s is read here", args[0])
 			}
-			return a.explainFolder(args[0], constraints)
+			return a.explainFolder(cmd.Context(), args[0], constraints)
 		}
 		if constraints != "" {
 			return shell.Usage("--constraints goes with a folder; the coordinator has those of its jobs")
@@ -53,26 +53,65 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// explainFolder explains what a run wrote.
-func (a *app) explainFolder(folder, constraints string) error {
+// explainFolder explains what a run wrote. Constraints that it violates are named if they are in a file that flags name, or in
+// one that the run has recorded.
+func (a *app) explainFolder(ctx context.Context, folder, constraints string) error {
 	result, err := report.ReadResult(folder)
 	if err != nil {
 		return err
 	}
-	facts := explain.Facts{Result: result}
-	if constraints != "" {
-		labels, naming, err := jobflags.LoadAnswer(filepath.Join(folder, report.LabelsFile))
-		if err != nil {
-			return err
-		}
-		for _, label := range labels {
-			facts.Labels = append(facts.Labels, int32(label))
-		}
-		if _, facts.Constraints, err = format.LoadNamed(constraints, table.Constraints, len(labels), naming); err != nil {
-			return err
-		}
+	facts := explain.Facts{Result: result, Spec: result.GetOrigin().GetSpec()}
+	if result.GetRows() == 0 {
+		return a.printExplanation(explain.Answer(facts))
 	}
+	r, err := report.ReadLabels(folder, result)
+	if err != nil {
+		return err
+	}
+	facts.Classes = r.Classes()
+	switch held := result.GetConstraints(); {
+	case constraints != "":
+		facts.Constraints, err = constraintsOf(r, constraints)
+	case held.GetSatisfied() < held.GetTotal():
+		facts.Constraints = a.recordedConstraints(ctx, folder, r)
+		facts.Unknown = facts.Constraints == nil
+	}
+	if err != nil {
+		return err
+	}
+	facts.Labels, facts.IDs = r.Labels, r.PointNames()
 	return a.printExplanation(explain.Answer(facts))
+}
+
+// constraintsOf reads constraints between the points of a report.
+func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, error) {
+	_, list, err := format.LoadNamed(path, table.Constraints, r.Filter().FileRows(len(r.Labels)), r.Naming())
+	return r.Filter().Constraints(list), err
+}
+
+// recordedConstraints are those of the run in a folder, nil where they cannot be found again: its file of constraints, if it is
+// what it was, or those that the run made of classes.
+func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) []constraint.Constraint {
+	origin := r.Result.GetOrigin()
+	for _, input := range origin.GetInputs() {
+		if input.GetFlag() != "constraints" {
+			continue
+		}
+		path := jobflags.Within(origin.GetDirectory(), input.GetPath())
+		if hash, _, err := hashFile(path); err != nil || hash == "" || hash != input.GetSha256() {
+			return nil
+		}
+		list, err := constraintsOf(r, path)
+		if err != nil {
+			return nil
+		}
+		return list
+	}
+	s, err := a.recordedScene(ctx, folder, r)
+	if err != nil {
+		return nil
+	}
+	return s.Constraints
 }
 
 // explainJob explains a job of a coordinator, in whatever state it is.
@@ -91,7 +130,7 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 	if err != nil {
 		return err
 	}
-	facts := explain.Facts{Result: outcome.Result, Labels: outcome.Labels, Algorithm: wire.Algorithm(spec).Name}
+	facts := explain.Facts{Result: outcome.Result, Labels: outcome.Labels, IDs: outcome.IDs, Spec: spec}
 	facts.Constraints, err = wire.ReadTableOfRows(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
 	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // without those that were deleted, none are named
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -63,37 +64,24 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 	if err != nil {
 		return err
 	}
-	s, filter, err := f.scene(folder, result)
+	r, err := report.ReadFolder(folder, result)
+	if err != nil {
+		return err
+	}
+	s, err := f.scene(folder, r)
 	if err != nil {
 		return err
 	}
 	if s.Data == nil && len(result.GetOrigin().GetCommand()) > 0 {
-		if s, filter, err = a.recordedScene(ctx, folder); err != nil {
+		recorded, err := a.recordedScene(ctx, folder, r)
+		if err != nil {
 			fmt.Fprintf(a.stderr, "cleave: %v\n", err)
-			s, filter = report.Scene{Title: s.Title}, nil
+		} else if recorded.Data != nil {
+			s = recorded
 		}
 	}
-	r, err := report.ReadFolder(folder, result, filter)
-	if err != nil {
+	if err := f.addTables(&s, r); err != nil {
 		return err
-	}
-	naming := table.Naming{}
-	if rows := f.data.Rows; rows != nil {
-		naming.IDs, s.IDs, s.Table = rows.IDs, rows.IDs.All(), rows.Data
-	}
-	if f.constraints != "" {
-		if _, s.Constraints, err = format.LoadNamed(f.constraints, table.Constraints, filter.FileRows(len(r.Labels)), naming); err != nil {
-			return err
-		}
-		s.Constraints = filter.Constraints(s.Constraints)
-	}
-	if f.truth != "" {
-		if s.Truth, err = jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(r.Labels)), naming); err != nil {
-			return err
-		}
-		if s.Truth, err = filter.Truth(s.Truth); err != nil {
-			return err
-		}
 	}
 	if err := r.Score(s.Truth); err != nil {
 		return err
@@ -105,43 +93,94 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 }
 
 // scene is what the flags name.
-func (f *reportFlags) scene(folder string, result *cleavev1.Result) (s report.Scene, filter *jobflags.RowFilter, err error) {
+func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, err error) {
+	result := r.Result
 	s.Title = cmp.Or(result.GetOrigin().GetSpec().GetDisplayName(), filepath.Base(folder))
-	s.Data, s.Header, filter, err = f.data.LoadKept(result.GetDroppedRows() > 0)
+	filter, err := f.loadData(&s, result)
 	if err != nil || s.Data == nil {
-		return s, nil, err
+		return s, err
 	}
 	s.Title = f.data.Name()
 	if rows := s.Data.Rows(); rows != int(result.GetRows()) {
-		return s, nil, fault.Invalid("OTHER_DATASET", "the data have %s; %s was made of %d", text.Plural(rows, "row"), folder, result.GetRows())
+		return s, fault.Invalid("OTHER_DATASET", "the data have %s; %s was made of %d", text.Plural(rows, "row"), folder, result.GetRows())
 	}
-	return s, filter, nil
+	var ids []string
+	if rows := f.data.Rows; rows != nil {
+		ids, s.Table = rows.IDs.All(), rows.Data
+		if rows.Recipe != nil {
+			s.LabelColumn = rows.Recipe.Label
+		}
+	}
+	r.OfRows(filter, ids)
+	return s, nil
+}
+
+// loadData reads the data that flags name as the run did: a table by its recipe, without rows that were left out.
+func (f *reportFlags) loadData(s *report.Scene, result *cleavev1.Result) (filter *jobflags.RowFilter, err error) {
+	steps := wire.Recipe(result.GetRecipe())
+	if !f.data.IsTable() || steps == nil {
+		spec := result.GetOrigin().GetSpec()
+		s.Data, s.Header, filter, err = f.data.LoadKept(result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
+		return filter, err
+	}
+	made, err := f.data.Made(steps)
+	if err != nil {
+		return nil, err
+	}
+	f.data.Rows = made.Rows(steps)
+	s.Data, s.Header = made.Points, made.Header
+	return made.Filter, nil
+}
+
+// addTables reads the constraints and the truth that flags name.
+func (f *reportFlags) addTables(s *report.Scene, r *report.Report) (err error) {
+	filter, naming := r.Filter(), r.Naming()
+	rows := filter.FileRows(len(r.Labels))
+	if f.constraints != "" {
+		if _, s.Constraints, err = format.LoadNamed(f.constraints, table.Constraints, rows, naming); err != nil {
+			return err
+		}
+		s.Constraints = filter.Constraints(s.Constraints)
+	}
+	if f.truth != "" {
+		if s.Truth, err = jobflags.LoadTruth(f.truth, f.scoreOn, rows, naming); err == nil {
+			s.Truth, err = filter.Truth(s.Truth)
+		}
+	}
+	return err
 }
 
 // recordedScene is what the run in a folder was made of, if its files are still what they were.
-func (a *app) recordedScene(ctx context.Context, folder string) (s report.Scene, filter *jobflags.RowFilter, err error) {
+func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report) (s report.Scene, err error) {
 	before, err := loadRecorded(folder)
 	if err != nil {
-		return s, nil, err
+		return s, err
 	}
 	origin := before.result.GetOrigin()
 	cmd, run := (&app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env}).newRunCommand()
 	if origin.GetCommand()[0] != "run" || cmd.ParseFlags(origin.GetCommand()[1:]) != nil {
-		return s, nil, nil
+		return s, nil
 	}
 	if err := before.checkInputs(jobflags.NamedFiles(cmd.Flags(), origin.GetDirectory())); err != nil {
-		return s, nil, err
+		return s, err
 	}
 	jobflags.ResolveFiles(cmd.Flags(), origin.GetDirectory())
 	run.job.TruthFile = run.truth
-	j, err := a.prepare(ctx, run.job, nil)
+	j, err := run.job.Prepare(ctx, nil) // what there is to say about the files has been said by the run
 	if err != nil {
-		return s, nil, err
+		return s, err
+	}
+	if rows := j.Data.Rows(); rows != int(before.result.GetRows()) {
+		return s, fault.Invalid("OTHER_DATASET", "the data have %s; %s was made of %d", text.Plural(rows, "row"), folder, before.result.GetRows())
 	}
 	truth, err := j.LoadTruth(run.truth, run.scoreOn)
+	if err != nil {
+		return s, err
+	}
+	r.OfRows(j.Filter, j.IDs().All())
 	s = sceneOf(j, truth)
 	s.Spec = nil // the one of the origin has names for its tables
-	return s, j.Filter, err
+	return s, nil
 }
 
 // reportJob makes the page of a job that a coordinator has.

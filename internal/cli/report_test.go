@@ -1,43 +1,95 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
-// The page that run writes is made again from its folder and its files.
+// visitors is a table with ids, missing values, categories and some known classes.
+func visitors() string {
+	var b strings.Builder
+	b.WriteString("name,height,visits,channel,kind\n")
+	for i := range 60 {
+		kind, height := []string{"short", "tall"}[i%2], ""
+		if i%15 != 7 {
+			height = fmt.Sprint(150 + 40*(i%2) + i%7)
+		}
+		if i%3 == 0 {
+			kind = ""
+		}
+		fmt.Fprintf(&b, "p%02d,%s,%d,%s,%s\n", i, height, i%5, []string{"app", "shop", "phone"}[i%3], kind)
+	}
+	return b.String()
+}
+
+// The page that run writes is made again from its folder, byte for byte, with what the run has recorded.
 func TestReportOfAFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	succeed(t, "generate gaussians --n 90 --d 3 --k 3 --constraints 20 --seed 2 --out g")
-	succeed(t, "generate two-circles --n 80 --seed 2 --out c")
-	for _, job := range []struct{ run, files string }{
-		{"--data g/data.csv --k 3 --algorithm mpc-kmeans --constraints g/constraints.csv --truth g/truth.csv", "--data g/data.csv --constraints g/constraints.csv --truth g/truth.csv"},
-		{"--data c/data.csv --k 2 --algorithm spectral", "--data c/data.csv"},
-		{"--data c/data.csv --k 2 --algorithm kernel-kmeans --kernel gaussian", "--data c/data.csv"},
+	succeed(t, "generate gaussians --n 90 --d 3 --k 3 --constraints 60 --seed 2 --out g")
+	succeed(t, "generate blocks --n 60 --k 2 --constraints 20 --seed 2 --out b")
+	clitest.Write(t, "people.csv", visitors())
+	clitest.Write(t, "words.svm", "0 1:2 3:1\n0 1:1 3:2\n0 2:3 4:1\n0 2:1 4:1\n")
+	for name, run := range map[string]string{
+		"vector":   "--data g/data.csv --k 3 --algorithm mpc-kmeans --constraints g/constraints.csv --truth g/truth.csv --restarts 3",
+		"kernel":   "--data g/data.csv --k 3 --algorithm kernel-kmeans --kernel gaussian",
+		"spectral": "--data g/data.csv --k 3 --algorithm spectral",
+		"graph":    "--graph b/edges.csv --k 2 --algorithm kernel-kmeans --constraints b/constraints.csv",
+		"auto":     "--data g/data.csv --k 3 --constraints g/constraints.csv",
+		"range":    "--data g/data.csv --k 2..4 --algorithm kmeans",
+		"table":    "--data people.csv --k 2 --label-column kind",
+		"dropped":  "--data people.csv --k 2 --label-column kind --missing drop",
+		"sparse":   "--data words.svm --k 2 --algorithm kmeans",
 	} {
-		succeed(t, "run "+job.run+" --quiet --out o")
+		succeed(t, "run "+run+" --quiet --out o")
 		before := clitest.Read(t, "o/report.html")
-		succeed(t, "report o")
-		// A folder has no steps of an eigensolver.
-		if clitest.Read(t, "o/report.html") != before && !strings.Contains(job.run, "spectral") {
-			t.Errorf("%s: the page that is made again is another", job.run)
-		}
-		if out := succeed(t, "report o --out again.html "+job.files); out != "again.html\n" {
-			t.Errorf("printed %q", out)
-		}
-		again := clitest.Read(t, "again.html")
-		for _, part := range []string{"clusters", "sizes", "profiles", "rows", "separation", "constraints", "truth"} {
-			if had, has := sectionOf(before, part), sectionOf(again, part); had != has {
-				t.Errorf("%s: the section %s is another:\n%.400s\ninstead of\n%.400s", job.run, part, has, had)
-			}
+		r := invoke(t, "report o --out again.html")
+		if again := clitest.Read(t, "again.html"); r.stdout != "again.html\n" || r.stderr != "" || again != before {
+			t.Errorf("%s: %+v, and the page that is made again is another:\n%s", name, r, firstDifference(before, again))
 		}
 	}
-	clitest.Write(t, "c/data.csv", "x,y\n1,2\n")
+	succeed(t, "run --data people.csv --k 2 --ignore kind --quiet --out o")
+	clitest.Write(t, "people.csv", "x,y\n1,2\n")
 	r := invoke(t, "report o")
-	if page := clitest.Read(t, "o/report.html"); r.code != 0 || !strings.Contains(r.stderr, "data.csv has changed") || !strings.Contains(r.stderr, "without the data") || !strings.Contains(page, "Repeat it") {
+	if page := clitest.Read(t, "o/report.html"); r.code != 0 || !strings.Contains(r.stderr, "people.csv has changed") || !strings.Contains(r.stderr, "without the data") || !strings.Contains(page, "Repeat it") {
 		t.Errorf("without the data: %+v", r)
+	}
+}
+
+// firstDifference shows where two texts part.
+func firstDifference(a, b string) string {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	from := max(0, at-100)
+	return fmt.Sprintf("%.300s\ninstead of\n%.300s", b[min(from, len(b)):], a[min(from, len(a)):])
+}
+
+// The files that flags name show the same, with the classes that labels.csv has.
+func TestReportOfAFolderWithFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate gaussians --n 90 --d 3 --k 3 --constraints 60 --seed 2 --out g")
+	clitest.Write(t, "people.csv", visitors())
+	for run, files := range map[string]string{
+		"--data g/data.csv --k 3 --algorithm pc-kmeans --constraints g/constraints.csv --truth g/truth.csv": "--data g/data.csv --constraints g/constraints.csv --truth g/truth.csv",
+		"--data people.csv --k 2 --label-column kind --missing drop":                                        "--data people.csv",
+		"--data people.csv --k 2 --label-column kind":                                                       "--data people.csv",
+	} {
+		succeed(t, "run "+run+" --quiet --out o")
+		before := clitest.Read(t, "o/report.html")
+		succeed(t, "report o --out again.html "+files)
+		again := clitest.Read(t, "again.html")
+		for _, part := range []string{"clusters", "sizes", "profiles", "rows", "separation", "confidence", "truth"} {
+			if had, has := sectionOf(before, part), sectionOf(again, part); had != has {
+				t.Errorf("%s: the section %s is another:\n%s", run, part, firstDifference(had, has))
+			}
+		}
+		if strings.Contains(run, "people") && strings.Count(sectionOf(again, "profiles"), `<bdi class="class">tall</bdi>`) == 0 {
+			t.Errorf("%s: no profile has the class of its cluster", run)
+		}
 	}
 }
 

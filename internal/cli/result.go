@@ -121,9 +121,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	}
 	r := report.New(o, filter)
 	r.Call(ids.All(), nil)
-	scene := sceneOf(j, truth)
-	scene.IDs = ids.All()
-	return r, scene, r.Score(truth)
+	return r, sceneOf(j, truth), r.Score(truth)
 }
 
 // loadTable reads the table that a job clustered, to draw it.

@@ -13,6 +13,8 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/fault"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // runFlags are the flags of run beyond those that describe the job.
@@ -25,7 +27,8 @@ type runFlags struct {
 	labelFlags
 
 	flags    *pflag.FlagSet
-	finished func(*report.Report) // takes the place of the summary
+	finished func(*report.Report)                        // takes the place of the summary
+	unsaid   func([]*cleavev1.Notice) []*cleavev1.Notice // those that have not been written; nil: none has
 }
 
 // embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes
@@ -106,7 +109,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
-	p.Say = j.Say
+	p.Say, f.unsaid = j.Say, p.Unsaid
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
@@ -138,6 +141,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	j.Name(o.Result.GetWarnings())
 	r := report.New(o, j.Filter)
 	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
+	r.CallEach(j.ClusterClasses)
 	r.MadeOf(j.Table)
 	if sent != nil {
 		a.printDropped(j.Filter)
@@ -165,7 +169,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 
 // sceneOf is what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints, Spec: j.Spec, IDs: j.IDs().All(), Table: j.Read()}
+	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints, Spec: j.Spec, Table: j.Read()}
 	if j.Table != nil && j.Table.Recipe != nil {
 		s.LabelColumn = j.Table.Recipe.Label
 	}
@@ -200,7 +204,11 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 	if f.quiet && f.out != "" {
 		return nil
 	}
-	return report.Summarize(a.summaryTo(f.out), r.Result, written)
+	warnings := r.Result.GetWarnings()
+	if f.unsaid != nil {
+		warnings = f.unsaid(warnings)
+	}
+	return report.Summarize(a.summaryTo(f.out), r.Result, warnings, written)
 }
 
 // printDropped says which rows were dropped.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -74,6 +75,9 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	observing.SetReady(cluster.Ready)
+	cluster.Drained = func(name string, left int) {
+		fmt.Fprintf(a.stderr, "cleave: %s\n", drained(name, left, cluster.Address))
+	}
 	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Address.String(),
 		Dial:        credentials.Dial{Insecure: f.insecure},
@@ -89,4 +93,12 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	<-ctx.Done()
 	cluster.Stop()
 	return cluster.Err()
+}
+
+// drained says that a worker of this process has left it, and when it was the last, how to get another.
+func drained(name string, left int, coordinator net.Addr) string {
+	if left > 0 {
+		return fmt.Sprintf("%s is drained and has left; workers that remain in this process: %d", name, left)
+	}
+	return fmt.Sprintf("%s is drained and has left, the last worker of this process. Jobs wait until another joins: worker --coordinator %s", name, coordinator)
 }

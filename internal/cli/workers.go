@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,22 +37,29 @@ func (a *app) drainCommand() *cobra.Command {
 				return report.PrintMessage(a.stdout, response.GetWorker())
 			}
 			drained := response.GetWorker()
-			_, err = fmt.Fprintf(a.stdout, "%s (%s): draining; %s to other workers, then it leaves\n", drained.GetName(), drained.GetWorkerId(), movingTiles(drained.GetTiles()))
+			workers, err := c.ListWorkers(cmd.Context())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s (%s): %s\n", drained.GetName(), drained.GetWorkerId(), leaving(drained, workers))
 			return err
 		})
 	}
 	return cmd
 }
 
-// movingTiles says how many tiles go.
-func movingTiles(tiles uint32) string {
-	switch tiles {
-	case 0:
-		return "it has no tiles to give"
-	case 1:
-		return "its tile goes"
+// leaving says what happens to a worker that is drained, of these: jobs that have nowhere to go end on it first.
+func leaving(drained *cleavev1.Worker, workers []*cleavev1.Worker) string {
+	ready := func(w *cleavev1.Worker) bool {
+		return w.GetState() == cleavev1.WorkerState_WORKER_STATE_READY && w.GetWorkerId() != drained.GetWorkerId()
 	}
-	return fmt.Sprintf("its %d tiles go", tiles)
+	switch {
+	case drained.GetTiles() == 0:
+		return "draining; it has no tiles and leaves"
+	case slices.ContainsFunc(workers, ready):
+		return fmt.Sprintf("draining; it gives its %s to other workers, then it leaves", text.Plural(int(drained.GetTiles()), "tile"))
+	}
+	return "draining; no other worker is ready, so it leaves once its jobs are done or another worker joins"
 }
 
 func (a *app) workersCommand() *cobra.Command {

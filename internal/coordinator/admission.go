@@ -65,7 +65,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		return nil, err
 	}
 	record := &statev1.JobRecord{
-		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(problem.coordinatorBytes()),
+		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.reservedBytes(problem)),
 		TraceParent: observe.TraceParent(ctx),
 		Job: &cleavev1.Job{
 			Owner: owner, Priority: spec.GetPriority(), TimeLimit: timeLimit,

@@ -21,9 +21,32 @@ func LimitProcess(memoryBytes int64) {
 	}
 }
 
-// coordinatorBytes is what the job takes of the coordinator's memory: its data set, and what its algorithm has there.
+// coordinatorBytes is what the job needs of the coordinator's memory: its data set, and what its algorithm has there.
 func (p *prepared) coordinatorBytes() int64 {
 	return p.datasetBytes + min(planning.CoordinatorBytes(p.parts()), planning.Unlimited)
+}
+
+// fewSnapshotBytes is what the states of a job may have in any case; it belongs to what the process takes beside its jobs.
+const fewSnapshotBytes = 16 << 20
+
+// snapshotBytes is the memory for the states of a job: what the job reserves for them, which is what is planned or half of what
+// the job leaves, and how much they may have.
+func (c *Coordinator) snapshotBytes(p *prepared) (reserved, limit int64) {
+	if c.cfg.Snapshots.Interval == 0 {
+		return 0, 0
+	}
+	planned := planning.SnapshotBytes(p.parts())
+	if c.cfg.MemoryBytes == 0 {
+		return planned, planning.MostSnapshotBytes
+	}
+	reserved = min(planned, max(0, c.cfg.MemoryBytes-p.coordinatorBytes())/2)
+	return reserved, max(reserved, min(planned, fewSnapshotBytes))
+}
+
+// reservedBytes is what the job takes of the coordinator's memory while it runs.
+func (c *Coordinator) reservedBytes(p *prepared) int64 {
+	snapshots, _ := c.snapshotBytes(p)
+	return p.coordinatorBytes() + snapshots
 }
 
 // checkMemory refuses a job that takes more than the coordinator's memory.

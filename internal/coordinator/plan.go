@@ -129,6 +129,8 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 		return nil, err
 	}
 	response := &cleavev1.PlanJobResponse{Plan: wire.PlanProto(plan, ready.need.Matrix.Grid)}
+	snapshots, _ := s.c.snapshotBytes(ready)
+	response.Plan.SnapshotBytes = uint64(snapshots)
 	if t := ready.table; t != nil {
 		response.Recipe, response.Notices = wire.RecipeProto(t.recipe), wire.NoticesProto(t.notices)
 	}

@@ -7,7 +7,6 @@ import (
 	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/howmany"
 	inprocess "github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -50,7 +49,19 @@ func withK(spec clustering.Spec, k int) clustering.Spec {
 
 func (r *rangeRunner) objective() string { return r.largest.objective() }
 
-func (r *rangeRunner) need() planning.Workload { return r.times(r.largest.need()) }
+func (r *rangeRunner) need() planning.Workload {
+	need := r.times(r.largest.need())
+	kept := &planning.Range{Numbers: r.spec.MaxK - r.spec.K + 1, Labelings: need.Restarts}
+	for _, part := range append(r.largest.beside(), need) {
+		kept.Labelings = max(kept.Labelings, part.Restarts)
+		if e := part.Eigen; e != nil && !e.OnlyForStart {
+			kept.Columns, kept.Labelings = max(kept.Columns, e.Columns), max(kept.Labelings, e.Restarts)
+		}
+	}
+	kept.PartBytes = howmany.PartBytes(r.data, r.bytes, kept.Columns)
+	need.Range = kept
+	return need
+}
 
 func (r *rangeRunner) beside() []planning.Workload {
 	others := r.largest.beside()
@@ -74,7 +85,7 @@ func (r *rangeRunner) limitLanes(lanes int) {
 }
 
 func (r *rangeRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	s := &rangeSolver{rangeRunner: r, fleet: f, task: task, shared: auto.NewShared(r.spec.MaxK)}
+	s := &rangeSolver{rangeRunner: r, fleet: f, task: task, shared: inprocess.NewShared(r.spec.MaxK), Parts: inprocess.NewParts(r.spec.MaxK)}
 	defer s.release()
 	result, err := howmany.Run(ctx, howmany.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
 	return result, s.used, err
@@ -85,7 +96,8 @@ type rangeSolver struct {
 	*rangeRunner
 	fleet  *fleet.Fleet
 	task   fleet.Task
-	shared *auto.Shared
+	shared *inprocess.Shared
+	*inprocess.Parts
 	used   *fleet.Usage    // of the matrix, or of the first k
 	matrix *fleet.Executor // nil: there is none yet
 	built  fleet.Task      // what it was built for
@@ -96,11 +108,6 @@ type matrixRunner interface {
 	runner
 	units() *dataset.Units
 	executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error)
-}
-
-// Small implements howmany.Solver.
-func (s *rangeSolver) Small(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
-	return inprocess.Small(ctx, data, spec)
 }
 
 // Solve implements howmany.Solver.
@@ -117,13 +124,16 @@ func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o cluster
 	task.Need.Storage = s.task.Need.Storage
 	switch r := one.(type) {
 	case matrixRunner:
+		if spectral, is := r.(*spectralRunner); is {
+			spectral.problem.Share(s.shared.Cut)
+		}
 		task.Units = r.units()
 		if err := s.open(ctx, task); err != nil {
 			return nil, err
 		}
 		return r.executeOn(ctx, s.matrix, o)
 	case *autoRunner:
-		r.problem.Share(s.shared)
+		r.problem.Share(s.shared.Auto)
 	}
 	result, used, err := one.execute(ctx, s.fleet, task, o)
 	s.used = cmp.Or(s.used, used)

@@ -43,9 +43,6 @@ const (
 	snapshotSettles = 50 * time.Millisecond
 	// snapshotGenerations is how many snapshots of a job are stored: if the last one is damaged there is one before it.
 	snapshotGenerations = 2
-	// What the states of one job may take of the memory: half of what the job itself leaves, within these bounds.
-	leastSnapshotBytes = 64 << 20
-	mostSnapshotBytes  = 1 << 30
 )
 
 // snapshots stores what a job remembers. Any snapshot of a job is one that it can go on from, so that nothing in the state says
@@ -64,14 +61,15 @@ type snapshots struct {
 
 // remember is the context of a run that is remembered from now on. If snapshots cannot be read the run begins at the
 // beginning, as it does without.
-func (c *Coordinator) remember(j *job) (ctx context.Context, stop func()) {
+func (c *Coordinator) remember(j *job, p *prepared) (ctx context.Context, stop func()) {
 	if c.cfg.Snapshots.Interval == 0 {
 		return j.ctx, func() {}
 	}
-	s, err := c.openSnapshots(j)
+	_, limit := c.snapshotBytes(p)
+	s, err := c.openSnapshots(j, limit)
 	for pause := backoff.New(resultRetries); unavailable(err) && pause.Wait(j.ctx) == nil; {
 		c.log.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
-		s, err = c.openSnapshots(j)
+		s, err = c.openSnapshots(j, limit)
 	}
 	if err != nil {
 		if j.ctx.Err() == nil {
@@ -89,13 +87,9 @@ func (c *Coordinator) remember(j *job) (ctx context.Context, stop func()) {
 	})
 }
 
-// openSnapshots reads the newest snapshot of a job that ran before.
-func (c *Coordinator) openSnapshots(j *job) (*snapshots, error) {
+// openSnapshots reads the newest snapshot of a job that ran before. Its states may have so many bytes.
+func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 	s := &snapshots{c: c, job: j}
-	limit := int64(mostSnapshotBytes)
-	if c.cfg.MemoryBytes > 0 {
-		limit = max(leastSnapshotBytes, min(limit, (c.cfg.MemoryBytes-j.memory)/2))
-	}
 	s.memory = snapshot.NewMemory(int(limit), func(encode func()) {
 		began := time.Now()
 		encode()

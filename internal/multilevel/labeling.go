@@ -142,19 +142,28 @@ func (l *labeling) best(v int32, s *links) (to int32, gain float64) {
 	if l.count[from] == 1 {
 		return -1, 0
 	}
-	own, mass := l.g.diagonal(v), l.g.Mass[v]
-	leaving := l.share(l.within[from]-2*s.sum[from]-own, l.mass[from]-mass) - l.share(l.within[from], l.mass[from])
+	leaving := l.leaving(v, s.sum[from])
 	to = -1
 	for _, d := range s.touched {
 		if d == from {
 			continue
 		}
-		joining := l.share(l.within[d]+2*s.sum[d]+own, l.mass[d]+mass) - l.share(l.within[d], l.mass[d])
-		if g := leaving + joining + s.avoided[d] - s.avoided[from]; to < 0 || g > gain || g == gain && d < to {
+		if g := leaving + l.joining(v, d, s.sum[d]) + s.avoided[d] - s.avoided[from]; to < 0 || g > gain || g == gain && d < to {
 			to, gain = d, g
 		}
 	}
 	return to, gain
+}
+
+// leaving is by how much the value grows when v leaves its cluster, with which its entries sum up to sum.
+func (l *labeling) leaving(v int32, sum float64) float64 {
+	from := l.labels[v]
+	return l.share(l.within[from]-2*sum-l.g.diagonal(v), l.mass[from]-l.g.Mass[v]) - l.share(l.within[from], l.mass[from])
+}
+
+// joining is by how much it grows when v joins d.
+func (l *labeling) joining(v, d int32, sum float64) float64 {
+	return l.share(l.within[d]+2*sum+l.g.diagonal(v), l.mass[d]+l.g.Mass[v]) - l.share(l.within[d], l.mass[d])
 }
 
 // move gives v another cluster; the links are those of v.
@@ -182,8 +191,7 @@ func (l *labeling) occupy(s *links) {
 				continue
 			}
 			s.of(l, v)
-			own, mass := l.g.diagonal(v), l.g.Mass[v]
-			gain := l.share(l.within[from]-2*s.sum[from]-own, l.mass[from]-mass) - l.share(l.within[from], l.mass[from]) + l.share(own, mass)
+			gain := l.leaving(v, s.sum[from]) + l.share(l.g.diagonal(v), l.g.Mass[v])
 			if best < 0 || gain > bestGain {
 				best, bestGain = v, gain
 			}

@@ -39,9 +39,9 @@ type Options struct {
 	Groups   int
 	// Labels are labels to improve on, which only vertices of the same one are merged by. Nil: there are none.
 	Labels []int32
-	// Descents is how many there are at most; 0: as many as the size of the graph allows.
-	Descents int
-	Level    func(Level) // hears how far it is; nil: nobody does
+	// Brief is one descent with little local search, for labels that are only compared with others.
+	Brief bool
+	Level func(Level) // hears how far it is; nil: nobody does
 }
 
 // Level is a level that is about to be refined; the last one is 0.
@@ -67,11 +67,14 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, e
 		return *found, nil
 	}
 	r := newRefiner(o.K, max(1, o.Threads))
+	if o.Brief {
+		r.chainWork = briefWork
+	}
 	var best *labeling
 	var steps []Step
 	descents := max(1, min(maxDescents, descentWork/max(1, g.Entries())))
-	if o.Descents > 0 {
-		descents = min(descents, int64(o.Descents))
+	if o.Brief {
+		descents = 1
 	}
 	for descent := range descents {
 		told := m

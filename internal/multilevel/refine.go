@@ -22,15 +22,16 @@ const (
 
 // refiner refines labelings of one graph after the other.
 type refiner struct {
-	k       int
-	threads int
-	pool    *parallel.Pool
-	links   *links
-	free    chan *links // of threads that rest
+	k         int
+	threads   int
+	chainWork int64
+	pool      *parallel.Pool
+	links     *links
+	free      chan *links // of threads that rest
 }
 
 func newRefiner(k, threads int) *refiner {
-	return &refiner{k: k, threads: threads, pool: parallel.NewPool(threads), links: newLinks(k), free: make(chan *links, threads)}
+	return &refiner{k: k, threads: threads, chainWork: chainWork, pool: parallel.NewPool(threads), links: newLinks(k), free: make(chan *links, threads)}
 }
 
 // refine moves vertices, one after the other, as long as that raises the value. Threads propose, by the labels at the beginning of

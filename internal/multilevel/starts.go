@@ -14,7 +14,7 @@ const (
 	maxAgglomerated = 1 << 18
 )
 
-// cluster finds labels of the coarsest graph: several starts are refined, and the best of them wins.
+// cluster finds labels of the coarsest graph: several starts are refined, side by side, and the best of them wins.
 func (r *refiner) cluster(ctx context.Context, g *Graph, balance float64, rng *rand.Rand) (*labeling, error) {
 	var starts [][]int32
 	if g.Entries() <= maxAgglomerated {
@@ -23,12 +23,18 @@ func (r *refiner) cluster(ctx context.Context, g *Graph, balance float64, rng *r
 	for range max(1, min(maxStarts, startWork/max(1, g.Entries()))) {
 		starts = append(starts, grow(g, r.k, rng))
 	}
+	all := make([]*labeling, len(starts))
+	err := r.pool.Run(ctx, r.threads, len(starts), func(at int) error {
+		own := newRefiner(r.k, 1)
+		own.chainWork = r.chainWork
+		all[at] = newLabeling(g, r.k, starts[at], balance)
+		return own.improve(ctx, all[at])
+	})
+	if err != nil {
+		return nil, err
+	}
 	var best *labeling
-	for _, labels := range starts {
-		l := newLabeling(g, r.k, labels, balance)
-		if err := r.improve(ctx, l); err != nil {
-			return nil, err
-		}
+	for _, l := range all {
 		if best == nil || l.value() > best.value() {
 			best = l
 		}

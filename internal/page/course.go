@@ -27,7 +27,7 @@ func (c *Course) draw() *drawing {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
-	if math.IsInf(lo, 1) || len(c.Steps) == 0 {
+	if math.IsInf(lo, 1) || len(c.Steps) < 2 {
 		return nil
 	}
 	x, y := axis{from: d.Left, to: d.Right}, axis{from: d.Bottom, to: d.Top}

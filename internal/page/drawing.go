@@ -19,6 +19,7 @@ type drawing struct {
 	Ticks []label
 	Lines []line
 	Paths []path
+	Over  []line
 	Dots  []mark
 	Names []label
 	Axes  []label

@@ -26,7 +26,11 @@ type Point struct {
 	Title   string // its id, and more
 	Radius  float64
 	Ring    bool // stands out: the truth disagrees
+	Fade    int  // 0: as usual; the higher, the fainter, up to MaxFade
 }
+
+// MaxFade is the faintest that a point can be.
+const MaxFade = 3
 
 // Link is a line between two points, by their places in the list.
 type Link struct {
@@ -38,12 +42,17 @@ type Link struct {
 // LinkKind is an entry of the legend.
 type LinkKind struct{ Class, Name, Count string }
 
+// Fade tells whether it is a shade of points, and no line.
+func (k LinkKind) Fade() bool { return strings.HasPrefix(k.Class, "fade") }
+
 // MapCluster is an entry of the legend, and the place where the number of the cluster is written.
 type MapCluster struct {
 	Cluster int
+	Class   string // "": it has none
 	Size    string
 	X, Y    float64
 	Placed  bool
+	Above   bool // it would cover its few points
 }
 
 const (
@@ -53,7 +62,7 @@ const (
 )
 
 func (m *Map) draw() *drawing {
-	d := &drawing{ID: "map", Label: "Clusters in two dimensions. " + m.Text, Width: mapWidth, Height: mapHeight, Left: 12, Top: 12, Right: mapWidth - 12, Bottom: mapHeight - 12}
+	d := &drawing{ID: "map", Label: "Clusters in two dimensions. " + m.Text, Width: mapWidth, Height: mapHeight, Left: 12, Top: 12, Right: mapWidth - 54, Bottom: mapHeight - 12} // the buttons are on the right
 	if m.Axes[0] != "" {
 		d.Bottom = mapHeight - 46
 	}
@@ -90,19 +99,53 @@ func (m *Map) draw() *drawing {
 		if p.Ring {
 			class += " ring"
 		}
+		if p.Fade > 0 {
+			class += " fade" + strconv.Itoa(min(MaxFade, p.Fade))
+		}
 		d.Dots = append(d.Dots, mark{Class: class, Shape: shapeOf(p.Cluster).Name, Cluster: p.Cluster, X: x.at(p.X), Y: y.at(p.Y), Radius: number(p.Radius), Title: p.Title})
 	}
 	for _, c := range m.Clusters {
 		if c.Placed {
-			d.Names = append(d.Names, label{Class: "name middle", Text: strconv.Itoa(c.Cluster), X: x.at(c.X), Y: y.at(c.Y) + 5, Cluster: c.Cluster})
+			at := y.at(c.Y) + 5
+			if c.Above {
+				at -= nameHeight
+			}
+			d.addName(numbered(c.Cluster, c.Class), c.Cluster, x.at(c.X), at)
 		}
 	}
 	return d
 }
 
+// nameHeight and nameWidth are about the size of a line of names, and of a letter in it.
+const nameHeight, nameWidth = 17, 9
+
+// addName writes the name of a cluster within the frame, above or below others that are in its way.
+func (d *drawing) addName(name string, cluster int, x, y number) {
+	half := func(text string) number { return nameWidth * number(len([]rune(text))) / 2 }
+	x = max(d.Left+half(name), min(d.Right-half(name), x))
+	for _, by := range []number{0, -1, 1, -2, 2, -3, 3} {
+		at := y + by*nameHeight
+		free := at > d.Top+nameHeight && at < d.Bottom
+		for _, other := range d.Names {
+			if math.Abs(float64(other.Y-at)) < nameHeight && math.Abs(float64(other.X-x)) < float64(half(name)+half(other.Text)) {
+				free = false
+			}
+		}
+		if free {
+			y = at
+			break
+		}
+	}
+	d.Names = append(d.Names, label{Class: "name middle", Text: name, X: x, Y: y, Cluster: cluster})
+}
+
 // scales fits the points into the frame, on both axes by the same scale where that leaves no thin strip.
 func (m *Map) scales(d *drawing) (x, y axis) {
-	x, y = axis{math.Inf(1), math.Inf(-1), d.Left, d.Right}, axis{math.Inf(1), math.Inf(-1), d.Bottom, d.Top}
+	room := number(0) // for discs at the edge
+	for _, p := range m.Points {
+		room = max(room, number(p.Radius))
+	}
+	x, y = axis{math.Inf(1), math.Inf(-1), d.Left + room, d.Right - room}, axis{math.Inf(1), math.Inf(-1), d.Bottom - room, d.Top + room}
 	for _, p := range m.Points {
 		x.lo, x.hi = min(x.lo, p.X), max(x.hi, p.X)
 		y.lo, y.hi = min(y.lo, p.Y), max(y.hi, p.Y)
@@ -131,4 +174,15 @@ func domain(x, y axis) string {
 		parts = append(parts, strconv.FormatFloat(v, 'g', 9, 64))
 	}
 	return strings.Join(parts, " ")
+}
+
+// maxDrawnClass is how much of a class is written into a drawing.
+const maxDrawnClass = 16
+
+// numbered is a cluster within a drawing: its number, and its class if it has one.
+func numbered(cluster int, class string) string {
+	if class == "" {
+		return strconv.Itoa(cluster)
+	}
+	return strconv.Itoa(cluster) + " " + Isolated(Short(class, maxDrawnClass))
 }

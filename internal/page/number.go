@@ -125,7 +125,7 @@ func Percent(share float64) string {
 	switch percent := 100 * share; {
 	case percent > 0 && percent < 0.1:
 		return "< 0.1 %"
-	case percent < 10 && percent != math.Round(percent):
+	case percent > 0 && percent < 9.95:
 		return fmt.Sprintf("%.1f %%", percent)
 	default:
 		return fmt.Sprintf("%.0f %%", percent)

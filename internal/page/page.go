@@ -19,15 +19,19 @@ type Page struct {
 	Figures []Fact // the few numbers that matter most
 	Notices []string
 	Asked   []Fact
+	Reading []string // how the table of the data was read
 
 	Map        *Map
 	Sizes      *Table
 	Profiles   *Profiles
 	Typical    *Table
 	Borderline *Table
-	RowsNote   string // about the two before
+	RowsTitle  string // of the section with the two before
+	RowsNote   string // about them
 	Silhouette *Silhouette
+	Confidence *Confidence
 
+	HowMany     *Section
 	Constraints *Section
 	Truth       *Section
 	Ways        *Section
@@ -58,9 +62,17 @@ type Profiles struct {
 // Profile is that of one cluster.
 type Profile struct {
 	Cluster int
+	Class   string // "": it has none
 	Size    string
 	Summary string // in a sentence
 	Table   *Table
+}
+
+// Confidence says how sure the labels of rows are.
+type Confidence struct {
+	Text     string
+	Clusters *Table // how many rows of each are how sure
+	Least    *Table // the rows that are least sure
 }
 
 // Repeat is what it takes to get the same answer again.

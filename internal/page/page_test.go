@@ -30,19 +30,20 @@ func fullPage(name string) *Page {
 	table := func() *Table {
 		cluster := 1
 		return &Table{Caption: name, Note: name, Columns: []Column{{Name: name}, {Name: name, Numbers: true, Mark: &cluster}},
-			Rows: [][]Cell{{Named(name), Text(name)}, {OfCluster(1), ShareBar(name, 0.5)}, {Named(""), DifferenceBar(name, -0.5).Tinted(-2)}}}
+			Rows: [][]Cell{{Named(name), Text(name)}, {OfCluster(1, name), ShareBar(name, 0.5)}, {Named(""), DifferenceBar(name, -0.5).Tinted(-2)}}}
 	}
 	section := func() *Section {
 		return &Section{Text: []string{name}, Facts: []Fact{{name, name}}, Table: table()}
 	}
 	return &Page{
-		Title: name, Answer: name, Figures: []Fact{{name, name}}, Notices: []string{name}, Asked: []Fact{{name, name}},
-		Map: &Map{Text: name, Note: name, Axes: [2]string{name, name}, Points: []Point{{0, 0, 0, name, 0, true}, {1, 1, 13, name, 4, false}},
-			Links: []Link{{0, 1, "must violated", 0}, {0, 1, "edge", 0.3}}, Kinds: []LinkKind{{"must", name, name}, {"ring", name, name}},
-			Clusters: []MapCluster{{Cluster: 0, Size: name, Placed: true}, {Cluster: 13, Size: name}}, Table: table()},
-		Sizes: table(), Profiles: &Profiles{Text: name, Overview: table(), Note: name, Clusters: []Profile{{0, name, name, table()}}},
-		Typical: table(), Borderline: table(), RowsNote: name,
-		Silhouette:  &Silhouette{Text: name, Note: name, Mean: 0.5, Clusters: []ClusterSilhouette{{0, []float64{0.9, -0.4}, 0.25}}, Table: table()},
+		Title: name, Answer: name, Figures: []Fact{{name, name}}, Notices: []string{name}, Asked: []Fact{{name, name}}, Reading: []string{name},
+		Map: &Map{Text: name, Note: name, Axes: [2]string{name, name}, Points: []Point{{0, 0, 0, name, 0, true, 2}, {1, 1, 13, name, 4, false, 0}},
+			Links: []Link{{0, 1, "must violated", 0}, {0, 1, "edge", 0.3}}, Kinds: []LinkKind{{"must", name, name}, {"ring", name, name}, {"fade2", name, name}},
+			Clusters: []MapCluster{{Cluster: 0, Class: name, Size: name, Placed: true}, {Cluster: 13, Size: name}}, Table: table()},
+		Sizes: table(), Profiles: &Profiles{Text: name, Overview: table(), Note: name, Clusters: []Profile{{0, name, name, name, table()}}},
+		Typical: table(), Borderline: table(), RowsTitle: name, RowsNote: name,
+		Silhouette: &Silhouette{Text: name, Note: name, Mean: 0.5, Clusters: []ClusterSilhouette{{0, name, []float64{0.9, -0.4}, 0.25}}, Table: table()},
+		Confidence: &Confidence{name, table(), table()}, HowMany: section(),
 		Constraints: section(), Truth: section(), Ways: section(),
 		Course: &Course{Text: name, Name: name, Step: name, Steps: []int{0, 1, 2}, Values: []float64{3, math.NaN(), 1}, Shifts: []int{1}, Table: table()},
 		Plan:   section(), Times: table(), Repeat: &Repeat{Facts: []Fact{{name, name}}, Command: name, Spec: name},

@@ -14,6 +14,7 @@ type Silhouette struct {
 // ClusterSilhouette has the values of the rows of a cluster, the largest first.
 type ClusterSilhouette struct {
 	Cluster int
+	Class   string // "": it has none
 	Values  []float64
 	Mean    float64
 }
@@ -37,13 +38,14 @@ func (s *Silhouette) draw() *drawing {
 		return nil
 	}
 	var bands []float64
-	height := 0.0
+	height, longest := 0.0, 0
 	for _, c := range s.Clusters {
+		longest = max(longest, min(maxDrawnClass, len([]rune(c.Class))))
 		band := max(minBand, silhouetteHeight*float64(len(c.Values))/float64(total))
 		bands = append(bands, band)
 		height += band + bandGap
 	}
-	d := &drawing{ID: "silhouette", Label: s.Text, Width: 800, Height: number(height) + 82, Left: 60, Top: 26, Right: 786, Bottom: number(height) + 30}
+	d := &drawing{ID: "silhouette", Label: s.Text, Width: 800, Height: number(height) + 82, Left: 60 + 8*number(longest), Top: 26, Right: 786, Bottom: number(height) + 30}
 	x := axis{max(-1, lowest), 1, d.Left, d.Right}
 	d.addTicks(&x, nil, false)
 	d.addAxes("silhouette: 1 well inside its cluster, 0 between two, below 0 nearer to another", "")
@@ -57,14 +59,14 @@ func (s *Silhouette) draw() *drawing {
 			b.WriteString("L" + x.at(v).String() + " " + number(from).String() + "V" + number(to).String())
 		}
 		b.WriteString("L" + zero + " " + number(top+bands[at]).String() + "Z")
-		title := "cluster " + Count(c.Cluster) + ": mean silhouette " + Fixed(c.Mean, 2)
+		title := "cluster " + numbered(c.Cluster, c.Class) + ": mean silhouette " + Fixed(c.Mean, 2)
 		d.Paths = append(d.Paths, path{Class: "area " + colorClass(c.Cluster), D: b.String(), Title: title})
 		middle := number(top + bands[at]/2)
 		d.Dots = append(d.Dots, mark{Class: "mark " + colorClass(c.Cluster), Shape: shapeOf(c.Cluster).Name, Cluster: c.Cluster, X: 14, Y: middle})
-		d.Ticks = append(d.Ticks, label{Class: "tick", Text: Count(c.Cluster), X: 26, Y: middle + 4})
+		d.Ticks = append(d.Ticks, label{Class: "tick", Text: numbered(c.Cluster, c.Class), X: 26, Y: middle + 4})
 		top += bands[at] + bandGap
 	}
-	d.Lines = append(d.Lines, line{"zero", x.at(0), d.Top, x.at(0), d.Bottom}, line{"mean", x.at(s.Mean), d.Top, x.at(s.Mean), d.Bottom})
+	d.Over = append(d.Over, line{"zero", x.at(0), d.Top, x.at(0), d.Bottom}, line{"mean", x.at(s.Mean), d.Top, x.at(s.Mean), d.Bottom})
 	d.Ticks = append(d.Ticks, label{Class: "of-mean middle", Text: "mean " + Fixed(s.Mean, 2), X: x.at(s.Mean), Y: d.Top - 8})
 	return d
 }

@@ -14,8 +14,9 @@ type Table struct {
 // Column is the heading of a column.
 type Column struct {
 	Name    string
-	Numbers bool // aligned to the right
-	Mark    *int // the cluster that it is about
+	Numbers bool   // aligned to the right
+	Mark    *int   // the cluster that it is about
+	Class   string // and the class of that, "": it has none
 }
 
 // Cell is a cell of a table.
@@ -23,6 +24,7 @@ type Cell struct {
 	Text  string
 	Below string   // in small letters
 	Mark  *int     // the cluster that it names, shown by its marker
+	Class string   // of that cluster; "": it has none
 	Heat  string   // class of its background
 	Bar   *float64 // -1..1: a bar to the left or right of the middle; 0..1 with Whole
 	// Whole bars begin at the left.
@@ -43,8 +45,10 @@ func Named(text string) Cell {
 	return Cell{Text: text, Name: true}
 }
 
-// OfCluster is a cell with the number of a cluster.
-func OfCluster(cluster int) Cell { return Cell{Text: Count(cluster), Mark: &cluster} }
+// OfCluster is a cell with the number of a cluster, and its class if it has one.
+func OfCluster(cluster int, class string) Cell {
+	return Cell{Text: Count(cluster), Mark: &cluster, Class: class}
+}
 
 // ShareBar is a cell with a bar of a share of the whole width.
 func ShareBar(text string, share float64) Cell {

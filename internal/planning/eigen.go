@@ -53,13 +53,14 @@ const coordinatorEntryBytes = 2 * 16
 const gcFactor = 2
 
 // CoordinatorBytes is the coordinator's memory for a job's eigenvectors, the levels of its graph, its landmarks or its graph
-// of neighbors, at its peak, beside the data set; 0 if the job has none of these.
+// of neighbors, and for the results of a range of k, at its peak, beside the data set; 0 if the job has none of these.
 func (p Workload) CoordinatorBytes() int64 {
+	run := addSaturated(p.runBytes(), p.Range.coordinatorBytes(int64(p.Rows())))
 	if p.Search == nil {
-		return p.runBytes()
+		return run
 	}
 	search := p.Search.Neighbors
-	return addSaturated(max(p.runBytes(), search.coordinatorBytes()), search.graphBytes())
+	return addSaturated(max(run, search.coordinatorBytes()), search.graphBytes())
 }
 
 // runBytes is the coordinator's memory for a job, without a search that comes first.

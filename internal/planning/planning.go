@@ -35,6 +35,7 @@ type Workload struct {
 	SparseEntries int64        // an upper bound for the sparse part: two per constraint, and one per row for ratio cut
 	Eigen         *Eigensolver // for a job that finds eigenvectors
 	Levels        *Levels      // for a job that merges the vertices of a graph; where there is nothing else, workers have no part in it
+	Range         *Range       // for a job that is run for several k
 	Storage       Storage
 
 	// Only the predicted time depends on these.

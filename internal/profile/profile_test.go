@@ -37,7 +37,7 @@ func naiveNumbers(values []float64, labels []int32, cluster int32) Trait {
 		if n == 0 {
 			return Summary{}, 0
 		}
-		return Summary{n, mean, (sorted[(n-1)/2] + sorted[n/2]) / 2}, scatter
+		return Summary{Count: n, Mean: mean, Median: (sorted[(n-1)/2] + sorted[n/2]) / 2}, scatter
 	}
 	in, a := summary(inside)
 	out, b := summary(outside)

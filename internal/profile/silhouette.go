@@ -6,9 +6,26 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// Silhouettes compares, for each of some rows, the mean distance a to the others of its cluster with the smallest mean
-// distance b to the rows of another cluster, all among these rows: (b - a) / max(a, b) (Rousseeuw 1987). It is 0 for a row
-// that is alone in its cluster, and where there is no other cluster.
+// Silhouette compares the mean distance a of a row to the others of its cluster with the smallest mean distance b to the rows of
+// another cluster: (b - a) / max(a, b) (Rousseeuw 1987). Sums are those of its distances to the rows of each cluster. It is 0 for a
+// row that is alone in its cluster, and where there is no other cluster.
+func Silhouette(own int, sums []float64, sizes []int) float64 {
+	if sizes[own] < 2 {
+		return 0
+	}
+	inside, outside := sums[own]/float64(sizes[own]-1), math.Inf(1)
+	for cluster, size := range sizes {
+		if cluster != own && size > 0 {
+			outside = min(outside, sums[cluster]/float64(size))
+		}
+	}
+	if largest := max(inside, outside); largest > 0 && !math.IsInf(outside, 1) {
+		return (outside - inside) / largest
+	}
+	return 0
+}
+
+// Silhouettes are those of some rows, among these rows.
 func Silhouettes(distance func(i, j int32) float64, labels []int32, k int, rows []int32) []float64 {
 	sizes := make([]int, k)
 	for _, i := range rows {
@@ -24,19 +41,7 @@ func Silhouettes(distance func(i, j int32) float64, labels []int32, k int, rows 
 	}
 	silhouettes := make([]float64, len(rows))
 	for at, i := range rows {
-		own := int(labels[i])
-		if sizes[own] < 2 {
-			continue
-		}
-		inside, outside := sums[at*k+own]/float64(sizes[own]-1), math.Inf(1)
-		for cluster, size := range sizes {
-			if cluster != own && size > 0 {
-				outside = min(outside, sums[at*k+cluster]/float64(size))
-			}
-		}
-		if largest := max(inside, outside); largest > 0 && !math.IsInf(outside, 1) {
-			silhouettes[at] = (outside - inside) / largest
-		}
+		silhouettes[at] = Silhouette(int(labels[i]), sums[at*k:(at+1)*k], sizes)
 	}
 	return silhouettes
 }

@@ -31,6 +31,7 @@ type Trait struct {
 type Summary struct {
 	Count        int
 	Mean, Median float64 // of a category: its share, and nothing
+	Present      float64 // of a sparse column, instead of a median: the share of rows that have a value
 }
 
 // MaxDifference stands for the difference of columns that do not vary within the cluster nor outside.
@@ -89,8 +90,8 @@ func numbersTraits(c Column, labels []int32, k int) []Trait {
 		outside := whole.without(inside)
 		at := places[cluster]
 		t := &traits[cluster]
-		t.Inside = Summary{inside.count, center + inside.mean(), median(inside.count, func(rank int) float64 { return value(at[rank]) })}
-		t.Outside = Summary{outside.count, center + outside.mean(), median(outside.count, func(rank int) float64 { return value(outsideRank(at, rank)) })}
+		t.Inside = Summary{Count: inside.count, Mean: center + inside.mean(), Median: median(inside.count, func(rank int) float64 { return value(at[rank]) })}
+		t.Outside = Summary{Count: outside.count, Mean: center + outside.mean(), Median: median(outside.count, func(rank int) float64 { return value(outsideRank(at, rank)) })}
 		t.Difference = difference(inside, outside)
 	}
 	return traits

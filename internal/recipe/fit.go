@@ -41,7 +41,7 @@ func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
 			return nil, nil, err
 		}
 	}
-	return f.recipe, f.notices, nil
+	return f.recipe, arranged(f.notices), nil
 }
 
 // fitting is a recipe in the making.

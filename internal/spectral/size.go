@@ -30,3 +30,13 @@ func SearchColumns(count int, generalized bool) int {
 // DenseMatrices is how many matrices of n x n values a problem takes that is solved from its entries: both of
 // them, each once more transposed or factored, and the eigenvectors with the work on them.
 const DenseMatrices = 6
+
+// StateColumns is how many columns the state of a search has, from which it can go on: the basis, its products and the vectors
+// that it grows by.
+func StateColumns(count int, generalized bool) int {
+	block, basis := SearchSize(count)
+	if generalized {
+		return 3*basis + block
+	}
+	return 2*basis + block
+}

@@ -114,6 +114,21 @@ func (a *attempt) giveUp() {
 	close(a.gaveUp)
 }
 
+// outcome is what an operation that ended with err has come to. One that was given up is canceled, and may say so before
+// anybody sees that it was given up.
+func (a *attempt) outcome(err error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-a.gaveUp:
+		if err != nil {
+			return a.fault()
+		}
+	default:
+	}
+	return err
+}
+
 func (a *attempt) fault() error {
 	return fault.New(fault.Unavailable, blobsUnavailable, "the blob store hangs: nothing moved for %v; try again when it answers", a.blobs.limit).
 		With("blob", a.name).Because(fmt.Errorf("blob %q", a.name))
@@ -146,7 +161,7 @@ func try[T any](ctx context.Context, b *patientBlobs, name string, do func(conte
 	}()
 	select {
 	case got := <-done:
-		return got.value, got.err
+		return got.value, a.outcome(got.err)
 	case <-a.gaveUp:
 		return value, a.fault()
 	}
@@ -209,10 +224,11 @@ func (b *patientBlobs) Open(ctx context.Context, name string, offset, length int
 		}
 		defer r.Close()
 		_, err = io.Copy(far, r)
-		_ = far.CloseWithError(err)
+		_ = far.CloseWithError(a.outcome(err))
 	}()
 	select {
 	case err = <-opened:
+		err = a.outcome(err)
 	case <-a.gaveUp:
 		err = a.fault()
 	}
@@ -258,14 +274,14 @@ func (b *patientBlobs) Put(ctx context.Context, name string, write func(io.Write
 			_, err := io.Copy(w, far)
 			return err
 		})
-		_ = far.CloseWithError(err)
+		_ = far.CloseWithError(a.outcome(err))
 		done <- err
 	}()
 	ended := func() error {
 		a.wait()
 		select {
 		case err := <-done:
-			return err
+			return a.outcome(err)
 		case <-a.gaveUp:
 			return a.fault()
 		}
@@ -273,7 +289,7 @@ func (b *patientBlobs) Put(ctx context.Context, name string, write func(io.Write
 	select {
 	case <-asked:
 	case err := <-done:
-		return err
+		return a.outcome(err)
 	case <-a.gaveUp:
 		return a.fault()
 	}
@@ -286,7 +302,7 @@ func (b *patientBlobs) Put(ctx context.Context, name string, write func(io.Write
 		}
 	}()
 	if written = write(patientWriter{near, a}); written != nil {
-		return written
+		return a.outcome(written)
 	}
 	_ = near.Close()
 	return ended()

@@ -234,3 +234,38 @@ func (b *slowBlobs) Open(ctx context.Context, name string, offset, length int64)
 		return r.Read(p)
 	}), r}, err
 }
+
+// cancelableBlobs hang until they are canceled, as connections do.
+type cancelableBlobs struct{ Blobs }
+
+func (cancelableBlobs) Size(ctx context.Context, _ string) (int64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func (b cancelableBlobs) Open(ctx context.Context, name string, _, _ int64) (io.ReadCloser, error) {
+	_, err := b.Size(ctx, name)
+	return nil, err
+}
+
+func (b cancelableBlobs) Put(ctx context.Context, name string, _ func(io.Writer) error) error {
+	_, err := b.Size(ctx, name)
+	return err
+}
+
+// An operation that is given up is canceled, but that is not what its caller hears, whichever comes first.
+func TestGivenUpIsNotCanceled(t *testing.T) {
+	below, err := OpenBlobs(t.Context(), "mem://")
+	check(t, err)
+	for range 1500 {
+		for _, operation := range map[string]func(b Blobs) error{
+			"size": func(b Blobs) error { _, err := b.Size(t.Context(), "old"); return err },
+			"open": func(b Blobs) error { _, err := b.Open(t.Context(), "old", 0, -1); return err },
+			"put":  func(b Blobs) error { return b.Put(t.Context(), "new", func(io.Writer) error { return nil }) },
+		} {
+			b := Patient(cancelableBlobs{below}, time.Microsecond)
+			wantReason(t, operation(b), blobsUnavailable)
+			b.(*patientBlobs).cancel()
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,8 +30,8 @@ func TestReports(t *testing.T) {
 			name: "points", generate: "gaussians --n 400 --d 6 --k 4 --noise 3 --constraints 120 --seed 1",
 			run:      "--data data.csv --k 4 --constraints constraints.csv --truth truth.csv",
 			change:   contradict,
-			sections: "asked clusters sizes profiles rows separation constraints truth ways objective plan repeat notices",
-			tip:      "true class",
+			sections: "asked clusters sizes profiles rows separation confidence constraints truth ways objective plan repeat notices",
+			tip:      "confidence",
 		},
 		{
 			name: "graph", generate: "blocks --n 300 --k 3 --constraints 300 --seed 1",
@@ -51,8 +52,18 @@ func TestReports(t *testing.T) {
 		},
 		{
 			name: "hostile", generate: "two-moons --n 200 --noise 0.1 --seed 2", change: hostileNames,
-			run:      "--data data.csv --k 2 --algorithm kernel-kmeans --name </title><script>alert(1)</script>",
-			sections: "clusters profiles separation objective", tip: "cluster",
+			run:      "--data data.csv --k 2 --algorithm kernel-kmeans --restarts 3 --id-column 1 --label-column 6 --name </title><script>alert(1)</script>",
+			sections: "clusters profiles separation confidence constraints objective", tip: "<script>",
+		},
+		{
+			name: "sparse", generate: "gaussians --n 300 --d 12 --k 3 --noise 1 --seed 5", change: asSparse,
+			run:      "--data data.svm --k 3 --algorithm kmeans --restarts 4",
+			sections: "clusters profiles rows separation confidence", tip: "cluster",
+		},
+		{
+			name: "range", generate: "gaussians --n 200 --d 3 --k 3 --noise 1 --seed 6",
+			run:      "--data data.csv --k 2..5 --algorithm kmeans",
+			sections: "clusters profiles many", tip: "cluster",
 		},
 	} {
 		t.Run(job.name, func(t *testing.T) {
@@ -121,7 +132,26 @@ func contradict(t *testing.T, folder string) {
 	write(t, path, strings.Join(lines, "\n"))
 }
 
-// hostileNames calls columns what strangers may call them.
+// asSparse writes the points as sparse ones, without those that are negative.
+func asSparse(t *testing.T, folder string) {
+	text, err := os.ReadFile(filepath.Join(folder, "data.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, row := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+		b.WriteString("0")
+		for at, cell := range strings.Split(row, ",") {
+			if !strings.HasPrefix(cell, "-") {
+				fmt.Fprintf(&b, " %d:%s", at+1, cell)
+			}
+		}
+		b.WriteString("\n")
+	}
+	write(t, filepath.Join(folder, "data.svm"), b.String())
+}
+
+// hostileNames calls rows, columns and classes what strangers may call them.
 func hostileNames(t *testing.T, folder string) {
 	path := filepath.Join(folder, "data.csv")
 	text, err := os.ReadFile(path)
@@ -130,9 +160,14 @@ func hostileNames(t *testing.T, folder string) {
 	}
 	_, rows, _ := strings.Cut(string(text), "\n")
 	var b strings.Builder
-	b.WriteString(`"</script><script>alert(1)</script>","""><img src=http://127.0.0.1:1/x onerror=alert(1)>","` + "שלום עולם \u202e dlrow" + `","` + strings.Repeat("very long name ", 12) + "\"\n")
+	b.WriteString(`id,"</script><script>alert(1)</script>","""><img src=http://127.0.0.1:1/x onerror=alert(1)>","` + "שלום עולם \u202e dlrow" + `","` + strings.Repeat("very long name ", 12) + "\",class\n")
 	for at, row := range strings.Split(strings.TrimSpace(rows), "\n") {
-		fmt.Fprintf(&b, "%s,%d,%d\n", row, at%7, at%3)
+		x, y, _ := strings.Cut(row, ",")
+		class := ""
+		if v, err := strconv.ParseFloat(y, 64); err == nil && at%4 == 0 {
+			class = []string{"<script>alert(2)</script> " + strings.Repeat("long ", 20), "שלום \u202e עולם"}[map[bool]int{true: 1}[v > 0.25]]
+		}
+		fmt.Fprintf(&b, "\"<script>alert(%d)</script> مرحبا\",%s,%s,%d,%d,%s\n", at, x, y, at%7, at%3, class)
 	}
 	write(t, path, b.String())
 }

@@ -126,8 +126,10 @@ type Plan struct {
 	// graph of neighbors: the memory that the coordinator needs at its peak, the data set not counted.
 	Products         uint32 `protobuf:"varint,14,opt,name=products,proto3" json:"products,omitempty"`
 	CoordinatorBytes uint64 `protobuf:"varint,15,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The coordinator's memory for states of the job from which it goes on after a restart; 0 if there are none.
+	SnapshotBytes uint64 `protobuf:"varint,16,opt,name=snapshot_bytes,json=snapshotBytes,proto3" json:"snapshot_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Plan) Reset() {
@@ -265,6 +267,13 @@ func (x *Plan) GetCoordinatorBytes() uint64 {
 	return 0
 }
 
+func (x *Plan) GetSnapshotBytes() uint64 {
+	if x != nil {
+		return x.SnapshotBytes
+	}
+	return 0
+}
+
 // WorkerShare is one worker's part of a plan.
 type WorkerShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -357,7 +366,7 @@ var File_cleave_v1_plan_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_plan_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/plan.proto\x12\tcleave.v1\x1a\x1egoogle/protobuf/duration.proto\"\x9e\x04\n" +
+	"\x14cleave/v1/plan.proto\x12\tcleave.v1\x1a\x1egoogle/protobuf/duration.proto\"\xc5\x04\n" +
 	"\x04Plan\x12\x14\n" +
 	"\x05tiles\x18\x01 \x01(\rR\x05tiles\x12\x1b\n" +
 	"\ttile_rows\x18\x02 \x01(\rR\btileRows\x120\n" +
@@ -375,7 +384,8 @@ const file_cleave_v1_plan_proto_rawDesc = "" +
 	"\x06passes\x18\f \x01(\x01R\x06passes\x12@\n" +
 	"\x0epredicted_time\x18\r \x01(\v2\x19.google.protobuf.DurationR\rpredictedTime\x12\x1a\n" +
 	"\bproducts\x18\x0e \x01(\rR\bproducts\x12+\n" +
-	"\x11coordinator_bytes\x18\x0f \x01(\x04R\x10coordinatorBytes\"\xbe\x01\n" +
+	"\x11coordinator_bytes\x18\x0f \x01(\x04R\x10coordinatorBytes\x12%\n" +
+	"\x0esnapshot_bytes\x18\x10 \x01(\x04R\rsnapshotBytes\"\xbe\x01\n" +
 	"\vWorkerShare\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\athreads\x18\x02 \x01(\rR\athreads\x12!\n" +

@@ -264,7 +264,9 @@ type Result struct {
 	// How k was found; absent unless the job had a range of them. Everything else in the result is about the k that is proposed.
 	HowMany *HowMany `protobuf:"bytes,32,opt,name=how_many,json=howMany,proto3" json:"how_many,omitempty"`
 	// How points were made of the rows of a table; absent unless the job clustered one.
-	Recipe        *Recipe `protobuf:"bytes,40,opt,name=recipe,proto3" json:"recipe,omitempty"`
+	Recipe *Recipe `protobuf:"bytes,40,opt,name=recipe,proto3" json:"recipe,omitempty"`
+	// The course of the eigensolver, where there is an embedding. The command line sets it in result.json, from the events of the job.
+	SolverSteps   []*SolverStep `protobuf:"bytes,41,rep,name=solver_steps,json=solverSteps,proto3" json:"solver_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -526,6 +528,13 @@ func (x *Result) GetHowMany() *HowMany {
 func (x *Result) GetRecipe() *Recipe {
 	if x != nil {
 		return x.Recipe
+	}
+	return nil
+}
+
+func (x *Result) GetSolverSteps() []*SolverStep {
+	if x != nil {
+		return x.SolverSteps
 	}
 	return nil
 }
@@ -2091,7 +2100,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xc4\v\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xfe\v\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -2132,7 +2141,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\aversion\x18\x1e \x01(\tR\aversion\x12)\n" +
 	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06origin\x12-\n" +
 	"\bhow_many\x18  \x01(\v2\x12.cleave.v1.HowManyR\ahowMany\x12)\n" +
-	"\x06recipe\x18( \x01(\v2\x11.cleave.v1.RecipeR\x06recipeB\x12\n" +
+	"\x06recipe\x18( \x01(\v2\x11.cleave.v1.RecipeR\x06recipe\x128\n" +
+	"\fsolver_steps\x18) \x03(\v2\x15.cleave.v1.SolverStepR\vsolverStepsB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
 	"\x06_scale\"\xb7\x01\n" +
 	"\aHowMany\x12\x1a\n" +
@@ -2352,15 +2362,16 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*ShiftChange)(nil),         // 28: cleave.v1.ShiftChange
 	(*Plan)(nil),                // 29: cleave.v1.Plan
 	(*Recipe)(nil),              // 30: cleave.v1.Recipe
-	(Space)(0),                  // 31: cleave.v1.Space
-	(*JobSpec)(nil),             // 32: cleave.v1.JobSpec
-	(*Way)(nil),                 // 33: cleave.v1.Way
-	(KernelFunction)(0),         // 34: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 35: cleave.v1.NeighborWeights
-	(Inference)(0),              // 36: cleave.v1.Inference
-	(Distortion)(0),             // 37: cleave.v1.Distortion
-	(Metric)(0),                 // 38: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 39: google.protobuf.Duration
+	(*SolverStep)(nil),          // 31: cleave.v1.SolverStep
+	(Space)(0),                  // 32: cleave.v1.Space
+	(*JobSpec)(nil),             // 33: cleave.v1.JobSpec
+	(*Way)(nil),                 // 34: cleave.v1.Way
+	(KernelFunction)(0),         // 35: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 36: cleave.v1.NeighborWeights
+	(Inference)(0),              // 37: cleave.v1.Inference
+	(Distortion)(0),             // 38: cleave.v1.Distortion
+	(Metric)(0),                 // 39: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 40: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
 	23, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
@@ -2385,35 +2396,36 @@ var file_cleave_v1_result_proto_depIdxs = []int32{
 	6,  // 19: cleave.v1.Result.origin:type_name -> cleave.v1.Origin
 	4,  // 20: cleave.v1.Result.how_many:type_name -> cleave.v1.HowMany
 	30, // 21: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
-	0,  // 22: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
-	5,  // 23: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
-	31, // 24: cleave.v1.KScore.space:type_name -> cleave.v1.Space
-	7,  // 25: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
-	32, // 26: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
-	1,  // 27: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
-	33, // 28: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	11, // 29: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	33, // 30: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	34, // 31: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	35, // 32: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	36, // 33: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	2,  // 34: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	18, // 35: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	2,  // 36: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	37, // 37: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	38, // 38: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	20, // 39: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	14, // 40: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	39, // 41: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	39, // 42: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	39, // 43: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	39, // 44: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	39, // 45: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	46, // [46:46] is the sub-list for method output_type
-	46, // [46:46] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	31, // 22: cleave.v1.Result.solver_steps:type_name -> cleave.v1.SolverStep
+	0,  // 23: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
+	5,  // 24: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
+	32, // 25: cleave.v1.KScore.space:type_name -> cleave.v1.Space
+	7,  // 26: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
+	33, // 27: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
+	1,  // 28: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
+	34, // 29: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	11, // 30: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	34, // 31: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	35, // 32: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	36, // 33: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	37, // 34: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	2,  // 35: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	18, // 36: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	2,  // 37: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	38, // 38: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	39, // 39: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	20, // 40: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	14, // 41: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	40, // 42: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	40, // 43: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	40, // 44: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	40, // 45: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	40, // 46: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	47, // [47:47] is the sub-list for method output_type
+	47, // [47:47] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -20,6 +21,10 @@ type Cluster struct {
 	Address      net.Addr
 	AwaitWorkers func(ctx context.Context, workers int) error // until that many are ready
 	Ready        func(ctx context.Context) error              // nil, or why the coordinator is not ready
+
+	// Drained is told that a worker of AddWorkers was drained, and how many of them are left. If it is nil, nobody can
+	// drain them, and one that is drained is broken.
+	Drained func(name string, left int)
 
 	shareDataset  func(ctx context.Context, name string, data dataset.Dataset) (id string, err error)
 	sharedDataset func(id string) dataset.Dataset
@@ -50,6 +55,8 @@ func StartCluster(ctx context.Context, cfg coordinator.Config) (*Cluster, error)
 // AddWorkers starts workers that share the machine's cores and memory.
 func (c *Cluster) AddWorkers(count int, cfg worker.Config) {
 	worker.LimitProcess(shell.DefaultMemory())
+	var left atomic.Int32
+	left.Store(int32(count))
 	for i := range count {
 		cfg := cfg
 		cfg.Name = fmt.Sprintf("worker-%d", i)
@@ -57,7 +64,14 @@ func (c *Cluster) AddWorkers(count int, cfg worker.Config) {
 		cfg.MemoryBytes = shell.DefaultMemory() / uint64(count)
 		cfg.SharedDataset = c.sharedDataset
 		cfg.LeaveTimeout = time.Millisecond // all leave together: no worker is left to take over
-		c.workers.Go(func() { c.checkEnd(c.working, cfg.Name, worker.Run(c.working, cfg)) })
+		c.workers.Go(func() {
+			err := worker.Run(c.working, cfg)
+			if err == nil && c.working.Err() == nil && c.Drained != nil {
+				c.Drained(cfg.Name, int(left.Add(-1)))
+				return
+			}
+			c.checkEnd(c.working, cfg.Name, err)
+		})
 	}
 }
 

@@ -32,11 +32,25 @@ func (e *explainer) advice() (all []string) {
 	}
 	say(has(waysAgreeLittle), "Look for other measurements, or check some constraints by hand: no way to compare the points explains them.")
 	say(has(fewConstraints), "Add constraints: from %d on they choose between ways.", enough)
-	say(r.GetConstraints().GetTotal() == 0 && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them by --constraints: they choose between ways to compare points.")
+	say(!e.supervised() && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them by --constraints: they choose between ways to compare points.")
 	if len(all) == 0 {
 		all = append(all, "Nothing looks wrong.")
 	}
 	return all
+}
+
+// supervised tells whether anything was known about the points, in whatever form.
+func (e *explainer) supervised() bool {
+	if e.r.GetConstraints().GetTotal() > 0 {
+		return true
+	}
+	for _, t := range e.r.GetChoice().GetTried() {
+		if t.GetMustLinks()+t.GetCannotLinks() > 0 {
+			return true
+		}
+	}
+	s := e.Spec.GetSupervision()
+	return s.GetConstraints() != nil || s.GetSeeds() != nil
 }
 
 func nonEmpty(sizes []uint32) int {

@@ -38,6 +38,9 @@ func (e *explainer) constraints() (all []string) {
 // worst names the violated constraints that count most, and the points that are in several of them.
 func (e *explainer) worst() (all []string) {
 	violated := e.violated()
+	if e.Unknown {
+		return []string{"Which ones cannot be told: their file has changed, or is not there any more. Give it by --constraints."}
+	}
 	if len(violated) == 0 {
 		return nil
 	}

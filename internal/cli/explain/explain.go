@@ -16,10 +16,12 @@ import (
 // Facts are what is known of a job that has an answer.
 type Facts struct {
 	Result      *cleavev1.Result
-	Algorithm   string                  // "": unknown
+	Spec        *cleavev1.JobSpec       // nil: unknown
 	Labels      []int32                 // of the points; nil: unknown
 	Constraints []constraint.Constraint // nil: unknown, or there are none
+	Unknown     bool                    // there are some, and they could not be found again
 	IDs         []string                // names of the points; nil: they go by their numbers
+	Classes     []string                // names of the clusters, "" for none; nil: none has one
 }
 
 // Paragraph is sentences on one topic.
@@ -40,6 +42,7 @@ func Answer(f Facts) []Paragraph {
 		{"Clusters", e.clusters()},
 		{"Against the truth", e.scores()},
 		{"Warnings", e.warnings()},
+		{"How the data were read", e.reading()},
 		{"What to try", e.advice()},
 	} {
 		if len(p.Sentences) > 0 {
@@ -84,8 +87,8 @@ func (e *explainer) found() []string {
 	switch {
 	case r.GetChoice() != nil:
 		how = fmt.Sprintf(" by %s, a way that auto chose", wayText(r.GetChoice().GetChosen()))
-	case e.Algorithm != "":
-		how = " by " + e.Algorithm
+	case e.Spec != nil && wire.Algorithm(e.Spec).Name != "":
+		how = " by " + wire.Algorithm(e.Spec).Name
 	}
 	all := []string{fmt.Sprintf("%s were put into %s%s.", text.Plural(int(r.GetRows()), "point"), text.Plural(int(r.GetK()), "cluster"), how)}
 	if n := r.GetDroppedRows(); n > 0 {
@@ -179,9 +182,19 @@ func (e *explainer) scores() []string {
 	return []string{fmt.Sprintf("The clusters are %s the true ones: the adjusted Rand index is %.2f (1: equal; 0: as by chance), the normalized mutual information %.2f.", judged, v.GetAri(), v.GetNmi())}
 }
 
-func (e *explainer) warnings() (all []string) {
-	for _, w := range e.r.GetWarnings() {
-		all = append(all, sentence(w.GetMessage()))
+func (e *explainer) warnings() []string {
+	answer, _ := wire.SplitNotices(e.r.GetWarnings())
+	return sentences(answer)
+}
+
+func (e *explainer) reading() []string {
+	_, table := wire.SplitNotices(e.r.GetWarnings())
+	return sentences(table)
+}
+
+func sentences(notices []*cleavev1.Notice) (all []string) {
+	for _, n := range notices {
+		all = append(all, sentence(n.GetMessage()))
 	}
 	return all
 }

@@ -46,7 +46,9 @@ func TestWhatIsSaid(t *testing.T) {
 		says   []string
 		not    []string
 	}{
-		{"ordinary", func(f *Facts) { f.Algorithm = "kmeans" },
+		{"ordinary", func(f *Facts) {
+			f.Spec = &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}
+		},
 			[]string{"90 points were put into 3 clusters by kmeans.", "after 7 iterations no point moved", "(kmeans) went from 100 to 50, by 50 %.", "2 s, 75 % of it for iterations.", "None looks wrong", "Nothing looks wrong."},
 			[]string{"Constraints\n", "Warnings", "Why this way", "Against the truth"}},
 		{"auto", func(f *Facts) {

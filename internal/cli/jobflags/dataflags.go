@@ -110,16 +110,17 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	return data, header, err
 }
 
-// LoadKept is Load that leaves out rows which cannot be clustered, if some were left out.
-func (f *DataFlags) LoadKept(dropped bool) (dataset.Dataset, []string, *RowFilter, error) {
+// LoadKept is Load that leaves out rows which cannot be clustered, if some were left out; where directions were compared,
+// these are also rows of zeros.
+func (f *DataFlags) LoadKept(dropped, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
 	if f.IsTable() && dropped {
 		f.missing.text = string(recipe.Drop)
-		data, header, filter, rows, err := f.loadTable(false)
+		data, header, filter, rows, err := f.loadTable(directions)
 		f.Rows = rows
 		return data, header, filter, err
 	}
 	if flag, err := f.source(); err == nil && flag == "data" && dropped {
-		return LoadUsablePoints(f.data, false)
+		return f.loadUsable(f.data, directions)
 	}
 	data, header, err := f.Load()
 	return data, header, nil, err

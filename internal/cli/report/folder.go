@@ -5,38 +5,34 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// ReadFolder reads the report of a run from the folder that it wrote. filter is the one of its data, nil if all rows were
-// clustered, or if the data are not at hand: then rows that were dropped are not known.
-func ReadFolder(folder string, result *cleavev1.Result, filter *jobflags.RowFilter) (*Report, error) {
-	o := &client.Outcome{Result: result}
-	var err error
-	if o.Labels, err = ReadLabels(folder, result, filter); err != nil {
+// ReadFolder reads the report of a run from the folder that it wrote.
+func ReadFolder(folder string, result *cleavev1.Result) (*Report, error) {
+	r, err := ReadLabels(folder, result)
+	if err != nil {
 		return nil, err
 	}
 	if result.GetModel() != nil {
-		if o.Model, _, err = LoadModel(folder, result); err != nil && !missing(folder, centroidsFile) {
+		if r.Model, _, err = LoadModel(folder, result); err != nil && !missing(folder, centroidsFile) {
 			return nil, err
 		}
 	}
 	if result.GetEmbedding() != nil && !missing(folder, embeddingFile) {
-		if o.Embedding, err = readEmbedding(folder, len(o.Labels)); err != nil {
+		if r.Embedding, err = readEmbedding(folder, len(r.Labels)); err != nil {
 			return nil, err
 		}
 	}
-	return &Report{Outcome: o, filter: filter}, nil
+	return r, nil
 }
 
 // missing tells whether a folder has no such file: some are left out because they would be too large.
@@ -45,33 +41,47 @@ func missing(folder, name string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// ReadLabels reads the labels that a run gave to its points.
-func ReadLabels(folder string, result *cleavev1.Result, filter *jobflags.RowFilter) ([]int32, error) {
+// ReadLabels reads what labels.csv says about rows: their labels and scores, what they are called, and which were left out.
+func ReadLabels(folder string, result *cleavev1.Result) (*Report, error) {
 	path := filepath.Join(folder, LabelsFile)
-	_, all, err := format.LoadNamed(path, table.Labels, 0, table.Naming{InOrder: true})
+	rows, err := format.LoadLabelRows(path)
 	if err != nil {
 		return nil, err
 	}
-	if filter != nil {
-		kept, err := filter.Truth(&jobflags.Truth{Labels: all})
-		if err != nil {
-			return nil, err
-		}
-		all = kept.Labels
-	} else {
-		all = slices.DeleteFunc(all, func(label int64) bool { return label == -1 })
-	}
-	if len(all) != int(result.GetRows()) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are labels of %s; %s says that there are %d", path, text.Plural(len(all), "row"), ResultFile, result.GetRows())
-	}
-	labels := make([]int32, len(all))
-	for i, label := range all {
-		if label < 0 || label >= int64(result.GetK()) {
+	o := &client.Outcome{Result: result, SolverSteps: result.GetSolverSteps()}
+	var kept []int32
+	for row, label := range rows.Labels {
+		if label >= int32(result.GetK()) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: there is a label %d; %s says that there are %s", path, label, ResultFile, text.Plural(int(result.GetK()), "cluster"))
 		}
-		labels[i] = int32(label)
+		if label >= 0 {
+			kept, o.Labels = append(kept, int32(row)), append(o.Labels, label)
+		}
 	}
-	return labels, nil
+	if len(kept) != int(result.GetRows()) {
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are labels of %s; %s says that there are %d", path, text.Plural(len(kept), "row"), ResultFile, result.GetRows())
+	}
+	r := &Report{Outcome: o, ids: rows.IDs, classes: rows.Classes}
+	if len(kept) < len(rows.Labels) {
+		r.filter = jobflags.FilterOf(kept, len(rows.Labels))
+	}
+	if head := result.GetRowScores(); head != nil {
+		o.Rows = &clustering.RowScores{
+			Runs: int(head.GetRuns()), Distance: of(kept, rows.Distance), Margin: of(kept, rows.Margin), Confidence: of(kept, rows.Confidence),
+		}
+	}
+	return r, nil
+}
+
+// of are the values of some rows; nil where there are none.
+func of(rows []int32, values []float64) (some []float64) {
+	if values == nil {
+		return nil
+	}
+	for _, row := range rows {
+		some = append(some, values[row])
+	}
+	return some
 }
 
 // readEmbedding reads embedding.csv, whose first column numbers the rows.

@@ -139,6 +139,17 @@ var kNames = map[string]string{
 	"modularity": "modularity",
 }
 
+// CallEach gives the clusters of every k of a range their classes, by its labels.
+func (r *Report) CallEach(classes func(labels []int32) []string) { r.classesFor = classes }
+
+// classesOf are the classes of the clusters of other labels than those that are proposed; nil: none has one.
+func (r *Report) classesOf(labels []int32) []string {
+	if r.classesFor == nil {
+		return nil
+	}
+	return r.classesFor(labels)
+}
+
 // kLabelFiles are the labels for the numbers of clusters that are not proposed.
 func (r *Report) kLabelFiles() (files []File) {
 	for _, s := range r.Result.GetHowMany().GetScores() {
@@ -147,7 +158,7 @@ func (r *Report) kLabelFiles() (files []File) {
 			continue
 		}
 		files = append(files, File{fmt.Sprintf("labels-k%d.csv", s.GetK()), func(w io.Writer) error {
-			return format.WriteLabels(w, r.filter.Restore(labels))
+			return format.WriteLabelRows(w, format.LabelRows{IDs: r.ids, Labels: r.filter.Restore(labels), Classes: r.classesOf(labels)})
 		}})
 	}
 	return files

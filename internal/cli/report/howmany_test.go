@@ -51,14 +51,17 @@ func TestFilesOfARange(t *testing.T) {
 	result.HowMany = exampleHowMany()
 	labels := map[int][]int32{2: {0, 1, 0, 1}, 3: {0, 1, 2, 1}, 4: {0, 1, 2, 3}}
 	files := map[string]string{}
-	for _, f := range New(&client.Outcome{Result: result, Labels: labels[3], KLabels: labels}, nil).Files(Scene{Title: "iris"}, func(string, ...any) {}) {
+	r := New(&client.Outcome{Result: result, Labels: labels[3], KLabels: labels}, nil)
+	r.Call([]string{"ann", "bob", "cy", "di"}, nil)
+	r.CallEach(func(labels []int32) []string { return []string{"good", "", "bad"} })
+	for _, f := range r.Files(Scene{Title: "iris"}, func(string, ...any) {}) {
 		var text strings.Builder
 		if err := f.Write(&text); err != nil {
 			t.Fatal(err)
 		}
 		files[f.Name] = text.String()
 	}
-	if files["labels-k4.csv"] != "index,label\n0,0\n1,1\n2,2\n3,3\n" || files["labels-k2.csv"] == "" || files["labels-k3.csv"] != "" {
+	if files["labels-k4.csv"] != "id,label,class\nann,0,good\nbob,1,\ncy,2,bad\ndi,3,\n" || files["labels-k2.csv"] == "" || files["labels-k3.csv"] != "" {
 		t.Errorf("%v", files)
 	}
 	for _, says := range []string{"How many clusters: iris", "k = 3 is proposed (unsure: 2, 3 or 4)", "silhouette (rows)", "silhouette (standardized-neighbors)", "stability"} {

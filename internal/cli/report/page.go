@@ -33,7 +33,8 @@ func (r *Report) WritePage(w io.Writer, s Scene) error {
 	}
 	p := &page.Page{
 		Title: b.title(), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(), Asked: b.asked(),
-		Sizes: b.sizes(), Silhouette: b.silhouette(), Constraints: b.constraints(), Truth: b.truth(), Ways: b.ways(),
+		Reading: b.reading(),
+		Sizes:   b.sizes(), Silhouette: b.silhouette(), HowMany: b.howMany(), Constraints: b.constraints(), Truth: b.truth(), Ways: b.ways(),
 		Course: b.course(), Plan: b.plan(), Times: b.times(), Repeat: b.repeat(),
 	}
 	if p.Map, err = b.rows.clusterMap(); err != nil {
@@ -83,15 +84,18 @@ const maxName = 120
 // name is what a point goes by: its id, or the number of its row.
 func (b *pageBuilder) name(point int32) string {
 	row := b.fileRow(point)
-	if row < len(b.scene.IDs) {
-		return page.Short(b.scene.IDs[row], maxName)
+	if row < len(b.ids) {
+		return page.Short(b.ids[row], maxName)
+	}
+	if b.fileRows != nil {
+		row = int(b.fileRows[point])
 	}
 	return strconv.Itoa(row)
 }
 
 // inSentence is a point within a sentence.
 func (b *pageBuilder) inSentence(point int32) string {
-	if len(b.scene.IDs) > 0 {
+	if len(b.ids) > 0 {
 		return page.Isolated(b.name(point))
 	}
 	return b.noun() + " " + b.name(point)
@@ -119,7 +123,7 @@ func (b *pageBuilder) counted(n int) string {
 
 // idHeading is the heading of a column of names.
 func (b *pageBuilder) idHeading() string {
-	if len(b.scene.IDs) > 0 {
+	if len(b.ids) > 0 {
 		return "id"
 	}
 	return b.noun()

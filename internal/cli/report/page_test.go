@@ -112,7 +112,8 @@ func TestPageOfATable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := pageOf(t, r, Scene{Data: points, Table: table, IDs: ids, Title: "t"})
+	r.Call(ids, []string{"warm"})
+	page := pageOf(t, r, Scene{Data: points, Table: table, Title: "t"})
 	for _, want := range []string{"color = red", "more often \u2068color = red\u2069", "height in cm", "\u2068id-17\u2069, cluster 1", "id-"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
@@ -156,7 +157,7 @@ func TestPagesOfOtherData(t *testing.T) {
 		"kernel":  {kernel, 6, "notices asked clusters sizes rows separation objective plan repeat"},
 		"graph":   {graph, 6, "notices asked clusters sizes rows objective plan repeat"},
 		"large":   {large, 3000, "notices asked clusters sizes rows objective plan repeat"},
-		"sparse":  {sparse, 6, "notices asked sizes objective plan repeat"},
+		"sparse":  {sparse, 6, "notices asked clusters sizes profiles rows separation objective plan repeat"},
 	} {
 		r, _ := example(c.n, 1, 2)
 		page := pageOf(t, r, Scene{Data: c.data})

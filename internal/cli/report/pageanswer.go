@@ -18,6 +18,9 @@ func (b *pageBuilder) answer() string {
 		return "The run was stopped before it had labels."
 	}
 	sentences := []string{b.sizeSentence()}
+	if h := r.GetHowMany(); h != nil && b.spec().GetKRange() != nil {
+		sentences = append(sentences, fmt.Sprintf("That many are proposed of %s (%s).", b.askedClusters(), sureText(h)))
+	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
 		sentences = append(sentences, fmt.Sprintf("%s of %s constraints hold.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
 	}
@@ -55,10 +58,7 @@ func (b *pageBuilder) sizeSentence() string {
 	case len(sizes) > listed:
 		return fmt.Sprintf("%s%s into %d clusters of %s to %s.", all, comma(how), len(sizes), page.Count(smallest), b.counted(largest))
 	}
-	var words []string
-	for _, size := range sizes {
-		words = append(words, page.Count(size))
-	}
+	words := b.sizeWords()
 	last := len(words) - 1
 	return fmt.Sprintf("%s%s into %d clusters of %s and %s %s.", all, comma(how), len(sizes), strings.Join(words[:last], ", "), words[last], b.plural())
 }
@@ -125,15 +125,11 @@ func (b *pageBuilder) figures() []page.Fact {
 	if mean, ok := b.meanSilhouette(); ok {
 		facts = append(facts, page.Fact{Name: "mean silhouette", Value: page.Fixed(mean, 2)})
 	}
+	if b.hasConfidence() {
+		facts = append(facts, page.Fact{Name: "mean confidence", Value: meanText(b.meanConfidence())})
+	}
 	if t := b.Result.GetTimings().GetTotal(); t != nil {
 		facts = append(facts, page.Fact{Name: "time", Value: page.Seconds(t.AsDuration().Seconds())})
 	}
 	return facts
-}
-
-func (b *pageBuilder) notices() (list []string) {
-	for _, notice := range b.Result.GetWarnings() {
-		list = append(list, upperFirst(strings.TrimSuffix(notice.GetMessage(), ".")+"."))
-	}
-	return list
 }

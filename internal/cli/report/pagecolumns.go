@@ -75,11 +75,11 @@ func (b *pageBuilder) isID(c *table.Column) bool {
 		}
 		return len(seen) == c.Len() && c.Len() > 1
 	}
-	if len(b.scene.IDs) == 0 || c.Type != table.Integer || c.Len() == 0 || c.Len() != len(b.scene.IDs) {
+	if len(b.ids) == 0 || c.Type != table.Integer || c.Len() == 0 || c.Len() != len(b.ids) {
 		return false
 	}
 	for _, row := range []int{0, c.Len() / 2, c.Len() - 1} {
-		if strconv.FormatInt(c.Integers[row], 10) != b.scene.IDs[row] {
+		if strconv.FormatInt(c.Integers[row], 10) != b.ids[row] {
 			return false
 		}
 	}

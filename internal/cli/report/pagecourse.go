@@ -7,9 +7,13 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
+
+// maxListedClusters is how many clusters a table lists.
+const maxListedClusters = 200
 
 // sizes lists the clusters, with what is known of each in a number.
 func (b *pageBuilder) sizes() *page.Table {
@@ -19,23 +23,16 @@ func (b *pageBuilder) sizes() *page.Table {
 	sizes, largest := b.sizesOf(), 1
 	largest = max(largest, slices.Max(sizes))
 	t := &page.Table{Caption: "Sizes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: b.plural(), Numbers: true}, {Name: "share"}}}
-	named := len(b.classes) >= b.k
-	if named {
-		t.Columns = append(t.Columns, page.Column{Name: "class"})
-	}
 	means, known := b.clusterSilhouettes()
 	if known {
 		t.Columns = append(t.Columns, page.Column{Name: "mean silhouette", Numbers: true})
 	}
 	for cluster, size := range sizes {
-		if cluster == 200 {
+		if cluster == maxListedClusters {
 			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, page.Count(b.k))
 			break
 		}
-		row := []page.Cell{page.OfCluster(cluster), page.Text(page.Count(size)), page.ShareBar(page.Percent(float64(size)/float64(len(b.Labels))), float64(size)/float64(largest))}
-		if named {
-			row = append(row, page.Text(page.Short(b.classes[cluster], maxName)))
-		}
+		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size)), page.ShareBar(page.Percent(float64(size)/float64(len(b.Labels))), float64(size)/float64(largest))}
 		if known {
 			row = append(row, page.Text(page.Fixed(means[cluster].Mean, 2)))
 		}
@@ -56,7 +53,7 @@ func (b *pageBuilder) clusterSilhouettes() (clusters []page.ClusterSilhouette, k
 	}
 	for cluster := range clusters {
 		c := &clusters[cluster]
-		c.Cluster = cluster
+		c.Cluster, c.Class = cluster, b.clusterClass(cluster)
 		slices.SortFunc(c.Values, func(x, y float64) int {
 			if x > y {
 				return -1
@@ -91,7 +88,7 @@ func (b *pageBuilder) silhouette() *page.Silhouette {
 	}
 	s.Table = &page.Table{Caption: "Silhouettes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: "mean", Numbers: true}, {Name: "smallest", Numbers: true}, {Name: "largest", Numbers: true}}}
 	for _, c := range s.Clusters {
-		s.Table.Rows = append(s.Table.Rows, []page.Cell{page.OfCluster(c.Cluster), page.Text(page.Fixed(c.Mean, 2)), page.Text(page.Fixed(c.Values[len(c.Values)-1], 2)), page.Text(page.Fixed(c.Values[0], 2))})
+		s.Table.Rows = append(s.Table.Rows, []page.Cell{b.ofCluster(c.Cluster), page.Text(page.Fixed(c.Mean, 2)), page.Text(page.Fixed(c.Values[len(c.Values)-1], 2)), page.Text(page.Fixed(c.Values[0], 2))})
 	}
 	return s
 }
@@ -110,7 +107,7 @@ func (b *pageBuilder) course() *page.Course {
 	}
 	c := &page.Course{Name: "objective", Step: "iteration"}
 	last := history[len(history)-1]
-	c.Text = fmt.Sprintf("The objective (%s) is %s after %d iterations; %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.Result.GetIterations(), stopWords(b.Result.GetStopReason()))
+	c.Text = fmt.Sprintf("The objective (%s) is %s after %s; %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), text.Plural(int(b.Result.GetIterations()), "iteration"), stopWords(b.Result.GetStopReason()))
 	if first := history[0]; first != last {
 		c.Text += fmt.Sprintf(" It began at %s.", page.Number(first.GetObjective()))
 	}
@@ -143,7 +140,7 @@ func (b *pageBuilder) residuals() *page.Course {
 		return nil
 	}
 	c := &page.Course{Name: "log10 of the largest residual", Step: "step"}
-	c.Text = fmt.Sprintf("The objective (%s) is %s. Eigenvectors were found in %d steps; shown is how far they were from being exact.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), len(b.SolverSteps))
+	c.Text = fmt.Sprintf("The objective (%s) is %s. Eigenvectors were found in %d steps; shown is how far they were from being exact.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
 	for _, step := range evenly(b.SolverSteps, maxCourse) {
 		c.Steps = append(c.Steps, int(step.GetStep()))
 		c.Values = append(c.Values, math.Log10(step.GetResidual()))

@@ -40,7 +40,7 @@ func (b *pageBuilder) discMap(graph *dataset.Graph) *page.Map {
 		place[cluster] = at
 		m.Points = append(m.Points, page.Point{
 			X: -cos, Y: sin, Cluster: cluster, Radius: max(5, biggest*math.Sqrt(float64(sizes[cluster])/float64(largest))),
-			Title: fmt.Sprintf("cluster %d: %s", cluster, b.counted(sizes[cluster])),
+			Title: b.clusterWords(cluster) + ": " + b.counted(sizes[cluster]),
 		})
 	}
 	between, inside, all := b.weights(graph)

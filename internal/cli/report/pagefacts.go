@@ -24,7 +24,7 @@ import (
 
 // asked is what the job was asked for.
 func (b *pageBuilder) asked() []page.Fact {
-	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: page.Count(int(b.Result.GetK()))}}
+	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: b.askedClusters()}}
 	add := func(name, value string) {
 		if value != "" {
 			facts = append(facts, page.Fact{Name: name, Value: value})
@@ -46,7 +46,7 @@ func (b *pageBuilder) asked() []page.Fact {
 		add("truth", words)
 	}
 	if n := int(b.Result.GetDroppedRows()); n > 0 {
-		add("left out", page.Count(n)+" rows with missing values")
+		add("left out", b.counted(n))
 	}
 	if spec != nil {
 		options := wire.Request(spec, 0).Values
@@ -62,6 +62,14 @@ func (b *pageBuilder) asked() []page.Fact {
 		}
 	}
 	return facts
+}
+
+// askedClusters is how many clusters were wanted.
+func (b *pageBuilder) askedClusters() string {
+	if spec := b.spec(); spec.GetKRange() != nil {
+		return strings.ReplaceAll(ClustersText(spec), "..", " to ")
+	}
+	return page.Count(int(b.Result.GetK()))
 }
 
 // dataText is the shape of the data.
@@ -81,13 +89,20 @@ func (b *pageBuilder) dataText() string {
 	case *dataset.Kernel:
 		return fmt.Sprintf("a kernel matrix of %s rows", page.Count(data.N))
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s rows of %s", page.Count(len(b.Labels)), text.Plural(jobflags.ColumnsOf(data), "column"))
+		words := fmt.Sprintf("%s rows of %s", page.Count(len(b.Labels)), columnsText(jobflags.ColumnsOf(data)))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}
 		return words
 	}
 	return page.Count(len(b.Labels)) + " rows"
+}
+
+func columnsText(columns int) string {
+	if columns == 1 {
+		return "1 column"
+	}
+	return page.Count(columns) + " columns"
 }
 
 // pairText counts the constraints.

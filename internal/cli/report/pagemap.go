@@ -19,6 +19,7 @@ const (
 	maxDrawnPoints = 5000
 	maxDrawnPairs  = 300 // satisfied ones, and as many violated ones
 	maxDrawnEdges  = 8000
+	fewPoints      = 3 // of a cluster, which its number would cover
 )
 
 // clusterMap shows the clusters in two dimensions, nil where the data have none.
@@ -56,6 +57,8 @@ func (b *pageBuilder) clusterMap() (*page.Map, error) {
 			xy, axes := picture.Project(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values})
 			return b.pointMap(xy, axes, "Rows by the coordinates that the algorithm made of them."), nil
 		}
+		xy, axes, words := b.projectSparse(data, b.spec())
+		return b.pointMap(xy, axes, "Rows by "+words+"."), nil
 	}
 	return nil, nil
 }
@@ -91,9 +94,14 @@ func (b *pageBuilder) pointMap(xy [][2]float64, axes [2]string, words string) *p
 			rings++
 		}
 	}
-	if rings > 0 {
+	if rings > len(m.Points)/2 { // that says nothing about any of them
+		for at := range m.Points {
+			m.Points[at].Ring = false
+		}
+	} else if rings > 0 {
 		m.Kinds = append(m.Kinds, page.LinkKind{Class: "ring", Name: "another true class than most of its cluster", Count: page.Count(rings)})
 	}
+	m.Kinds = append(m.Kinds, b.fades(m.Points)...)
 	if drawn := len(m.Points); drawn < len(b.whole.Labels) {
 		m.Note = fmt.Sprintf("Drawn: %s of %s, an even sample of each cluster.", page.Count(drawn), b.counted(len(b.whole.Labels))) + m.Note
 	}
@@ -119,11 +127,14 @@ func (b *pageBuilder) choosePoints(m *page.Map, xy [][2]float64, pairs []constra
 	for at, i := range chosen {
 		place[i] = at
 		label := b.Labels[i]
-		p := page.Point{X: xy[i][0], Y: xy[i][1], Cluster: int(label), Title: fmt.Sprintf("%s, cluster %d", b.inSentence(i), label)}
+		p := page.Point{X: xy[i][0], Y: xy[i][1], Cluster: int(label), Fade: b.fade(i), Title: fmt.Sprintf("%s, %s", b.inSentence(i), b.clusterWords(int(label)))}
 		if common != nil {
 			class := b.class(i)
 			p.Ring = class != common[label]
 			p.Title += ", true class " + page.Isolated(page.Short(class, maxName))
+		}
+		if b.hasConfidence() {
+			p.Title += ", confidence " + confidenceText(b.Rows.Confidence[i])
 		}
 		m.Points = append(m.Points, p)
 	}
@@ -187,9 +198,9 @@ func (b *pageBuilder) addLegend(m *page.Map) {
 		}
 	}
 	for cluster, size := range b.sizesOf() {
-		c := page.MapCluster{Cluster: cluster, Size: page.Count(size), Placed: sums[cluster].count > 0, X: middle[cluster].X, Y: middle[cluster].Y}
+		c := page.MapCluster{Cluster: cluster, Class: b.clusterClass(cluster), Size: page.Count(size), Placed: sums[cluster].count > 0, Above: sums[cluster].count <= fewPoints && m.Points[0].Radius == 0, X: middle[cluster].X, Y: middle[cluster].Y}
 		m.Clusters = append(m.Clusters, c)
-		row := []page.Cell{page.OfCluster(cluster), page.Text(page.Count(size))}
+		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size))}
 		if named {
 			row = append(row, page.Text(page.Number(sums[cluster].x/sums[cluster].count)))
 			if m.Axes[1] != "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/page"
 	"github.com/cleave-project/cleave/internal/profile"
 )
@@ -26,6 +27,8 @@ const (
 	typicalRowsOfFew  = 3
 	typicalRowsOfMany = 1
 	fewClusters       = 8
+	maxTraitName      = 60 // letters
+	maxHeading        = 32
 )
 
 // describe fills in what the columns say: profiles, typical and borderline rows.
@@ -45,11 +48,19 @@ func (b *pageBuilder) describe(p *page.Page) {
 			telling = append(telling, at)
 		}
 	}
+	if sparse, ok := b.scene.Data.(*dataset.SparsePoints); ok && b.k > 1 && len(b.Labels) > 0 {
+		p.Profiles = b.sparseProfiles(sparse)
+	}
+	shown := telling[:min(rowColumns, len(telling))]
+	p.Confidence = b.confidence(shown)
 	if b.space == nil {
 		return
 	}
-	shown := telling[:min(rowColumns, len(telling))]
 	p.Typical, p.Borderline = b.typical(shown), b.borderline(shown)
+	p.RowsTitle = "Typical and borderline " + b.plural()
+	if p.Borderline == nil {
+		p.RowsTitle = "Typical " + b.plural()
+	}
 	p.RowsNote = "Typical rows are nearest to the middle of their cluster, " + b.space.words + "."
 	if b.space.graph {
 		p.RowsNote = "Typical vertices have most of their edges within their cluster."
@@ -83,6 +94,15 @@ func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Pr
 		Text:     "The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
 		Overview: b.overview(traits, telling),
 	}
+	b.addProfiles(p, traits)
+	if len(p.Clusters) == 0 {
+		return nil
+	}
+	return p
+}
+
+// addProfiles adds the clusters, the largest if there are many.
+func (b *pageBuilder) addProfiles(p *page.Profiles, traits [][]profile.Trait) {
 	sizes := b.sizesOf()
 	shown := make([]int, b.k)
 	for cluster := range shown {
@@ -99,22 +119,18 @@ func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Pr
 			p.Clusters = append(p.Clusters, b.profile(cluster, sizes[cluster], list))
 		}
 	}
-	if len(p.Clusters) == 0 {
-		return nil
-	}
-	return p
 }
 
 // profile lists the traits of a cluster.
 func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Profile {
 	t := &page.Table{
-		Caption: fmt.Sprintf("What sets cluster %d apart", cluster),
+		Caption: fmt.Sprintf("What sets %s apart", b.clusterWords(cluster)),
 		Columns: []page.Column{{Name: "column"}, {Name: "here", Numbers: true}, {Name: "elsewhere", Numbers: true}, {Name: "difference"}},
 	}
 	var words []string
 	for _, trait := range traits[:min(len(traits), profileTraits)] {
-		name := b.columns[trait.Column].name
-		here, elsewhere := meanCell(trait.Inside), meanCell(trait.Outside)
+		name := b.traitName(trait.Column)
+		here, elsewhere := b.meanCell(trait.Inside), b.meanCell(trait.Outside)
 		word := page.Isolated(page.Short(name, 50))
 		more, less := "higher "+word, "lower "+word
 		if trait.Category != "" {
@@ -123,7 +139,7 @@ func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Pr
 			word = page.Isolated(page.Short(name, 50))
 			more, less = "more often "+word, "less often "+word
 		}
-		heading := page.Named(page.Short(name, maxName))
+		heading := page.Named(page.Short(name, maxTraitName))
 		t.Rows = append(t.Rows, []page.Cell{heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference), trait.Difference/fullDifference)})
 		switch {
 		case len(words) == 3:
@@ -137,13 +153,16 @@ func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Pr
 	if len(words) > 0 {
 		summary = upperFirst(strings.Join(words, ", ") + ".")
 	}
-	return page.Profile{Cluster: cluster, Size: b.counted(size), Summary: summary, Table: t}
+	return page.Profile{Cluster: cluster, Class: b.clusterClass(cluster), Size: b.counted(size), Summary: summary, Table: t}
 }
 
 func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// meanCell has the mean, and the median below.
-func meanCell(s profile.Summary) page.Cell {
+// meanCell has the mean, and the median below, or the share of rows that have a value.
+func (b *pageBuilder) meanCell(s profile.Summary) page.Cell {
+	if b.columns == nil {
+		return page.Cell{Text: page.Number(s.Mean), Below: "in " + page.Percent(s.Present)}
+	}
 	return page.Cell{Text: page.Number(s.Mean), Below: "median " + page.Number(s.Median)}
 }
 
@@ -165,7 +184,7 @@ func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Ta
 	}
 	t := &page.Table{Caption: "Differences at a glance, in standard deviations", Columns: []page.Column{{Name: "column"}}, Wide: true}
 	for cluster := range b.k {
-		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster})
+		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster, Class: b.clusterClass(cluster)})
 	}
 	for _, at := range telling[:min(len(telling), overviewColumns)] {
 		row := []page.Cell{page.Named(page.Short(b.columns[at].name, maxName))}
@@ -214,7 +233,7 @@ func (b *pageBuilder) typical(columns []int) *page.Table {
 			break
 		}
 		for _, p := range list {
-			t.Rows = append(t.Rows, append([]page.Cell{page.Named(b.name(p.Row)), page.OfCluster(cluster)}, b.cells(p.Row, columns)...))
+			t.Rows = append(t.Rows, append([]page.Cell{page.Named(b.name(p.Row)), b.ofCluster(cluster)}, b.cells(p.Row, columns)...))
 		}
 	}
 	return t
@@ -229,7 +248,7 @@ func (b *pageBuilder) borderline(columns []int) *page.Table {
 	b.headColumns(t, columns)
 	for _, p := range profile.Borderline(b.space.places, borderlineRows) {
 		t.Rows = append(t.Rows, append([]page.Cell{
-			page.Named(b.name(p.Row)), page.OfCluster(int(b.Labels[p.Row])), page.OfCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)),
+			page.Named(b.name(p.Row)), b.ofCluster(int(b.Labels[p.Row])), b.ofCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)),
 		}, b.cells(p.Row, columns)...))
 	}
 	if len(t.Rows) == 0 {
@@ -247,7 +266,7 @@ func (b *pageBuilder) plural() string {
 
 func (b *pageBuilder) headColumns(t *page.Table, columns []int) {
 	for _, at := range columns {
-		t.Columns = append(t.Columns, page.Column{Name: page.Short(b.columns[at].name, 60), Numbers: b.columns[at].number != nil})
+		t.Columns = append(t.Columns, page.Column{Name: page.Short(b.columns[at].name, maxHeading), Numbers: b.columns[at].number != nil})
 	}
 }
 

@@ -61,6 +61,8 @@ func (b *pageBuilder) compare() *space {
 			words: "by distances in the space of the kernel", places: profile.KernelPlaces(data, b.Labels, b.k, rows),
 			rows: rows, silhouettes: profile.Silhouettes(profile.InKernel(data), b.Labels, b.k, rows),
 		}
+	case *dataset.SparsePoints:
+		return b.amongSparse(data)
 	case *dataset.Graph:
 		rows := profile.Sample(b.Labels, b.k, 1<<20)
 		return &space{words: "by where the edges of a vertex lead", graph: true, places: profile.GraphPlaces(data, b.Labels, b.k, rows)}

@@ -44,7 +44,7 @@ func (b *pageBuilder) constraints() *page.Section {
 		s.Table.Caption += ", the heaviest first"
 	}
 	for _, p := range violated[:min(len(violated), maxShownPairs)] {
-		row := []page.Cell{page.Named(b.name(p.I)), page.Named(b.name(p.J)), page.Text(p.Kind.String()), page.OfCluster(int(b.Labels[p.I])), page.OfCluster(int(b.Labels[p.J]))}
+		row := []page.Cell{page.Named(b.name(p.I)), page.Named(b.name(p.J)), page.Text(p.Kind.String()), b.ofCluster(int(b.Labels[p.I])), b.ofCluster(int(b.Labels[p.J]))}
 		if heavy {
 			row = append(row, page.Text(page.Number(p.Weight)))
 		}
@@ -157,7 +157,7 @@ func (b *pageBuilder) truth() *page.Section {
 		for _, count := range row {
 			size, most = size+count, max(most, count)
 		}
-		cells := []page.Cell{page.OfCluster(cluster)}
+		cells := []page.Cell{b.ofCluster(cluster)}
 		for _, class := range order {
 			cell := page.Text(page.Count(row[class])).Shaded(float64(row[class]) / float64(max(1, size)))
 			cell.Strong = row[class] == most && most > 0
@@ -177,7 +177,7 @@ func (b *pageBuilder) ways() *page.Section {
 	}
 	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, rows compared by %s.", wayText(choice.GetChosen()), spaceWords(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
-		s.Text = append(s.Text, "Because "+strings.TrimSuffix(reason, ".")+".")
+		s.Text = append(s.Text, upperFirst(strings.TrimSuffix(reason, ".")+"."))
 	}
 	if len(choice.GetTried()) == 0 {
 		return s

@@ -31,7 +31,6 @@ type Scene struct {
 	// What only report.html shows.
 
 	Spec        *cleavev1.JobSpec // nil: the one of the origin, if there is one
-	IDs         []string          // of the rows of the data file; nil: they go by their numbers
 	Table       *table.Table      // the data file as it was given; nil: the data have columns of numbers, or none
 	LabelColumn string            // the column of the table that has known classes; "": none has
 }
@@ -57,7 +56,7 @@ func (r *Report) drawObjective(w io.Writer, title string) error {
 	return picture.Objective(w, plot)
 }
 
-// drawClusters draws points and kernel matrices by their principal components, a small graph by a layout of
+// drawClusters draws points, dense or sparse, and kernel matrices by their principal components, a small graph by a layout of
 // its vertices, and a large one as a graph of its clusters.
 func (r *Report) drawClusters(w io.Writer, s Scene) error {
 	all := len(r.Labels)
@@ -83,6 +82,8 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 			return err
 		}
 		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(points, centers)
+	case *dataset.SparsePoints:
+		plot.XY, plot.Axes, _ = r.projectSparse(data, s.Spec)
 	case *dataset.Kernel:
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
 	case *dataset.Graph:

@@ -33,6 +33,9 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	if p.GetCoordinatorBytes() > 0 {
 		line("coordinator", "%s for %s, beside the data", text.Bytes(p.GetCoordinatorBytes()), strings.Join(coordinatorHolds(j, p), " and "))
 	}
+	if p.GetSnapshotBytes() > 0 {
+		line("snapshots", "%s of the coordinator's memory, so that the job survives its restart", text.Bytes(p.GetSnapshotBytes()))
+	}
 	if p.GetProducts() > 0 {
 		line("products", "about %d of the matrix with a vector, assumed", p.GetProducts())
 	}
@@ -70,6 +73,9 @@ func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 	}
 	if j.Spec.GetKernelKmeans().GetLandmarks() > 0 {
 		what = append(what, "landmarks")
+	}
+	if j.Spec.GetKRange() != nil {
+		what = append(what, "the results of every k")
 	}
 	if len(what) == 0 {
 		what = append(what, "graphs of merged vertices")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type Progress struct {
 	w     io.Writer
 	width int                         // of the terminal; 0: plain lines
 	quiet bool                        // warnings only
+	said  []string                    // the warnings so far
 	Say   func(message string) string // how the service's messages are put to the user; nil: as they are
 	all   bool                        // plain lines for all iterations, however many
 	now   func() time.Time
@@ -55,6 +57,13 @@ func NewFullProgress(w io.Writer) *Progress {
 // Warn writes a line, also when the progress is quiet.
 func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 
+// Unsaid are those of the notices of a run's result that have not been written. What there is to say about its table has been
+// said before it began.
+func (p *Progress) Unsaid(all []*cleavev1.Notice) []*cleavev1.Notice {
+	answer, _ := wire.SplitNotices(all)
+	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.said, n.GetMessage()) })
+}
+
 // Uploading shows on a terminal that data are being sent to the coordinator.
 func (p *Progress) Uploading(rows int, bytes uint64) {
 	if p.width > 0 && !p.quiet {
@@ -72,6 +81,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 			message = p.Say(message)
 		}
 		p.Warn("warning: %s", message)
+		p.said = append(p.said, message)
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
 		p.Warn("warning: the job starts over, and what it said from event %d on is void: %s", revoked.GetFirstSequence(), revoked.GetMessage())

@@ -6,13 +6,15 @@ package report
 import (
 	"bytes"
 	"io"
+	"slices"
+	"strconv"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
-	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -45,28 +47,67 @@ type Report struct {
 	*client.Outcome
 	filter *jobflags.RowFilter // nil: all rows of the data file were clustered
 
-	ids     []string // of all rows of the data file; nil: they go by their numbers
-	classes []string // of the clusters, "" for none; nil: none has a class
+	ids      []string // of all rows of the data file; nil: they go by their numbers
+	classes  []string // of the clusters, "" for none; nil: none has a class
+	fileRows []int32  // of the rows in the data file, of a sample of them; nil: this is about all
+
+	classesFor func(labels []int32) []string // of the clusters of other labels; nil: none has a class
+}
+
+// Filter says which rows of the data file were clustered, nil: all.
+func (r *Report) Filter() *jobflags.RowFilter { return r.filter }
+
+// OfRows says which rows of the data file were clustered, and what all of them are called.
+func (r *Report) OfRows(filter *jobflags.RowFilter, ids []string) { r.filter, r.ids = filter, ids }
+
+// Naming is how tables about the rows of the data file may call them.
+func (r *Report) Naming() table.Naming { return table.Naming{IDs: table.NewIDs(r.ids)} }
+
+// Classes are those of the clusters, "" for none; nil: none has one.
+func (r *Report) Classes() []string { return r.classes }
+
+// PointNames are what people know the points by that were clustered; nil: their numbers.
+func (r *Report) PointNames() []string {
+	if r.ids == nil && r.filter == nil {
+		return nil
+	}
+	names := make([]string, len(r.Labels))
+	for point := range names {
+		row := point
+		if r.filter != nil {
+			row = int(r.filter.Kept[point])
+		}
+		if names[point] = strconv.Itoa(row); r.ids != nil {
+			names[point] = r.ids[row]
+		}
+	}
+	return names
 }
 
 // Call gives the rows of the data file their ids, and clusters their classes; either may be nil.
 func (r *Report) Call(ids, classes []string) { r.ids, r.classes = ids, classes }
 
-// MadeOf adds how points were made of the rows of a table, if they were and the coordinator did not do it; nil: they were not.
+// MadeOf adds how a table was read, and how points were made of its rows if the coordinator did not do it; nil: there is none.
 func (r *Report) MadeOf(rows *jobflags.Rows) {
-	if rows == nil || r.Result.GetRecipe() != nil {
+	if rows == nil {
 		return
 	}
-	r.Result.Recipe = wire.RecipeProto(rows.Recipe)
-	r.Result.Warnings = append(wire.NoticesProto(wire.TableNotices(rows.Fitted)), r.Result.GetWarnings()...)
+	notices := rows.Notices
+	if r.Result.GetRecipe() == nil {
+		r.Result.Recipe = wire.RecipeProto(rows.Recipe)
+		notices = slices.Concat(notices, rows.Fitted)
+	}
+	r.Result.Warnings = append(r.Result.Warnings, wire.NoticesProto(wire.TableNotices(notices))...)
 }
 
 // New is the report of a job that clustered the rows that a filter kept.
 func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 	if filter != nil {
 		o.Result.DroppedRows = uint32(filter.Dropped())
-		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Code: "MISSING_ROWS", Message: filter.String()})
+		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Code: wire.MissingRows, Message: filter.String()})
 	}
+	o.SolverSteps = evenly(o.SolverSteps, maxCourse)
+	o.Result.SolverSteps = o.SolverSteps
 	return &Report{Outcome: o, filter: filter}
 }
 
@@ -116,12 +157,9 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	if r.Result.GetHowMany() != nil {
 		add(kFile, func(w io.Writer) error { return r.drawHowMany(w, s.Title) })
 	}
-	switch s.Data.(type) {
-	case nil:
+	if s.Data == nil {
 		warn("%s was not drawn: it needs the data file (--data, --graph or --kernel-matrix)", clustersFile)
-	case *dataset.SparsePoints:
-		warn("%s was not drawn: only dense points are, and these are sparse", clustersFile)
-	default:
+	} else {
 		add(clustersFile, func(w io.Writer) error { return r.drawClusters(w, s) })
 	}
 	add(PageFile, func(w io.Writer) error { return r.WritePage(w, s) })

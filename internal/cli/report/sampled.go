@@ -16,13 +16,13 @@ func (r *Report) sampled(s Scene) (*Report, Scene) {
 	}
 	few := &Report{Outcome: &client.Outcome{
 		Result: r.Result, Model: r.Model, SolverSteps: r.SolverSteps, Labels: pick(r.Labels, s.Sample), Embedding: pickRows(r.Embedding, s.Sample),
-	}, classes: r.classes}
-	if len(s.IDs) > 0 {
-		rows := s.Sample
-		if r.filter != nil {
-			rows = pick(r.filter.Kept, rows)
-		}
-		s.IDs = pick(s.IDs, rows)
+		Rows: pickScores(r.Rows, s.Sample),
+	}, classes: r.classes, fileRows: s.Sample}
+	if r.filter != nil {
+		few.fileRows = pick(r.filter.Kept, s.Sample)
+	}
+	if len(r.ids) > 0 {
+		few.ids = pick(r.ids, few.fileRows)
 	}
 	s.Constraints = constraint.Among(len(r.Labels), s.Sample, s.Constraints)
 	s.Truth = sampledTruth(s.Truth, s.Sample)
@@ -56,6 +56,15 @@ func pick[T any](list []T, places []int32) []T {
 		few[at] = list[place]
 	}
 	return few
+}
+
+func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {
+	if s == nil {
+		return nil
+	}
+	few := *s
+	few.Distance, few.Margin, few.Confidence = of(rows, s.Distance), of(rows, s.Margin), of(rows, s.Confidence)
+	return &few
 }
 
 func pickRows(e *clustering.Embedding, rows []int32) *clustering.Embedding {

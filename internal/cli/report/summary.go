@@ -13,10 +13,10 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Summarize writes what a person wants to know first, and the names of the files with the rest.
-func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := lineOf(table)
+// Summarize writes what a person wants to know first, some of the warnings, and the names of the files with the rest.
+func Summarize(w io.Writer, r *cleavev1.Result, warnings []*cleavev1.Notice, files []string) error {
+	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := lineOf(lines)
 	if h := r.GetHowMany(); h != nil {
 		if err := summarizeHowMany(w, h); err != nil {
 			return err
@@ -64,13 +64,17 @@ func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 		summarizeScores(line, r.GetEvaluation())
 	}
 	line("time", "%.3g s", r.GetTimings().GetTotal().AsDuration().Seconds())
-	for _, warning := range r.GetWarnings() {
-		line("warning", "%s", warning.GetMessage())
+	answer, table := wire.SplitNotices(warnings)
+	for _, notice := range answer {
+		line("warning", "%s", notice.GetMessage())
+	}
+	for _, notice := range table {
+		line("table", "%s", notice.GetMessage())
 	}
 	if len(files) > 0 {
 		line("files", "%s", strings.Join(files, " "))
 	}
-	return table.Flush()
+	return lines.Flush()
 }
 
 // nearest is the neighbors that points were connected with.

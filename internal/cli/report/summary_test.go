@@ -15,7 +15,7 @@ func TestSummary(t *testing.T) {
 	result := clitest.ExampleResult()
 	result.Evaluation = &cleavev1.Evaluation{Nmi: 0.5}
 	var got bytes.Buffer
-	if err := Summarize(&got, result, []string{"o/labels.csv", "o/result.json"}); err != nil {
+	if err := Summarize(&got, result, result.GetWarnings(), []string{"o/labels.csv", "o/result.json"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `objective    kernel-kmeans 0.30000000000000004
@@ -51,7 +51,7 @@ func TestSummaryOfACutWithConstraints(t *testing.T) {
 	var out strings.Builder
 	plain := 0.25
 	r := &cleavev1.Result{ObjectiveName: "normalized-cut", Objective: -0.0024, PlainObjective: &plain}
-	if err := Summarize(&out, r, nil); err != nil {
+	if err := Summarize(&out, r, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "normalized-cut 0.25 on the data alone, -0.0024 with constraints\n") {
@@ -59,7 +59,7 @@ func TestSummaryOfACutWithConstraints(t *testing.T) {
 	}
 	r.Objective = plain
 	out.Reset()
-	if err := Summarize(&out, r, nil); err != nil {
+	if err := Summarize(&out, r, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "normalized-cut 0.25\n") {

@@ -92,7 +92,7 @@ func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer,
 // on the labels without them, and also begins anew; the better of both is taken.
 func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, threads int, level func(multilevel.Level)) (a *answer, left int, err error) {
 	g, rows := r.levelMatrix(s, set).Build()
-	options := multilevel.Options{K: min(r.spec.K, g.Rows()), Threads: threads, Descents: r.spec.Algorithm.(*Options).Descents, Level: level}
+	options := multilevel.Options{K: min(r.spec.K, g.Rows()), Threads: threads, Brief: r.spec.Algorithm.(*Options).Brief, Level: level}
 	if components := set.Components(); components.Count() < r.n {
 		options.Together, options.Groups = multilevel.Numbers(rows, r.n, components.Of)
 	}

@@ -9,8 +9,8 @@ import (
 type Options struct {
 	Neighbors int // of each row in the graph of nearest neighbors
 	Folds     int // that the constraints are divided into
-	// Descents is how often a graph is cut anew at most, of which the best is taken. It is no option of users.
-	Descents int
+	// Brief cuts graphs briefly: see multilevel.Options. It is no option of users.
+	Brief bool
 }
 
 // NewOptions are what a request asks for, which the catalog has accepted.

@@ -119,9 +119,12 @@ func (m *method) lowest(ctx context.Context, count int) (spectral.Eigenpairs, er
 	if count == 1 {
 		return all, nil
 	}
-	options := m.solverOptions()
-	options.Rough, options.Scale = count-m.spec.K, 1 // the eigenvalue of D^1/2 1
-	found, err := spectral.Largest(ctx, embedding.Without{Operator: m.affinity(), Vector: trivial}, count-1, m.Random(clustering.StreamEigen), options)
+	found, err := m.shareEigenpairs(nil, count-1, func() (spectral.Eigenpairs, error) {
+		k, options := m.mostClusters(), m.solverOptions()
+		most := max(count, span.Size(m.rows(), k, len(m.keptPairs())))
+		options.Rough, options.Scale = max(0, most-k), 1 // the eigenvalue of D^1/2 1
+		return spectral.Largest(ctx, embedding.Without{Operator: m.affinity(), Vector: trivial}, most-1, m.Random(clustering.StreamEigen), options)
+	})
 	found.Values, found.Vectors = append(all.Values, found.Values...), append(all.Vectors, found.Vectors...)
 	found.Residuals = append(all.Residuals, found.Residuals...)
 	return found, err

@@ -32,7 +32,10 @@ func (m *method) clusterLargest(ctx context.Context, result *clustering.Result, 
 	pairs := spectral.Eigenpairs{Converged: true}
 	if count := min(m.spec.K, op.Rows()); count > 0 {
 		var err error
-		if pairs, err = spectral.Largest(ctx, op, count, m.Random(clustering.StreamEigen), m.solverOptions()); err != nil {
+		pairs, err = m.shareEigenpairs(m.given.Pairs(), count, func() (spectral.Eigenpairs, error) {
+			return spectral.Largest(ctx, op, min(m.mostClusters(), op.Rows()), m.Random(clustering.StreamEigen), m.solverOptions())
+		})
+		if err != nil {
 			return err
 		}
 	}

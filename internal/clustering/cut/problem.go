@@ -19,6 +19,7 @@ type Problem struct {
 	beliefs beliefs           // Q of Constrained
 	given   *constraint.Set   // the constraints, also where they are not part of the matrix
 	pairs   []constraint.Pair // of Constrained by BetaAuto: constraints and seeds
+	shared  *Shared           // with problems of other k; nil: there are none
 }
 
 // Prepare checks a spec against the data and resolves it.

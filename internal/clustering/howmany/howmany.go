@@ -17,8 +17,9 @@ type Solver interface {
 	// Solve runs the job, wherever its data live; of specs that differ in k, constraints and seeds alone it may share
 	// whatever these have in common.
 	Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error)
-	// Small runs a job on a part of the data in this process.
-	Small(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error)
+	// Small runs a job on a part of the data in this process. Of jobs on the same part, which is told by its number, it may share as
+	// much; they come one after the other, those on different parts side by side.
+	Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error)
 }
 
 // Job is data and what is asked of them.

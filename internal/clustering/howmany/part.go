@@ -65,6 +65,20 @@ func countParts(data dataset.Dataset) int {
 	return mostParts
 }
 
+// PartBytes is what the parts of data of so many bytes take, with some eigenvectors of each.
+func PartBytes(data dataset.Dataset, bytes int64, columns int) int64 {
+	n := data.Rows()
+	rows, share := n, keptEdges
+	if _, is := data.(*dataset.Graph); !is {
+		rows = partRows(n)
+		share = float64(rows) / float64(max(1, n))
+	}
+	return int64(countParts(data)) * (int64(share*float64(bytes)) + 8*int64(rows)*int64(columns))
+}
+
+// partRows is how many of n rows a part has.
+func partRows(n int) int { return min(mostRows, max(1, n/2)) }
+
 // partsOf says what a part of the data has.
 func partsOf(data dataset.Dataset) string {
 	if _, is := data.(*dataset.Graph); is {
@@ -75,7 +89,7 @@ func partsOf(data dataset.Dataset) string {
 
 // someRows draws rows of n, in ascending order.
 func someRows(n int, rng *rand.Rand) []int32 {
-	count, rows := min(mostRows, max(1, n/2)), []int32(nil)
+	count, rows := partRows(n), []int32(nil)
 	for i := range n { // each of those that are left is as likely as the others
 		if rng.IntN(n-i) < count-len(rows) {
 			rows = append(rows, int32(i))
@@ -137,7 +151,7 @@ func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 	}
 	if options, is := spec.Algorithm.(*auto.Options); is {
 		own := *options
-		own.Descents = 1
+		own.Brief = true
 		spec.Algorithm = &own
 	}
 	if p.rows == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/profile"
 )
 
 const (
@@ -39,9 +40,7 @@ func everyRow(n, most int) []int32 {
 	return rows
 }
 
-// Silhouette is the mean over some rows of (b - a) / max(a, b), where a is the mean distance to the others of the row's cluster
-// and b that to the rows of the nearest other cluster (Rousseeuw 1987); of a row that is alone in its cluster it is 0. Rows
-// in no cluster, with labels below 0, are left out. The distances of a row are asked for together, in the order of rows.
+// Silhouette is the mean of profile.Silhouette over some rows. Rows in no cluster, with labels below 0, are left out. The distances of a row are asked for together, in the order of rows.
 func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Distances, threads int) (float64, error) {
 	var kept []int32
 	sizes := make([]int, k)
@@ -62,7 +61,7 @@ func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Dist
 			for place, j := range kept {
 				sums[labels[j]] += out[place]
 			}
-			values[at] = silhouetteOf(int(labels[kept[at]]), sums, sizes)
+			values[at] = profile.Silhouette(int(labels[kept[at]]), sums, sizes)
 		}
 		return ctx.Err()
 	})
@@ -70,21 +69,4 @@ func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Dist
 		return 0, err
 	}
 	return partition.SumByTile(len(kept), func(at int) float64 { return values[at] }) / float64(len(kept)), nil
-}
-
-// silhouetteOf is that of one row, by the sums of its distances to the rows of each cluster.
-func silhouetteOf(own int, sums []float64, sizes []int) float64 {
-	if sizes[own] < 2 {
-		return 0
-	}
-	a, b := sums[own]/float64(sizes[own]-1), math.Inf(1)
-	for c, sum := range sums {
-		if c != own && sizes[c] > 0 {
-			b = min(b, sum/float64(sizes[c]))
-		}
-	}
-	if larger := max(a, b); larger > 0 && !math.IsInf(b, 1) {
-		return (b - a) / larger
-	}
-	return 0
 }

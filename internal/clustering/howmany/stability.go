@@ -34,7 +34,7 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 		if values[at] = -1; p.data.Rows() < spec.K {
 			return nil
 		}
-		found, err := r.solver.Small(ctx, p.data, p.spec(spec, len(labels)))
+		found, err := r.solver.Small(ctx, at, p.data, p.spec(spec, len(labels)))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -27,7 +27,7 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 
 func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
 	if spec.Neighbors > 0 {
-		return solveNeighbors(ctx, data, spec, threads, o)
+		return solveNeighbors(ctx, data, spec, threads, nil, o)
 	}
 	if spec.MaxK > 0 {
 		job := howmany.Job{Data: data, Spec: spec}
@@ -36,15 +36,17 @@ func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 	return solveOne(ctx, data, spec, threads, nil, o)
 }
 
-// solveOne runs a job on the data as they are, for one k. What it has in common with others of auto is shared, if not nil.
-func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *auto.Shared, o clustering.Observer) (*clustering.Result, error) {
+// solveOne runs a job on the data as they are, for one k. What it has in common with others is shared, if not nil.
+func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *Shared, o clustering.Observer) (*clustering.Result, error) {
 	switch spec.Algorithm.(type) {
 	case *auto.Options:
 		p, err := auto.Prepare(data, spec)
 		if err != nil {
 			return nil, err
 		}
-		p.Share(shared)
+		if shared != nil {
+			p.Share(shared.Auto)
+		}
 		return auto.Run(ctx, p, Executors(data, threads), o)
 	case *centroid.Options:
 		p, err := centroid.Prepare(data, spec)
@@ -60,6 +62,9 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 		p, err := cut.Prepare(data, spec)
 		if err != nil {
 			return nil, err
+		}
+		if shared != nil {
+			p.Share(shared.Cut)
 		}
 		x, err := kernelkmeans.NewLocal(ctx, p.Problem, data, threads)
 		if err != nil {

@@ -9,18 +9,20 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// solveNeighbors runs a job on the graph of the nearest neighbors of its rows.
-func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
+// solveNeighbors runs a job on the graph of the nearest neighbors of its rows, which is shared with others, if that is not nil.
+func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *Shared, o clustering.Observer) (*clustering.Result, error) {
 	p, err := knn.Prepare(data, spec)
 	if err != nil {
 		return nil, err
 	}
 	p.Observe(o)
-	nearest, err := p.Nearest(ctx, func(ctx context.Context) ([]int32, error) { return p.Search(ctx, threads) })
-	if err != nil {
-		return nil, err
-	}
-	graph, err := p.Graph(ctx, nearest, threads)
+	graph, err := shared.neighborGraph(func() (*dataset.Graph, error) {
+		nearest, err := p.Nearest(ctx, func(ctx context.Context) ([]int32, error) { return p.Search(ctx, threads) })
+		if err != nil {
+			return nil, err
+		}
+		return p.Graph(ctx, nearest, threads)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +30,7 @@ func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.S
 	if spec.MaxK > 0 {
 		result, err = solveRange(ctx, howmany.Job{Data: graph, Spec: p.Spec}, howmany.Job{Data: data, Spec: spec}, threads, o)
 	} else {
-		result, err = solve(ctx, graph, p.Spec, threads, o)
+		result, err = solveOne(ctx, graph, p.Spec, threads, shared, o)
 	}
 	if err != nil {
 		return nil, err

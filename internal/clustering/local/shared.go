@@ -1,0 +1,59 @@
+package local
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// Shared is what jobs on the same data have in common that differ in k, constraints and seeds, run one after the other.
+type Shared struct {
+	Auto  *auto.Shared
+	Cut   *cut.Shared
+	graph *dataset.Graph // of neighbors; nil: there is none yet
+}
+
+// NewShared is for jobs of at most so many clusters.
+func NewShared(maxK int) *Shared {
+	return &Shared{Auto: auto.NewShared(maxK), Cut: cut.NewShared(maxK)}
+}
+
+// neighborGraph is the graph of the nearest neighbors, made once.
+func (s *Shared) neighborGraph(find func() (*dataset.Graph, error)) (_ *dataset.Graph, err error) {
+	if s == nil {
+		return find()
+	}
+	if s.graph == nil {
+		s.graph, err = find()
+	}
+	return s.graph, err
+}
+
+// Parts runs jobs on parts of the data of a job with a range of k. Those on the same part share what they can.
+type Parts struct {
+	maxK int
+	mu   sync.Mutex
+	of   map[int]*Shared
+}
+
+// NewParts is for jobs of at most so many clusters.
+func NewParts(maxK int) *Parts { return &Parts{maxK: maxK, of: map[int]*Shared{}} }
+
+// Small implements howmany.Solver. Jobs on one part come one after the other.
+func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
+	p.mu.Lock()
+	shared := p.of[part]
+	if shared == nil {
+		shared = NewShared(p.maxK)
+		p.of[part] = shared
+	}
+	p.mu.Unlock()
+	if spec.Neighbors > 0 {
+		return solveNeighbors(ctx, data, spec, 1, shared, clustering.NopObserver{})
+	}
+	return solveOne(ctx, data, spec, 1, shared, clustering.NopObserver{})
+}

@@ -1,0 +1,99 @@
+package coordinator
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	locally "github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/internal/synth"
+)
+
+// The states of a run take no more than half of what is planned for them, which has room for the next ones too.
+func TestStatesTakeWhatIsPlanned(t *testing.T) {
+	blobs := func(n, d, k int) dataset.Dataset {
+		points, _, err := synth.Gaussians(n, d, k, 4, rand.New(rand.NewPCG(1, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return points
+	}
+	for name, job := range map[string]struct {
+		data dataset.Dataset
+		spec clustering.Spec
+	}{
+		"k-means":        {blobs(60_000, 2, 3), clustering.Spec{K: 3, Restarts: 20, MaxIterations: 3, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans}}},
+		"many columns":   {blobs(300, 100, 3), clustering.Spec{K: 100, Restarts: 20, MaxIterations: 3, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans}}},
+		"kernel k-means": {blobs(600, 2, 3), clustering.Spec{K: 3, Restarts: 100, MaxIterations: 30, Algorithm: &kernelkmeans.Options{}}},
+		"eigenvectors":   {blobs(1500, 2, 10), clustering.Spec{K: 20, Algorithm: &cut.Options{Algorithm: cut.Spectral}}},
+		"auto":           {blobs(2000, 3, 4), clustering.Spec{K: 4, Algorithm: &auto.Options{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := runnerOf(job.data, job.spec, dataset.EncodedSize(job.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			planned := planning.SnapshotBytes((&prepared{runner: r, need: r.need()}).parts())
+			var memory *snapshot.Memory
+			var most atomic.Int64
+			look := func() {
+				for held := int64(memory.Bytes()); ; {
+					if before := most.Load(); held <= before || most.CompareAndSwap(before, held) {
+						return
+					}
+				}
+			}
+			memory = snapshot.NewMemory(math.MaxInt, func(encode func()) {
+				encode()
+				look()
+				memory.Ask()
+			})
+			if _, err := locally.Solve(snapshot.With(t.Context(), memory), job.data, job.spec, 2, clustering.NopObserver{}); err != nil {
+				t.Fatal(err)
+			}
+			look()
+			if most.Load() == 0 || 2*most.Load() > planned {
+				t.Errorf("states of %d bytes, planned with %d", most.Load(), planned)
+			}
+		})
+	}
+}
+
+// A job reserves the memory of its states where there is some: never so much that it would not fit.
+func TestJobsReserveMemoryForTheirStates(t *testing.T) {
+	cfg := durableConfig(t)
+	cfg.Snapshots = Snapshots{Interval: time.Second, share: 20}
+	h := newHarness(t, cfg, scripted(steps(1)))
+	s, _ := h.spectralJob()
+	ready, err := h.c.prepare(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed, planned := ready.coordinatorBytes(), planning.SnapshotBytes(ready.parts())
+	for _, test := range []struct{ memory, reserved, limit int64 }{
+		{0, planned, planning.MostSnapshotBytes},
+		{needed + 2*planned, planned, planned},
+		{needed + planned, planned / 2, planned},
+		{needed, 0, planned},
+	} {
+		h.c.cfg.MemoryBytes = test.memory
+		if reserved, limit := h.c.snapshotBytes(ready); reserved != test.reserved || limit != test.limit {
+			t.Errorf("of %d bytes %d are reserved for states, which may have %d; want %d and %d", test.memory, reserved, limit, test.reserved, test.limit)
+		}
+	}
+	h.c.cfg.Snapshots.Interval = 0
+	if reserved, limit := h.c.snapshotBytes(ready); reserved != 0 || limit != 0 {
+		t.Errorf("%d and %d bytes for states that are not stored", reserved, limit)
+	}
+}

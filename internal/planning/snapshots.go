@@ -1,0 +1,61 @@
+package planning
+
+import "github.com/cleave-project/cleave/internal/spectral"
+
+// Bounds of the memory for the states of one job.
+const (
+	leastSnapshotBytes = 1 << 20
+	MostSnapshotBytes  = 1 << 30
+)
+
+// restartSnapshotBytes is what a restart has in a snapshot beside its labels and model: what was heard of its iterations.
+const restartSnapshotBytes = 4 << 10
+
+// SnapshotBytes is the coordinator's memory for the states of all parts of a job, from which another process would go on
+// (package snapshot). There are two at a time: a new one is made before the one that it replaces is dropped.
+func SnapshotBytes(parts []Workload) int64 {
+	bytes := 0.0
+	for _, part := range parts {
+		bytes += part.stateBytes()
+	}
+	return int64(min(max(2*bytes, leastSnapshotBytes), MostSnapshotBytes))
+}
+
+// stateBytes is the size of the states of a part once all of it is done or under way.
+func (p Workload) stateBytes() float64 {
+	labels := float64(p.Rows()) * labelBytes(p.K)
+	restarts := float64(max(1, p.Restarts))
+	if p.Eigen != nil {
+		restarts += float64(p.Eigen.Restarts)
+	}
+	bytes := float64(max(1, p.Times)) * restarts * (labels + restartSnapshotBytes)
+	running := float64(p.lanes()) + 1 // and the best of those that have ended, which keeps all of its state
+	bytes += running * labels
+	if v := p.Vectors; v != nil {
+		bytes += running * 8 * (float64(p.K)*float64(v.Width) + float64(v.scatter()))
+	}
+	if e := p.Eigen; e != nil && !e.Dense {
+		bytes += 8 * float64(p.Rows()) * float64(spectral.StateColumns(e.Pairs, e.Generalized)) * float64(max(1, e.Searches))
+	}
+	if p.Neighbors != nil {
+		bytes += 4 * float64(p.Rows()) * float64(p.Neighbors.Count)
+	}
+	if l := p.Levels; l != nil {
+		bytes += float64(max(1, l.Fits)) * float64(l.Vertices) * labelBytes(l.K)
+	}
+	if p.Search != nil {
+		bytes += p.Search.stateBytes()
+	}
+	return bytes
+}
+
+// labelBytes is the size of a label in a snapshot.
+func labelBytes(k int) float64 {
+	switch {
+	case k < 1<<8:
+		return 1
+	case k < 1<<16:
+		return 2
+	}
+	return 4
+}

@@ -1,0 +1,45 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// What columns are comes before what was filled in, and many columns alike are counted.
+func TestNoticesAreArranged(t *testing.T) {
+	names := table.Column{Name: "name", Type: table.Text}
+	for row := range 20 {
+		names.Texts = append(names.Texts, fmt.Sprintf("n%d", row))
+	}
+	var columns []table.Column
+	for at := range 30 {
+		c := table.Column{Name: fmt.Sprintf("c%d", at), Type: table.Number, Numbers: make([]float64, 20), Empty: make([]bool, 20)}
+		for row := range c.Numbers {
+			c.Numbers[row] = float64(row * (at + 1) % 7)
+		}
+		c.Numbers[at%20], c.Empty[at%20] = 0, true
+		columns = append(columns, c)
+	}
+	color := table.Column{Name: "color", Type: table.Text, Texts: slices.Repeat([]string{"red", "blue"}, 10)}
+	for row := range color.Texts {
+		if row%3 == 0 {
+			color.Texts[row] = "green"
+		}
+	}
+	columns = append(columns, color, names)
+	made, err := table.New(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, notices, err := Fit(made, Wishes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(notices) != 2+maxAlike+1 || notices[0] != `column "name" names the rows: its texts are all different` ||
+		notices[2] != `column "c0": 1 empty cell is filled with its median, 3` || notices[len(notices)-1] != "22 more columns have empty cells that are filled likewise" {
+		t.Errorf("%q", notices)
+	}
+}
