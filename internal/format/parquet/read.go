@@ -39,7 +39,7 @@ func (f *File) Next() (*table.Table, error) {
 		f.beginGroup(&f.groups[f.group])
 		f.group++
 	}
-	rows := min(int64(max(leastRows, min(mostRows, batchCells/max(len(f.columns), 1)))), f.inGroup)
+	rows := min(f.batchRows(), f.inGroup)
 	f.inGroup -= rows
 	columns := f.Columns()
 	if err := f.readColumns(columns, int(rows)); err != nil {
@@ -47,6 +47,22 @@ func (f *File) Next() (*table.Table, error) {
 	}
 	return table.New(columns)
 }
+
+// Whole makes batches as large as row groups, for those who want all rows at once. Memory stays in proportion to the bytes that are
+// really there.
+func (f *File) Whole() { f.whole = true }
+
+// batchRows is how many rows are read at a time.
+func (f *File) batchRows() int64 {
+	columns := max(len(f.columns), 1)
+	if f.whole && f.inGroup <= wholeGrowth*f.size/8/int64(columns) {
+		return f.inGroup
+	}
+	return int64(max(leastRows, min(mostRows, batchCells/columns)))
+}
+
+// wholeGrowth is how many times the size of the file a batch may take.
+const wholeGrowth = 2
 
 // readColumns fills columns with the next rows, several columns at a time.
 func (f *File) readColumns(columns []table.Column, rows int) error {
