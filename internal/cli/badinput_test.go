@@ -46,7 +46,7 @@ func TestBadInput(t *testing.T) {
 	clitest.Folder(t, files)
 	for _, c := range []struct{ args, want string }{
 		{"--data nan.csv --k 2 --missing error", `nan.csv, line 3, column "y": there is no value`},
-		{"--data inf.csv --k 2", `inf.csv, line 2: column "column 1" is "-Inf"`},
+		{"--data inf.csv --k 2", `inf.csv, line 2, column "column 1": "-Inf" is no finite number`},
 		{"--data ragged.csv --k 2", "ragged.csv, line 2"},
 		{"--data word.csv --k 2", `word.csv, line 2, column "column 2": "four" is no number`},
 		{"--data empty.csv --k 2", "empty.csv"},

@@ -22,7 +22,7 @@ type planFlags struct {
 
 func (a *app) planCommand() *cobra.Command {
 	f := &planFlags{}
-	cmd := describingCommand("plan", "Say how a job would run, here or on a coordinator, without running it", &f.describedJob,
+	cmd := a.describingCommand("plan", "Say how a job would run, here or on a coordinator, without running it", &f.describedJob,
 		func(ctx context.Context) error { return a.plan(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the plan as JSON")

@@ -30,7 +30,8 @@ type predictFlags struct {
 	model, job         string
 	trainedOn, weights string
 	server             *string
-	data, out          string
+	data               *jobflags.FreshFlags
+	out                string
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -47,7 +48,7 @@ func (a *app) predictCommand() *cobra.Command {
 	set.StringVar(&f.weights, "weights", "", "their weights in this `FILE` (index,weight), if the run had any")
 	set.StringVar(&f.job, "job", "", "a job's `ID` at a coordinator")
 	f.server = addServerFlag(set)
-	set.StringVar(&f.data, "data", "", "new points in this `FILE`, in the columns of the old ones")
+	f.data = jobflags.AddFreshFlags(set)
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, and distance,margin where there are centroids) instead of standard output")
 	return cmd
 }
@@ -62,10 +63,8 @@ func (f *predictFlags) check() error {
 		return shell.Usage("--trained-on goes with --model only; the coordinator has the points of its jobs")
 	case f.weights != "" && f.trainedOn == "":
 		return shell.Usage("--weights goes with --trained-on only: they are the weights of those points")
-	case f.data == "":
-		return shell.Usage("what is to be assigned? Give the points by --data FILE")
 	}
-	return nil
+	return f.data.Check()
 }
 
 // predictor assigns new points to the clusters of a run.
@@ -74,7 +73,9 @@ type predictor struct {
 	columns  int            // 0: unknown
 	header   []string       // the names of the columns, nil: unknown
 	recipe   *recipe.Recipe // that makes points of tables; nil: there is none
-	assign   func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
+	// directions are compared, which rows of zeros do not have
+	directions bool
+	assign     func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
 }
 
 func (a *app) predict(ctx context.Context, f *predictFlags) error {
@@ -86,7 +87,7 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 		return err
 	}
 	defer closePredictor()
-	fresh, err := p.load(f.data)
+	fresh, err := f.data.Load(a.stdin, p.recipe, p.columns, p.directions)
 	if err != nil {
 		return err
 	}
@@ -95,11 +96,11 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	}
 	if header := fresh.Header; header != nil && p.header != nil && !slices.Equal(header, p.header) {
 		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the model %s; they must be the same in the same order",
-			f.data, jobflags.Abridged(fresh.Header), jobflags.Abridged(p.header))
+			f.data.Name, jobflags.Abridged(fresh.Header), jobflags.Abridged(p.header))
 	}
 	found, err := p.assign(ctx, fresh.Points)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
-		return fault.Wrap(err, "%s", f.data)
+		return fault.Wrap(err, "%s", f.data.Name)
 	}
 	if err != nil {
 		return err
@@ -119,19 +120,6 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	return err
 }
 
-// load reads the new points. Of a table, the recipe of the run makes them, where it has one.
-func (p *predictor) load(path string) (*jobflags.MadeRows, error) {
-	if p.recipe != nil && format.IsTable(path) {
-		made, err := jobflags.LoadRows(path, p.recipe)
-		if err == nil {
-			made.Header = nil // the recipe found them by their names
-		}
-		return made, err
-	}
-	data, header, err := jobflags.LoadPoints(path, p.columns)
-	return &jobflags.MadeRows{Points: data, Header: header}, err
-}
-
 // findPredictor reads a model from its folder, or finds the job at its coordinator. Call end after use.
 func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, end func(), err error) {
 	if f.job == "" {
@@ -140,7 +128,7 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 			return nil, nil, err
 		}
 		if p, err = a.openModel(f, result); err == nil {
-			p.recipe = wire.Recipe(result.GetRecipe())
+			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(result.GetOrigin().GetSpec())
 		}
 		return p, func() {}, err
 	}
@@ -211,7 +199,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{clusters: k, columns: columns, recipe: steps, assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
+		return &predictor{clusters: k, columns: columns, recipe: steps, directions: wire.ComparesDirections(spec), assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
 			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
 		}}, nil
 	}
@@ -220,7 +208,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		return nil, err
 	}
 	p := nearestCentroid(model)
-	p.recipe = steps
+	p.recipe, p.directions = steps, wire.ComparesDirections(response.GetSpec())
 	return p, nil
 }
 

@@ -38,6 +38,7 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	set := cmd.Flags()
 	f.data = jobflags.AddDataFlags(set)
+	f.data.Stdin = a.stdin
 	f.server = addServerFlag(set)
 	set.StringVar(&f.constraints, "constraints", "", "the constraints of the run in this `FILE`, of a folder")
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to compare the result with")
@@ -117,13 +118,13 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 
 // loadData reads the data that flags name as the run did: a table by its recipe, without rows that were left out.
 func (f *reportFlags) loadData(s *report.Scene, result *cleavev1.Result) (filter *jobflags.RowFilter, err error) {
-	steps := wire.Recipe(result.GetRecipe())
+	steps, spec := wire.Recipe(result.GetRecipe()), result.GetOrigin().GetSpec()
+	directions := spec != nil && wire.ComparesDirections(spec)
 	if !f.data.IsTable() || steps == nil {
-		spec := result.GetOrigin().GetSpec()
-		s.Data, s.Header, filter, err = f.data.LoadKept(result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
+		s.Data, s.Header, filter, err = f.data.LoadKept(result.GetDroppedRows() > 0, directions)
 		return filter, err
 	}
-	made, err := f.data.Made(steps)
+	made, err := f.data.Made(steps, directions)
 	if err != nil {
 		return nil, err
 	}

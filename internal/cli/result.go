@@ -35,6 +35,7 @@ func (a *app) resultCommand() *cobra.Command {
 	}
 	set := cmd.Flags()
 	f.data = jobflags.AddDataFlags(set)
+	f.data.Stdin = a.stdin
 	f.server = addServerFlag(set)
 	f.addOutputFlags(set, "print nothing when --out is given")
 	f.flags = set
@@ -76,7 +77,6 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 // fetchReport fetches what a job found, and what the flags say about it.
 func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f *resultFlags, extent client.Extent) (*report.Report, report.Scene, error) {
 	var none report.Scene
-	f.data.Stdin = a.stdin
 	var data dataset.Dataset
 	var header []string
 	var err error
@@ -127,7 +127,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 // loadTable reads the table that a job clustered, to draw it.
 func (f *resultFlags) loadTable(j *jobflags.Job, o *client.Outcome) (err error) {
 	if steps := wire.Recipe(o.Result.GetRecipe()); steps != nil {
-		made, err := f.data.Made(steps)
+		made, err := f.data.Made(steps, wire.ComparesDirections(j.Spec))
 		if err == nil {
 			f.data.Rows = made.Rows(steps)
 			j.Data, j.Header, j.Table = made.Points, made.Header, f.data.Rows

@@ -50,7 +50,7 @@ func (a *app) runCommand() *cobra.Command {
 // newRunCommand is the command and what its flags will say.
 func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
 	f := &runFlags{}
-	cmd := describingCommand("run", "Cluster a data set, here or on a coordinator, and write what was found", &f.describedJob,
+	cmd := a.describingCommand("run", "Cluster a data set, here or on a coordinator, and write what was found", &f.describedJob,
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	f.addOutputFlags(cmd.Flags(), "show no progress, only warnings")

@@ -56,7 +56,7 @@ type describedJob struct {
 }
 
 // describingCommand is a command on a job that its flags describe.
-func describingCommand(name, short string, f *describedJob, run func(context.Context) error) *cobra.Command {
+func (a *app) describingCommand(name, short string, f *describedJob, run func(context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
 		Short: short,
@@ -64,6 +64,7 @@ func describingCommand(name, short string, f *describedJob, run func(context.Con
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
 	}
 	f.job, f.server = jobflags.Add(cmd.Flags()), addServerFlag(cmd.Flags())
+	f.job.Stdin = a.stdin
 	return cmd
 }
 
@@ -74,7 +75,6 @@ func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) 
 	if c != nil {
 		describe = c.DescribeDataset
 	}
-	f.Stdin = a.stdin
 	j, err := f.Prepare(ctx, describe)
 	if err != nil {
 		return nil, err

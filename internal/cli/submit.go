@@ -21,7 +21,7 @@ type submitFlags struct {
 
 func (a *app) submitCommand() *cobra.Command {
 	f := &submitFlags{}
-	cmd := describingCommand("submit", "Hand a job to a coordinator and print its id", &f.describedJob,
+	cmd := a.describingCommand("submit", "Hand a job to a coordinator and print its id", &f.describedJob,
 		func(ctx context.Context) error { return a.submit(ctx, f) })
 	set := cmd.Flags()
 	set.StringVar(&f.requestID, "request-id", "", "a `UUID` that makes submitting twice the same as once")

@@ -18,6 +18,7 @@ const (
 	StreamSample                          // which rows starts are made on
 	StreamExchange                        // which points centroids are exchanged for
 	StreamParts                           // which parts of the data a number of clusters is tried on
+	StreamCloud                           // a cloud without clusters
 )
 
 // Those of constrained-spectral where it chooses by its constraints.

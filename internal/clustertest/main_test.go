@@ -67,10 +67,10 @@ func kernelKmeans(options *cleavev1.KernelKmeans) *cleavev1.JobSpec_KernelKmeans
 }
 
 // restarts is the number of restarts that makes a job long enough for a fault to happen during it. With
-// the race detector everything takes many times as long, so fewer suffice.
+// the race detector everything takes several times as long, so fewer suffice.
 func restarts(count uint32) uint32 {
 	if raceDetector {
-		return count/8 + 1
+		return count/3 + 1
 	}
 	return count
 }

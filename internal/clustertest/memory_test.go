@@ -28,8 +28,8 @@ func TestTheCoordinatorHasTooLittleMemory(t *testing.T) {
 // TestAJobThatCrashesTheCoordinator: the coordinator believes that it has memory for a job, and crashes whenever it runs
 // it. After some attempts it gives the job up and goes on.
 func TestAJobThatCrashesTheCoordinator(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector takes more memory than the limit")
+	if why := needsPlainMemory(); why != "" {
+		t.Skip(why)
 	}
 	t.Parallel()
 	c := StartCoordinator(t, Options{Args: []string{"--memory", "100GiB"}, DataKiB: 256 << 10})

@@ -19,7 +19,7 @@ import (
 func workerFaults() []disturbance {
 	all := []disturbance{
 		{name: "a worker is killed while it attaches", load: faultPoints, strike: killAttaching},
-		{name: "a worker runs out of memory", load: largeMatrix, start: startCrammed, strike: awaitCrammed},
+		{name: "a worker runs out of memory", load: largeMatrix, start: startCrammed, strike: awaitCrammed, needs: needsPlainMemory},
 		{name: "no worker is left, then there is one", load: faultPoints, strike: killAll},
 		{name: "one worker after the other is killed and replaced", load: faultPoints, strike: replaceAll},
 		{name: "a worker pauses and is not lost", load: longPoints, strike: pauseShortly},
@@ -81,6 +81,14 @@ func killAttaching(r *faultRun) {
 		time.Sleep(time.Duration(r.rng.IntN(40)) * time.Millisecond) // somewhere between its start and its first tiles
 		w.Kill()
 	}
+}
+
+// needsPlainMemory is why processes cannot be given little memory here.
+func needsPlainMemory() string {
+	if raceDetector {
+		return "the race detector takes more memory than the limit"
+	}
+	return ""
 }
 
 // startCrammed starts a worker that promises more memory than its process can have.

@@ -31,7 +31,7 @@ type binaryTable struct {
 
 // openBinary opens the input and gives its bytes to a function that opens the reader.
 func openBinary(in Input, open func(s *source) (binaryReader, error)) (*binaryTable, error) {
-	b := &binaryTable{name: in.name()}
+	b := &binaryTable{name: in.Name()}
 	r := in.Stdin
 	if in.Path == "-" && in.spool != nil {
 		if err := in.spool.Rewind(); err != nil {

@@ -2,13 +2,16 @@ package format
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // csvLayout is what is known of a text when its rows are parsed.
@@ -17,6 +20,7 @@ type csvLayout struct {
 	name    string
 	columns []csvColumn
 	kinds   []kind
+	usual   bool // no column is written in a way that takes a closer look
 	survey  bool // only collect evidence
 }
 
@@ -73,7 +77,7 @@ func (l *csvLayout) parseRows(p *csvRows, b block) error {
 		if quote < at {
 			quote = nextQuote(b.text, at)
 		}
-		if quote >= at+length && !l.survey {
+		if quote >= at+length && l.usual && !l.survey {
 			if l.parseUsual(p, b.text[at:at+length]) {
 				at += length
 				p.rows++
@@ -85,7 +89,11 @@ func (l *csvLayout) parseRows(p *csvRows, b block) error {
 		var err error
 		start := at
 		if cells, at, err = l.split(b.text, at, cells[:0]); err != nil {
-			return l.invalid(line, "UNCLOSED_QUOTE", "column %s: %v", l.nameOf(len(cells)), err)
+			column := len(cells)
+			if errors.Is(err, errAfterQuote) {
+				column--
+			}
+			return l.inCell(line, column, "UNCLOSED_QUOTE", "%v: %s", err, quoted(firstLine(b.text[start:])))
 		}
 		if err := l.parseCells(p, cells, line); err != nil {
 			return err
@@ -240,8 +248,8 @@ func (c *csvCells) appendText(cell []byte, row int) {
 // parseCells parses a row of cells, of whatever form.
 func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 	if len(cells) != len(l.columns) {
-		return l.invalid(line, "RAGGED_ROWS", "the line has %d cells where others have %d, the last in column %s; is a separator missing, or a quote around one?",
-			len(cells), len(l.columns), l.nameOf(len(l.columns)-1))
+		return l.invalid(line, "RAGGED_ROWS", "the line has %s where others have %d, the last in column %s; is a separator missing, or a quote around one?",
+			text.Plural(len(cells), "cell"), len(l.columns), l.nameOf(len(l.columns)-1))
 	}
 	for at, cell := range cells {
 		c, kind := &p.columns[at], l.kinds[at]
@@ -249,7 +257,7 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 		case kind.Type == table.Text && l.survey:
 		case kind.Type == table.Text:
 			if len(cell) > table.MaxTextBytes {
-				return l.invalid(line, "BAD_TEXT", "column %s: %s has %d bytes; at most %d are supported", l.nameOf(at), quoted(cell), len(cell), table.MaxTextBytes)
+				return l.inCell(line, at, "BAD_TEXT", "%s has %d bytes; at most %d are supported; is a quote missing?", quoted(cell), len(cell), table.MaxTextBytes)
 			}
 			c.appendText(cell, p.rows)
 		case kind.Type == table.Integer:
@@ -261,14 +269,14 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 				c.mark(missing, p.rows)
 			}
 		default:
-			v, ok := parseNumber(cell, kind.point)
+			v, ok := kind.parse(cell)
 			if missing {
 				v = 0
 			}
 			if !missing && !ok {
 				p.contradict(l, at, cell, line)
 			} else if !finite(v) {
-				return l.invalid(line, "NOT_FINITE", "column %s is %s; every value must be a finite number", l.nameOf(at), quoted(cell))
+				return l.inCell(line, at, "NOT_FINITE", "%s is no finite number; correct it, or leave the cell empty to have it filled", quoted(cell))
 			} else if !l.survey {
 				c.numbers = append(c.numbers, v)
 				c.mark(missing, p.rows)
@@ -292,7 +300,7 @@ func (p *csvRows) contradict(l *csvLayout, column int, cell []byte, line int) {
 	}
 	p.seen[column] |= l.classify(cell)
 	if p.doubt == nil {
-		p.doubt = l.invalid(line, "MIXED_TYPES", "column %s is %s, but the cells before are %v", l.nameOf(column), quoted(bytes.Clone(cell)), l.kinds[column].Type)
+		p.doubt = l.inCell(line, column, "MIXED_TYPES", "%s stands here, but the cells before are %v", quoted(bytes.Clone(cell)), l.kinds[column].Type)
 	}
 }
 
@@ -305,6 +313,10 @@ func (p *csvRows) makeTable(l *csvLayout, firstLine int) error {
 		if c.Type == table.Text {
 			if p.latin = !utf8.Valid(from.texts); p.latin {
 				return nil
+			}
+			if zero := bytes.IndexByte(from.texts, 0); zero >= 0 {
+				row := sort.SearchInts(from.ends, zero+1)
+				return l.inCell(p.lineOf(row, firstLine), at, "NOT_A_TEXT", "the cell has a zero byte; is the file damaged, or no text?")
 			}
 			all, start := string(from.texts), 0
 			c.Texts = make([]string, p.rows)
@@ -327,12 +339,34 @@ func (p *csvRows) makeTable(l *csvLayout, firstLine int) error {
 	return nil
 }
 
+// lineOf is the line of a row.
+func (p *csvRows) lineOf(row, firstLine int) int {
+	line := firstLine + row
+	for _, jump := range p.jumps {
+		if jump.Row <= row {
+			line = jump.Line + row - jump.Row
+		}
+	}
+	return line
+}
+
+// firstLine is a text up to its first line end.
+func firstLine(text []byte) []byte {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return bytes.TrimSpace(line)
+}
+
 // nameOf is a column as errors show it.
 func (l *csvLayout) nameOf(column int) string {
 	if column >= len(l.columns) {
 		return strconv.Itoa(column + 1)
 	}
 	return strconv.Quote(l.columns[column].name)
+}
+
+// inCell is a fault in a cell.
+func (l *csvLayout) inCell(line, column int, reason, format string, args ...any) *fault.Error {
+	return fault.Invalid(reason, "%s, line %d, column %s: %s", l.name, line, l.nameOf(column), fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
 }
 
 // invalid is a fault on a line.

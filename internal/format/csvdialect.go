@@ -23,6 +23,9 @@ func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, erro
 		for text[at] == ' ' {
 			at++
 		}
+		if d.separator == ' ' && len(cells) > 0 && isBlank(text[at:at+1+bytes.IndexByte(text[at:], '\n')]) {
+			return cells, at + 1 + bytes.IndexByte(text[at:], '\n'), nil // spaces after the last cell
+		}
 		if text[at] != '"' {
 			end := at + d.cellEnd(text[at:])
 			cells = append(cells, bytes.TrimSpace(text[at:end]))
@@ -41,6 +44,8 @@ func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, erro
 		switch {
 		case at == len(text) || text[at] == '\n':
 			return cells, min(at+1, len(text)), nil
+		case d.separator == ' ' && at > end:
+			continue
 		case text[at] != d.separator:
 			return cells, at, errAfterQuote
 		}
@@ -107,6 +112,9 @@ func (d dialect) opens(text []byte, quote int) bool {
 	for before := quote - 1; before >= 0; before-- {
 		switch text[before] {
 		case ' ':
+			if d.separator == ' ' {
+				return true
+			}
 		case d.separator, '\n':
 			return true
 		default:
@@ -131,6 +139,9 @@ func sniffSeparator(prefix []byte, usual byte) byte {
 		if share > most || share == most && separator == usual {
 			best, most = separator, share
 		}
+	}
+	if spaces := (dialect{' '}); most == 0 && evenness(prefix, spaces) == 1 && sniffRows(prefix, spaces).hasNumbers() {
+		return ' '
 	}
 	return best
 }

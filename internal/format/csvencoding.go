@@ -28,10 +28,7 @@ func (s *source) peek() ([]byte, error) {
 // decode makes UTF-8 of a text, whatever it was, and removes the byte order mark. latin says that it is known not to be
 // UTF-8. The notice, if any, says what it was taken for.
 func (s *source) decode(latin bool) (notice string, err error) {
-	prefix, err := s.peek()
-	if err != nil {
-		return "", err
-	}
+	prefix, _ := s.Peek(sniffed) // an error comes again when it is read
 	var from encoding.Encoding
 	switch {
 	case bytes.HasPrefix(prefix, []byte("\xEF\xBB\xBF")):
@@ -40,13 +37,17 @@ func (s *source) decode(latin bool) (notice string, err error) {
 		from = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
 	case bytes.IndexByte(prefix, 0) >= 0:
 		if from = utf16Without(prefix); from == nil {
-			return "", s.invalid("NOT_A_TEXT", "the file has zero bytes; it is no table in the form of a text")
+			line := 1 + bytes.Count(prefix[:bytes.IndexByte(prefix, 0)], []byte("\n"))
+			return "", s.invalid("NOT_A_TEXT", "line %d has a zero byte, which no text has; is the file damaged, or of another format that --format says?", line)
 		}
 		notice = s.name + " is read as UTF-16"
 	}
 	if from == nil && (latin || !validBeginning(prefix)) {
 		from = charmap.Windows1252
 		notice = s.name + " is not in UTF-8; it is read as Windows-1252 (Latin-1)"
+	}
+	if from == nil && bytes.IndexByte(prefix, '\n') < 0 && bytes.IndexByte(prefix, '\r') >= 0 {
+		from = returns{}
 	}
 	if from != nil {
 		s.Reader = bufio.NewReaderSize(transform.NewReader(s.Reader, from.NewDecoder()), bufferSize)

@@ -40,14 +40,19 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 	return b
 }
 
+// hasNumbers tells whether there is a column of numbers.
+func (b *beginning) hasNumbers() bool {
+	return slices.ContainsFunc(b.below, func(seen evidence) bool { return seen&sawCell != 0 && !seen.isWord() })
+}
+
 // hasHeader decides whether the first row names the columns. The notice, if any, asks about a case of doubt.
 func (b *beginning) hasHeader(d dialect, name string) (has bool, notice string) {
 	numbers, names, overNumbers := 0, 0, 0
 	for at, cell := range b.first {
 		switch seen := d.classify(cell); {
-		case seen == sawText:
+		case seen.isWord():
 			names++
-			if at < len(b.below) && b.below[at] != 0 && b.below[at]&sawText == 0 {
+			if at < len(b.below) && b.below[at] != 0 && !b.below[at].isWord() {
 				overNumbers++
 			}
 		case seen != 0:

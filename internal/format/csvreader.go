@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -53,11 +54,20 @@ func (r *csvReader) sniff() error {
 	if d.separator == 0 {
 		d.separator = sniffSeparator(prefix, usualSeparator(s.suffix))
 	}
-	start, blank := skipBlank(prefix)
-	b := sniffRows(prefix, d)
-	if b.first == nil {
-		return s.invalid("EMPTY_DATA", "the file has no rows of data")
+	if d.separator == ' ' && r.options.Delimiter == 0 {
+		r.say(s.name + ": cells are separated by spaces; --delimiter says otherwise")
 	}
+	title, lines := skipTitle(prefix, d)
+	if lines > 0 {
+		r.say(fmt.Sprintf("%s: the table begins on line %d; what stands before it, %s, is left out", s.name, lines+1, quoted(bytes.TrimSpace(prefix[:title]))))
+	}
+	length, blank := skipBlank(prefix[title:])
+	b := sniffRows(prefix[title:], d)
+	if b.first == nil {
+		return s.invalid("EMPTY_DATA", "the file is empty")
+	}
+	start := title + length
+	blank += lines
 	has, notice := b.hasHeader(d, s.name)
 	if header := r.options.Header; header == "yes" || header == "no" {
 		has, notice = header == "yes", ""
@@ -71,7 +81,7 @@ func (r *csvReader) sniff() error {
 	}
 	columns, notices := nameColumns(header, width)
 	if len(columns) > table.MaxColumns {
-		return s.invalid("TOO_MANY_COLUMNS", "the file has %d columns; at most %d are supported", len(columns), table.MaxColumns)
+		return s.invalid("TOO_MANY_COLUMNS", "the file has %d columns; at most %d are supported in a table, and any number in an array (.npy) or in sparse points (.svm, .npz)", len(columns), table.MaxColumns)
 	}
 	for _, notice := range notices {
 		r.say(s.name + ": " + notice)
@@ -92,7 +102,7 @@ func (r *csvReader) sniff() error {
 	if r.skipped = blank; has {
 		_, end, err := d.split(append(bytes.Clone(prefix[start:]), '\n'), 0, nil)
 		if err != nil {
-			return r.layout.invalid(blank+1, "UNCLOSED_QUOTE", "%v", err)
+			return r.layout.invalid(blank+1, "UNCLOSED_QUOTE", "the header: %v", err)
 		}
 		end = min(start+end, len(prefix))
 		r.skipped += bytes.Count(prefix[start:end], []byte("\n"))
@@ -108,7 +118,7 @@ func (r *csvReader) begin() (*source, error) {
 		return nil, err
 	}
 	if !again {
-		return nil, fault.Invalid("READ_ONCE", "%s cannot be read again from its beginning; save it to a file", r.input.name())
+		return nil, fault.Invalid("READ_ONCE", "%s cannot be read again from its beginning; save it to a file", r.input.Name())
 	}
 	notice, err := s.decode(r.latin)
 	r.say(notice)
@@ -127,8 +137,10 @@ func (r *csvReader) start(s *source, skip int) error {
 		return s.readError(err)
 	}
 	r.layout.kinds = make([]kind, len(r.layout.columns))
+	r.layout.usual = r.layout.separator != ' '
 	for at := range r.layout.kinds {
-		r.layout.kinds[at] = r.layout.columns[at].kind()
+		r.layout.kinds[at] = r.layout.columns[at].kind(r.layout.dialect)
+		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain()
 	}
 	r.lines = newLines(s, r.layout.separator)
 	r.queue, r.blank, r.rows = nil, 0, 0
@@ -146,6 +158,37 @@ func usualSeparator(suffix string) byte {
 		return '|'
 	}
 	return ','
+}
+
+// skipTitle is the length and the number of the lines before the table: a title, or comments, each a single cell where the rows
+// that follow have more than two. A header may have one cell less than rows that have names.
+func skipTitle(text []byte, d dialect) (length, lines int) {
+	const most = 20
+	var cells [][]byte
+	titles := 0
+	for at := 0; at < len(text) && lines < most; {
+		end := bytes.IndexByte(text[at:], '\n')
+		if end < 0 {
+			break
+		}
+		end += at + 1
+		if !isBlank(text[at:end]) {
+			var err error
+			if cells, _, err = d.split(text[:end], at, cells[:0]); err != nil {
+				break
+			}
+			if len(cells) > 1 {
+				if titles == 0 || len(cells) == 2 || evenness(text[at:], d) < 0.5 {
+					break
+				}
+				return at, lines
+			}
+			titles++
+		}
+		at = end
+		lines++
+	}
+	return 0, 0
 }
 
 // skipBlank is the length and the number of the blank lines that a text begins with.
@@ -179,7 +222,15 @@ func (r *csvReader) columns() []table.Column {
 	return columns
 }
 
-func (r *csvReader) notices() []string { return r.said }
+func (r *csvReader) notices() []string {
+	said := slices.Clone(r.said)
+	for at, k := range r.layout.kinds {
+		if notice := k.notice(r.layout.columns[at].name); notice != "" {
+			said = append(said, notice)
+		}
+	}
+	return said
+}
 
 func (r *csvReader) close() { r.input.close() }
 
@@ -224,7 +275,7 @@ func (r *csvReader) finish() error {
 		return err
 	}
 	if r.rows == 0 {
-		return r.lines.source.invalid("EMPTY_DATA", "the file has no rows of data")
+		return r.lines.source.invalid("EMPTY_DATA", "the file has a header, but no rows of data; --header no makes the first line data")
 	}
 	return io.EOF
 }

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -9,14 +10,16 @@ import (
 )
 
 // evidence is what has been seen in the cells of a column, as bits. The type of the column follows from it.
-type evidence uint8
+type evidence uint32
 
+// The lowest bits are the readings by which some cell is no number, and then come the marks of numbers.
 const (
-	sawInteger evidence = 1 << iota
-	sawNumber           // with a point or an exponent
-	sawComma            // with a comma in place of the point
-	sawPadded           // an integer that would change if it were written again: 007
-	sawText
+	isText             = evidence(allReadings)
+	firstMark evidence = 1 << 8
+	sawBare   evidence = 1 << 24 // a number without a mark
+	sawPadded evidence = 1 << 25 // an integer that would change if it were written again: 007
+	sawCell   evidence = 1 << 26 // one that is not missing
+	allMarks           = sawBare - firstMark
 )
 
 // csvColumn is a column of a text.
@@ -27,44 +30,55 @@ type csvColumn struct {
 	isID   bool // its name says that it names the rows, which must come back as they were written
 }
 
-// kind is how the cells of a column are read: its type, and the character before the decimals.
-type kind struct {
-	table.Type
-	point byte
-}
-
-func (c *csvColumn) kind() kind {
-	switch seen := c.seen; {
-	case c.asText, seen&sawText != 0, c.isID && seen != sawInteger, seen&sawNumber != 0 && seen&sawComma != 0:
+// kind is how the cells are read: by the first way to write numbers that all of them follow.
+func (c *csvColumn) kind(d dialect) kind {
+	marked := c.seen & allMarks
+	switch {
+	case c.asText, c.isID && (c.seen&sawCell == 0 || c.seen&(evidence(asInteger)|sawPadded|allMarks) != 0):
 		return kind{Type: table.Text}
-	case seen&sawComma != 0:
-		return kind{table.Number, ','}
-	case seen&sawNumber != 0 || seen == 0:
-		return kind{table.Number, '.'}
+	case c.seen&sawCell == 0:
+		return plainNumbers('.')
+	case marked != 0 && (marked&(marked-1) != 0 || c.seen&sawBare != 0):
+		return kind{Type: table.Text} // of several currencies, or some without a mark
 	}
-	return kind{Type: table.Integer}
+	for _, r := range d.preferred() {
+		switch {
+		case c.seen&evidence(r) != 0, marked != 0 && r == asInteger:
+		case marked != 0:
+			return kind{Type: table.Number, reading: r, mark: bits.TrailingZeros32(uint32(marked / firstMark))}
+		case r == asInteger:
+			return kind{Type: table.Integer}
+		case r == asPoint:
+			return plainNumbers('.')
+		case r == asComma:
+			return plainNumbers(',')
+		default:
+			return kind{Type: table.Number, reading: r, mark: noMark}
+		}
+	}
+	return kind{Type: table.Text}
 }
 
-// classify is what a cell tells about its column; one that is missing tells nothing. A comma for a point is known only
-// where it does not separate cells.
+// classify is what a cell tells about its column; one that is missing tells nothing.
 func (d dialect) classify(cell []byte) evidence {
 	if isMissingNumber(cell) {
 		return 0
 	}
-	if _, padded, ok := integerCell(cell); ok {
-		if padded {
-			return sawInteger | sawPadded
-		}
-		return sawInteger
+	bare, mark := cutMark(cell)
+	seen := sawCell | evidence(allReadings&^readingsOf(bare))
+	switch _, padded, _ := integerCell(cell); {
+	case seen&isText == isText:
+		return seen
+	case mark != noMark:
+		return seen | firstMark<<mark
+	case padded:
+		return seen | sawBare | sawPadded
 	}
-	if _, ok := parseFloat(cell); ok {
-		return sawNumber
-	}
-	if _, ok := parseComma(cell); ok && d.separator != ',' {
-		return sawComma
-	}
-	return sawText
+	return seen | sawBare
 }
+
+// isWord tells whether a cell is no number.
+func (e evidence) isWord() bool { return e&isText == isText }
 
 // integerCell reads an integer. -0 is none: the zero of a number has a sign, which integers do not keep.
 func integerCell(cell []byte) (value int64, padded, ok bool) {
@@ -100,10 +114,21 @@ func isMissingNumber(cell []byte) bool {
 	if len(cell) > 4 {
 		return false
 	}
-	return isMissing(cell) || strings.EqualFold(string(cell), "nan") || strings.EqualFold(string(cell), "#n/a")
+	switch string(cell) {
+	case "-", "--", ".": // as in reports, and in files of SAS
+		return true
+	}
+	return isMissingText(cell) || strings.EqualFold(string(cell), "none")
 }
 
-// isMissingText is isMissingNumber for texts, among which none may be a word as others are.
+// isMissingText is isMissingNumber for texts, among which none and a dash may be words as others are.
 func isMissingText(cell []byte) bool {
-	return isMissingNumber(cell) && !strings.EqualFold(string(cell), "none")
+	if len(cell) > 4 {
+		return false
+	}
+	switch strings.ToLower(string(cell)) {
+	case "", "?", "na", "n/a", "null", "nan", "#n/a", "<na>", `\n`: // the last as databases write it
+		return true
+	}
+	return false
 }

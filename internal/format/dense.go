@@ -121,16 +121,24 @@ func (m *matrix) appendRow(l *lines, cells [][]byte) error {
 			m.values = append(m.values, math.NaN())
 			continue
 		case ok:
-			bad = l.invalid("NOT_FINITE", "row %d, column %d is %s; every value must be a finite number", m.rows, column, quoted(cell))
+			bad = l.invalid("NOT_FINITE", "row %d, %s is %s; every value must be a finite number", m.rows, m.nameOf(column), quoted(cell))
 		case isMissing(cell):
-			bad = l.invalid("MISSING_VALUE", "row %d, column %d has no value (%s); fill it in or remove the row", m.rows, column, quoted(cell))
+			bad = l.invalid("MISSING_VALUE", "row %d, %s has no value (%s); fill it in or remove the row", m.rows, m.nameOf(column), quoted(cell))
 		default:
-			bad = l.invalid("NOT_A_NUMBER", "row %d, column %d is %s, which is no number", m.rows, column, quoted(cell))
+			bad = l.invalid("NOT_A_NUMBER", "row %d, %s is %s, which is no number", m.rows, m.nameOf(column), quoted(cell))
 		}
 		return bad.With("row", strconv.Itoa(m.rows)).With("column", strconv.Itoa(column))
 	}
 	m.rows++
 	return nil
+}
+
+// nameOf is a column as errors call it.
+func (m *matrix) nameOf(column int) string {
+	if column < len(m.header) {
+		return "column " + strconv.Quote(m.header[column])
+	}
+	return "column " + strconv.Itoa(column)
 }
 
 // transpose puts a matrix that is stored column by column in the order of its rows.

@@ -53,7 +53,7 @@ func TestInvalidPoints(t *testing.T) {
 		{"p.csv", "1,2\n3\n", "RAGGED_ROWS", []string{"p.csv, line 2", "1 cells", "2"}},
 		{"p.csv", "x,y\n1,2\n3,4,5\n", "RAGGED_ROWS", []string{"line 3"}},
 		{"p.csv", "x,y,z\n1,2\n", "RAGGED_ROWS", []string{"line 2"}},
-		{"p.csv", "x,y\n1,2\n3,NaN\n", "NOT_FINITE", []string{"line 3", "row 1, column 1"}},
+		{"p.csv", "x,y\n1,2\n3,NaN\n", "NOT_FINITE", []string{"line 3", "row 1, column \"y\""}},
 		{"p.csv", "-inf,1\n", "NOT_FINITE", []string{"line 1", "row 0, column 0"}},
 		{"p.csv", "1,1e999\n", "NOT_FINITE", []string{"row 0, column 1"}},
 		{"p.csv", "1,2\n3,four\n", "NOT_A_NUMBER", []string{"row 1, column 1", `"four"`}},

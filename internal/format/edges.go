@@ -12,14 +12,29 @@ import (
 // edgeList is the reader of lists of edges. Those separated by white space may have comments.
 func edgeList(separator byte) graphReader {
 	return func(s *source, vertices int) ([]dataset.Edges, int, error) {
-		l := newLines(s, separator)
-		l.allowBlankLines = true
+		l, err := newEdgeLines(s, separator)
+		if err != nil {
+			return nil, 0, err
+		}
 		if separator == anyWhiteSpace {
 			l.comments = "#%"
 		}
 		edges, err := readEdges(l, vertices)
 		return edges, vertices, err
 	}
+}
+
+// newEdgeLines are the lines of a list of edges, in whatever encoding. A file that is called .csv may have semicolons or tabs.
+func newEdgeLines(s *source, separator byte) (*lines, error) {
+	if _, err := s.decode(false); err != nil {
+		return nil, err
+	}
+	if separator == ',' {
+		separator = s.separator()
+	}
+	l := newLines(s, separator)
+	l.allowBlankLines = true
+	return l, nil
 }
 
 // edgeColumns says which columns hold what; weight is -1 if there is no such column.

@@ -15,13 +15,13 @@ func ExampleReadPoints() {
 	fmt.Println(points.N, points.D, header, points.Row(1), err)
 	_, _, err = format.ReadPoints(strings.NewReader("1,2\n3,oops\n"), "points.csv")
 	fmt.Println(err)
-	_, _, err = format.ReadPoints(strings.NewReader(""), "points.xls")
+	_, _, err = format.ReadPoints(strings.NewReader(""), "points.xyz")
 	why, _, _ := strings.Cut(err.Error(), ";")
 	fmt.Println(why)
 	// Output:
 	// 2 2 [x y] [3 4] <nil>
 	// points.csv, line 2: row 1, column 1 is "oops", which is no number
-	// points.xls: the suffix ".xls" names no format known here
+	// points.xyz: the suffix ".xyz" names no format known here
 }
 
 func ExampleReadTable() {

@@ -10,16 +10,19 @@ package format
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // bufferSize is how much is read from a file at a time.
@@ -30,6 +33,7 @@ type source struct {
 	*bufio.Reader
 	name         string
 	suffix       string // that tells the format, see suffixOf: ".csv"
+	found        string // the same, where not only the name tells it
 	allowMissing bool   // missing values are read as NaN, not refused
 	asPoints     bool   // points are wanted, if they can be made at once
 	blockSize    int    // of text that is parsed at a time
@@ -40,7 +44,20 @@ type source struct {
 	spool    *Spool   // likewise
 }
 
+// newSource opens an input, and refuses formats that are known but not read here.
 func newSource(r io.Reader, name string) (*source, error) {
+	s, err := openSource(r, name)
+	if err == nil && (s.found == "" || s.found == npzSuffix) { // a workbook is a ZIP archive, too
+		err = s.checkForeign()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// openSource undoes the compression of an input and finds out its format, of which there may be others than data have.
+func openSource(r io.Reader, name string) (*source, error) {
 	s := &source{name: name, blockSize: blockSize, suffix: suffixOf(name)}
 	plain, packed, err := s.decompress(r)
 	if err != nil {
@@ -55,11 +72,12 @@ func newSource(r io.Reader, name string) (*source, error) {
 		s.array = said.array
 		if said.format != "" {
 			s.suffix = suffixOf("." + said.format)
+			s.found = s.suffix
 			return s, nil
 		}
 	}
-	if found := s.detect(); found != "" {
-		s.suffix = found
+	if s.found = s.detect(); s.found != "" {
+		s.suffix = s.found
 	}
 	return s, nil
 }
@@ -89,11 +107,31 @@ func (s *source) readError(err error) error {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
 		return s.invalid("UNSUPPORTED_COMPRESSION", "the file refers back by more than %d MiB; compress it by zstd at level 20 or below, without --long", maxWindow>>20)
 	case errors.As(err, &bad), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return s.invalid("CORRUPT_FILE", "the file is damaged or cut short (%v)", err)
+		return s.invalid("CORRUPT_FILE", "the file is damaged or cut short (%v); make it again, or fetch it again", err)
 	case errors.As(err, &badPath):
-		return s.invalid("FILE_NOT_READABLE", "the file cannot be read: %v", badPath.Err)
+		return s.invalid("FILE_NOT_READABLE", "the file cannot be read: %v%s", badPath.Err, s.similar(err))
 	}
 	return fmt.Errorf("%s: %w", s.name, err)
+}
+
+// similar asks about a file that is called almost as one that is not there.
+func (s *source) similar(err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	folder, name := filepath.Split(s.name)
+	entries, err := os.ReadDir(cmp.Or(folder, "."))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("; there is no folder %s", filepath.Clean(folder))
+	}
+	var names []string
+	for _, entry := range entries[:min(len(entries), 10_000)] {
+		names = append(names, entry.Name())
+	}
+	if found := text.Similar(name, names); found != "" {
+		return fmt.Sprintf("; did you mean %s?", folder+found)
+	}
+	return ""
 }
 
 // load opens a path and calls read with it.

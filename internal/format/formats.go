@@ -30,6 +30,7 @@ var sparseFormats = formats[sparseReader]{
 	{".svm", readSVMLight},
 	{".svmlight", readSVMLight},
 	{".libsvm", readSVMLight},
+	{".npz", readSparseNPZ},
 }
 
 var graphFormats = formats[graphReader]{
@@ -42,6 +43,7 @@ var graphFormats = formats[graphReader]{
 	{".metis", readMetis},
 	{".graphml", readGraphML},
 	{".gml", readGML},
+	{".npz", readSparseNPZGraph},
 }
 
 // PointSuffixes are those of files that ReadPoints takes, also compressed.
@@ -56,8 +58,11 @@ func GraphSuffixes() []string { return graphFormats.suffixes() }
 // KernelSuffixes are those of files that ReadKernel takes, also compressed.
 func KernelSuffixes() []string { return denseFormats.suffixes() }
 
-// IsSparse tells whether a name is that of a file of sparse points.
-func IsSparse(name string) bool { return sparseFormats.has(suffixOf(name)) }
+// IsSparse tells whether a name is that of a file of sparse points. Only its content tells what an NPZ file holds.
+func IsSparse(name string) bool {
+	suffix := suffixOf(name)
+	return suffix != npzSuffix && sparseFormats.has(suffix)
+}
 
 // formats are the formats of one kind of data, in the order in which messages list them.
 type formats[R any] []struct {
@@ -97,6 +102,10 @@ func (f formats[R]) open(r io.Reader, name string) (s *source, read R, err error
 	}
 	suffixes := f.suffixes()
 	last := len(suffixes) - 1
+	if s.suffix == "" {
+		return nil, read, s.invalid("UNKNOWN_FORMAT", "neither a name nor the first bytes tell the format; --format says it: %s or %s",
+			strings.Join(suffixes[:last], ", "), suffixes[last])
+	}
 	return nil, read, s.invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; use %s or %s, each also with .gz or .zst",
 		s.suffix, strings.Join(suffixes[:last], ", "), suffixes[last])
 }

@@ -16,6 +16,7 @@ func FuzzTable(f *testing.F) {
 	for _, seed := range []string{
 		"id;x;color\na;1,5;red\nb;;blue\n", "x,y\n1,2\n3,four\n", "\"a\nb\",c\r\n\"1\"\"\",2\n", "\xFF\xFEa\x00,\x00b\x00\n\x00", "caf\xe9,1\nx,2\n",
 		"2001,2002\n1,2\n", "\n\na|b\n1|2\n\n", "a,a,,\n1,2,3,4\n", "a\tb\nr\t1\t2\n", "\"", ",,\n;;\n", "007,1\n-0,+2\n1e400,3\n", strings.Repeat("x,", 3000) + "\n1\n",
+		"a,b\n\"$1,234.50\",12 %\n-$3,-\n", "a;b\n1.234,5;1'000\n2;3 \u20ac\n", " x  y\n 1  2 \n\"3\" 4\n", "# made by\n\na,b,c\n1,2,3\n", "a,b\r1,2\r3,4\r",
 	} {
 		f.Add([]byte(seed), byte(0), byte(0))
 		f.Add([]byte(seed), byte(';'), byte(1))

@@ -45,7 +45,8 @@ func Peekable(r io.Reader) io.Reader {
 	return bufio.NewReaderSize(r, peeked)
 }
 
-func (in Input) name() string {
+// Name is what errors call the input.
+func (in Input) Name() string {
 	if in.Path == "-" {
 		return "standard input"
 	}
@@ -60,6 +61,8 @@ func (in Input) Kind() (InputKind, error) {
 		return 0, err
 	case textTables[suffix], suffix == ".parquet", suffix == ".arrow":
 		return InputTable, nil
+	case suffix == npzSuffix:
+		return in.kindOfNPZ()
 	case sparseFormats.has(suffix):
 		return InputSparse, nil
 	case denseFormats.has(suffix):
@@ -67,7 +70,18 @@ func (in Input) Kind() (InputKind, error) {
 	case graphFormats.has(suffix):
 		return InputGraph, nil
 	}
-	return 0, (&source{name: in.name()}).invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; say which by --format: %s", suffix, strings.Join(Formats(), ", "))
+	return 0, (&source{name: in.Name()}).invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; say which by --format: %s", suffix, strings.Join(Formats(), ", "))
+}
+
+// kindOfNPZ is InputSparse for a sparse matrix, unless one of its arrays is asked for.
+func (in Input) kindOfNPZ() (InputKind, error) {
+	kind := InputDense
+	err := in.begin(func(s *source) {
+		if in.Array == "" && s.holdsSparse() {
+			kind = InputSparse
+		}
+	})
+	return kind, err
 }
 
 // KindOf is what several files hold, or those of a folder: the first one tells.
@@ -111,30 +125,38 @@ func (in Input) suffix() (string, error) {
 	if in.Format != "" {
 		return suffixOf("." + in.Format), nil
 	}
+	suffix := ""
+	err := in.begin(func(s *source) {
+		if suffix = s.suffix; suffix == "" || suffix == ".dat" || suffix == ".data" {
+			head, _ := s.Peek(peeked / 4)
+			suffix = detectText(head)
+		}
+	})
+	return suffix, err
+}
+
+// begin looks at the beginning of the input, of which nothing is taken.
+func (in Input) begin(look func(s *source)) error {
 	var start io.Reader
 	if in.Path == "-" {
 		if in.Stdin == nil {
-			return "", (&source{name: in.name()}).invalid("FILE_NOT_READABLE", "there is no standard input here")
+			return (&source{name: in.Name()}).invalid("FILE_NOT_READABLE", "there is no standard input here")
 		}
 		head, _ := in.Stdin.(*bufio.Reader).Peek(peeked) // an error comes again when it is read
 		start = bytes.NewReader(head)
 	} else {
 		file, err := os.Open(in.Path)
 		if err != nil {
-			return "", (&source{name: in.Path}).readError(err)
+			return (&source{name: in.Path}).readError(err)
 		}
 		defer file.Close()
 		start = file
 	}
-	s, err := newSource(start, in.name())
-	if err != nil {
-		return "", err
+	s, err := newSource(start, in.Name())
+	if err == nil {
+		look(s)
 	}
-	if s.suffix == "" || s.suffix == ".dat" || s.suffix == ".data" {
-		head, _ := s.Peek(peeked / 4)
-		return detectText(head), nil
-	}
-	return s.suffix, nil
+	return err
 }
 
 // detectText is the suffix of a text whose name tells nothing: entries such as 3:1.5 are sparse points, and everything else
@@ -172,12 +194,12 @@ func (in Input) Read(read func(r io.Reader, name string) error) error {
 		defer file.Close()
 		r = file
 	} else if r == nil {
-		return (&source{name: in.name()}).invalid("FILE_NOT_READABLE", "there is no standard input here")
+		return (&source{name: in.Name()}).invalid("FILE_NOT_READABLE", "there is no standard input here")
 	}
 	if in.Format != "" || in.Array != "" {
 		r = &given{Reader: r, format: in.Format, array: in.Array}
 	}
-	return read(r, in.name())
+	return read(r, in.Name())
 }
 
 // expand replaces folders by their files, in the order of their names. Files that tools put beside the parts of a table
@@ -219,6 +241,15 @@ func (in Input) LoadPoints() (points *dataset.Points, header []string, err error
 		return err
 	})
 	return points, header, err
+}
+
+// LoadKernel is ReadKernel of the input.
+func (in Input) LoadKernel() (kernel *dataset.Kernel, err error) {
+	err = in.Read(func(r io.Reader, name string) (err error) {
+		kernel, err = ReadKernel(r, name)
+		return err
+	})
+	return kernel, err
 }
 
 // LoadCompletePoints is ReadCompletePoints of the input.

@@ -26,32 +26,44 @@ type NamedGraph struct {
 }
 
 // LoadNamedGraph reads a graph whose vertices go by numbers from 0, or by names if there is one that is no number.
-func LoadNamedGraph(path string, o GraphOptions) (*NamedGraph, error) {
-	if !o.Named && o.List == nil {
-		graph, err := load(path, func(r io.Reader, name string) (*NamedGraph, error) {
-			graph, s, err := readGraph(r, name, o.Vertices)
-			if err != nil {
-				return nil, err
-			}
-			return &NamedGraph{Graph: graph, Names: s.vertices, Notices: s.countsFromOne(graph, o)}, nil
-		})
-		if err == nil {
-			return graph, nil
-		}
-		if !fault.Is(err, "NOT_AN_INDEX") && !fault.Is(err, "AMBIGUOUS_HEADER") && !fault.Is(err, "RAGGED_ROWS") {
-			return nil, err
-		}
-		named, nameless := loadByNames(path, o)
-		if nameless == nil && named.mostlyNumbers() {
-			return nil, fault.Invalid("NOT_AN_INDEX", "%v; --named-vertices takes numbers for names, too", err)
-		}
-		return named, nameless
+func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
+	again, err := in.repeatable()
+	if err != nil {
+		return nil, err
 	}
-	return loadByNames(path, o)
+	defer again.close()
+	if o.Named || o.List != nil {
+		return again.graphByNames(o)
+	}
+	var graph *NamedGraph
+	err = again.read(func(r io.Reader, name string) error {
+		g, s, err := readGraph(r, name, o.Vertices)
+		if err == nil {
+			graph = &NamedGraph{Graph: g, Names: s.vertices, Notices: s.countsFromOne(g, o)}
+		}
+		return err
+	})
+	if !fault.Is(err, "NOT_AN_INDEX") && !fault.Is(err, "AMBIGUOUS_HEADER") && !fault.Is(err, "RAGGED_ROWS") {
+		return graph, err
+	}
+	named, nameless := again.graphByNames(o)
+	if nameless == nil && named.mostlyNumbers() {
+		return nil, fault.Invalid("NOT_AN_INDEX", "%v; --named-vertices takes numbers for names, too", err)
+	}
+	return named, nameless
 }
 
-func loadByNames(path string, o GraphOptions) (*NamedGraph, error) {
-	return load(path, func(r io.Reader, name string) (*NamedGraph, error) { return readNamedGraph(r, name, o) })
+// LoadNamedGraph is Input.LoadNamedGraph of a path.
+func LoadNamedGraph(path string, o GraphOptions) (*NamedGraph, error) {
+	return Input{Path: path}.LoadNamedGraph(o)
+}
+
+func (in *repeatable) graphByNames(o GraphOptions) (graph *NamedGraph, err error) {
+	err = in.read(func(r io.Reader, name string) (err error) {
+		graph, err = readNamedGraph(r, name, o)
+		return err
+	})
+	return graph, err
 }
 
 // mostlyNumbers tells whether the others among the names are likely mistakes.
@@ -86,8 +98,10 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 	if !known {
 		return nil, s.invalid("UNKNOWN_FORMAT", "vertices by name are known in lists of edges only: .csv, .tsv, .txt or .edges")
 	}
-	l := newLines(s, separator)
-	l.allowBlankLines = true
+	l, err := newEdgeLines(s, separator)
+	if err != nil {
+		return nil, err
+	}
 	if separator == anyWhiteSpace {
 		l.comments = "#%"
 	}

@@ -19,6 +19,9 @@ func readNPZ(s *source) (*matrix, error) {
 		return nil, err
 	}
 	defer end.Close()
+	if s.array == "" && isSparseNPZ(archive) {
+		return nil, s.invalid("SPARSE_MATRIX", "the file has a sparse matrix, which is read as --data or as --graph; numpy.save(FILE, matrix.toarray()) makes it dense")
+	}
 	entry, err := s.chooseArray(archive)
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func (s *source) openZip() (*zip.Reader, io.Closer, error) {
 	return archive, end, nil
 }
 
-const npySuffix = ".npy"
+const npySuffix, npzSuffix = ".npy", ".npz"
 
 // chooseArray finds the array that is meant.
 func (s *source) chooseArray(archive *zip.Reader) (*zip.File, error) {
@@ -76,7 +79,11 @@ func (s *source) chooseArray(archive *zip.Reader) (*zip.File, error) {
 	list := strings.Join(names[:min(len(names), 20)], ", ")
 	switch {
 	case len(names) == 0:
-		return nil, s.invalid("NOT_NPZ", "the file is a ZIP archive without arrays; is it something else?")
+		var files []string
+		for _, entry := range archive.File {
+			files = append(files, entry.Name)
+		}
+		return nil, s.foreignArchive(files)
 	case s.array != "":
 		return nil, s.invalid("NO_SUCH_ARRAY", "there is no array %q; the file has %s", s.array, list)
 	case len(flat) == 1:

@@ -74,7 +74,7 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 		{"g.metis", "2\n", "BAD_SIZE_LINE", "line 1"},
 		{"g.metis", "2 1 777\n", "BAD_SIZE_LINE", "line 1"},
 		{"g.graphml", "<graphml><graph><node id='a'/>", "NOT_GRAPHML", "damaged"},
-		{"g.graphml", "<html></html>", "NOT_GRAPHML", "no graph"},
+		{"g.graphml", "<svg></svg>", "NOT_GRAPHML", "no graph"},
 		{"g.graphml", "<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "DUPLICATE_INDEX", `"a"`},
 		{"g.graphml", "<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>", "UNKNOWN_VERTEX", "line 3"},
 		{"g.graphml", "<graphml><graph><node id='a'/><edge source='a' target='a'><data key='weight'>x</data></edge></graph></graphml>", "NOT_A_NUMBER", `"x"`},

@@ -37,7 +37,7 @@ var imageFormats = []imageFormat{
 // ReadPicture reads a PNG, a JPEG or the first frame of a GIF as gray values. Transparent pixels lie on a
 // white background.
 func ReadPicture(r io.Reader, name string) (*segment.Picture, error) {
-	s, err := newSource(r, name)
+	s, err := openSource(r, name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,14 @@
 package format
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // ReadTable reads a table of some kind (table.Constraints and the like) and what its rows say about so many
@@ -35,10 +38,14 @@ func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, 
 
 // LoadNamed is ReadNamed of a path.
 func LoadNamed[T any](path string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
-	var list []T
-	t, err := load(path, func(r io.Reader, name string) (t *table.Table, err error) {
+	return LoadNamedFrom(Input{Path: path}, kind, points, naming)
+}
+
+// LoadNamedFrom is ReadNamed of an input.
+func LoadNamedFrom[T any](in Input, kind table.Kind[T], points int, naming table.Naming) (t *table.Table, list []T, err error) {
+	err = in.Read(func(r io.Reader, name string) (err error) {
 		t, list, err = ReadNamed(r, name, kind, points, naming)
-		return t, err
+		return err
 	})
 	return t, list, err
 }
@@ -48,10 +55,14 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 	if err != nil {
 		return nil, err
 	}
-	l := newLines(s, ',')
-	if s.suffix == ".tsv" {
-		l.separator = '\t'
+	switch s.suffix {
+	case ".npy", npzSuffix, ".parquet", ".arrow", ".mtx", ".graphml":
+		return nil, s.invalid("UNKNOWN_FORMAT", "the file is of the format %s; a CSV with the columns %s is expected", s.suffix[1:], columns)
 	}
+	if _, err := s.decode(false); err != nil {
+		return nil, err
+	}
+	l := newLines(s, s.separator())
 	cells, err := l.nextRow()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -67,11 +78,15 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 	}
 	t, err := table.FromHeader(name, names, columns)
 	if err != nil {
-		return nil, fault.Wrap(err, "%s, line 1", name)
+		wrapped := fault.Wrap(err, "%s, line 1", name)
+		if bad, ok := errors.AsType[*fault.Error](wrapped); ok {
+			bad.Message += "; the first line names them"
+		}
+		return nil, wrapped
 	}
 	err = l.eachRow(func(cells [][]byte) error {
 		if len(cells) != len(t.Columns) {
-			return l.invalid("RAGGED_ROWS", "the line has %d cells where the header has %d", len(cells), len(t.Columns))
+			return l.invalid("RAGGED_ROWS", "the line has %s where the header has %d, %s", text.Plural(len(cells), "cell"), len(t.Columns), strings.Join(names, ","))
 		}
 		for at, cell := range cells {
 			if err := l.appendCell(&t.Columns[at], cell); err != nil {
@@ -84,6 +99,18 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 		err = t.Check()
 	}
 	return t, err
+}
+
+// separator is what separates the cells of a small table, by its first line: the comma, unless that has none.
+func (s *source) separator() byte {
+	start, _ := s.Peek(4 << 10)
+	line := firstLine(start)
+	for _, separator := range []byte{',', '\t', ';', '|'} {
+		if bytes.IndexByte(line, separator) >= 0 {
+			return separator
+		}
+	}
+	return ','
 }
 
 func (l *lines) appendCell(c *table.Column, cell []byte) error {

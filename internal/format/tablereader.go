@@ -74,7 +74,7 @@ func openPart(path string, o TableOptions) (tableParts, error) {
 	case suffix == ".arrow":
 		return openArrow(in, o)
 	case !textTables[suffix]:
-		return nil, (&source{name: in.name()}).invalid("UNKNOWN_FORMAT", "%s names no table known here; use %s", suffix, strings.Join(tableSuffixes, ", "))
+		return nil, (&source{name: in.Name()}).invalid("UNKNOWN_FORMAT", "%s names no table known here; use %s (all files of a folder are parts of one table)", suffix, strings.Join(tableSuffixes, ", "))
 	}
 	return openCSV(reopened{Input: in}, o)
 }
@@ -157,7 +157,7 @@ func (r *reopened) open() (s *source, again bool, err error) {
 		}
 		input = r.file
 	}
-	s, err = newSource(&given{Reader: input, format: r.Format}, r.name())
+	s, err = newSource(&given{Reader: input, format: r.Format}, r.Name())
 	return s, true, err
 }
 

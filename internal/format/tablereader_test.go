@@ -172,9 +172,9 @@ func TestLateSurprises(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"after a restart": {lines + "1,2\n", "line 200003: the line has 2 cells where others have 5"},
-		"infinite":        {text.String() + "1,1,1,Inf,1\n", `line 200002: column "c" is "Inf"`},
+		"infinite":        {text.String() + "1,1,1,Inf,1\n", `line 200002, column "c": "Inf" is no finite number`},
 		"blank":           {text.String() + "\n1,1,1,1,1\n", "line 200002: the line is blank"},
-		"unclosed":        {text.String() + "\"1,1,1,1,1\n\n", `line 200002: column "id": a quoted cell does not end`},
+		"unclosed":        {text.String() + "\"1,1,1,1,1\n\n", `line 200002, column "id": a quoted cell does not end`},
 	} {
 		if _, _, err := readText(t, "t.csv", c.text, TableOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
@@ -193,22 +193,22 @@ func TestLateSurprises(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.ReadAll(); !fault.Is(err, "MIXED_TYPES") || !strings.Contains(err.Error(), `standard input, line 400002: column "id" is "id", but the cells before are integers; standard input is not read twice: --categorical`) {
+	if _, err := r.ReadAll(); !fault.Is(err, "MIXED_TYPES") || !strings.Contains(err.Error(), `standard input, line 400002, column "id": "id" stands here, but the cells before are integers; standard input is not read twice: --categorical`) {
 		t.Error(err)
 	}
 }
 
 func TestTableFaults(t *testing.T) {
 	for name, c := range map[string]struct{ text, reason, says string }{
-		"nothing":    {"", "EMPTY_DATA", "no rows"},
-		"blank":      {"\n \n", "EMPTY_DATA", "no rows"},
-		"header":     {"a,b\n", "EMPTY_DATA", "no rows"},
-		"ragged":     {"a,b\n1,2\n3\n", "RAGGED_ROWS", `t.csv, line 3: the line has 1 cells where others have 2, the last in column "b"`},
-		"infinite":   {"a\n1\n1e999\n", "NOT_FINITE", `line 3: column "a" is "1e999"`},
+		"nothing":    {"", "EMPTY_DATA", "the file is empty"},
+		"blank":      {"\n \n", "EMPTY_DATA", "the file is empty"},
+		"header":     {"a,b\n", "EMPTY_DATA", "a header, but no rows"},
+		"ragged":     {"a,b\n1,2\n3\n", "RAGGED_ROWS", `t.csv, line 3: the line has 1 cell where others have 2, the last in column "b"`},
+		"infinite":   {"a\n1\n1e999\n", "NOT_FINITE", `line 3, column "a": "1e999" is no finite number`},
 		"blank line": {"a\n1\n\n2\n", "BLANK_LINE", "line 3"},
-		"unclosed":   {"a,b\n1,\"x\n2,y\n", "UNCLOSED_QUOTE", `line 2: column "b": a quoted cell does not end`},
-		"after":      {"a,b\n1,\"x\"y\n", "UNCLOSED_QUOTE", "there is text after a quoted cell"},
-		"binary":     {"a,b\n1,\x00\x01\n", "NOT_A_TEXT", "zero bytes"},
+		"unclosed":   {"a,b\n1,\"x\n2,y\n", "UNCLOSED_QUOTE", `line 2, column "b": a quoted cell does not end`},
+		"after":      {"a,b\n1,\"x\"y\n", "UNCLOSED_QUOTE", `line 2, column "b": there is text after a quoted cell`},
+		"binary":     {"a,b\n1,\x00\x01\n", "NOT_A_TEXT", "line 2 has a zero byte"},
 		"long":       {"a,b\n1," + strings.Repeat("x", table.MaxTextBytes+1) + "\n", "BAD_TEXT", `column "b"`},
 		"wide":       {strings.Repeat("x,", table.MaxColumns) + "x\n1\n", "TOO_MANY_COLUMNS", "16385 columns"},
 	} {

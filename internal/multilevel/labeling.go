@@ -11,6 +11,7 @@ type labeling struct {
 	within  []float64 // M_cc
 	mass    []float64 // s_c
 	count   []int32
+	shares  []float64 // of the clusters in the value
 }
 
 // newLabeling sums up the clusters of labels, which it keeps and changes. Balance is a share of the mean cluster's weight.
@@ -29,6 +30,10 @@ func newLabeling(g *Graph, k int, labels []int32, balance float64) *labeling {
 	}
 	if balance > 0 {
 		l.balance = balance * g.mass() / float64(k)
+	}
+	l.shares = make([]float64, k)
+	for c := range l.shares {
+		l.shares[c] = l.share(l.within[c], l.mass[c])
 	}
 	return l
 }
@@ -158,12 +163,12 @@ func (l *labeling) best(v int32, s *links) (to int32, gain float64) {
 // leaving is by how much the value grows when v leaves its cluster, with which its entries sum up to sum.
 func (l *labeling) leaving(v int32, sum float64) float64 {
 	from := l.labels[v]
-	return l.share(l.within[from]-2*sum-l.g.diagonal(v), l.mass[from]-l.g.Mass[v]) - l.share(l.within[from], l.mass[from])
+	return l.share(l.within[from]-2*sum-l.g.diagonal(v), l.mass[from]-l.g.Mass[v]) - l.shares[from]
 }
 
 // joining is by how much it grows when v joins d.
 func (l *labeling) joining(v, d int32, sum float64) float64 {
-	return l.share(l.within[d]+2*sum+l.g.diagonal(v), l.mass[d]+l.g.Mass[v]) - l.share(l.within[d], l.mass[d])
+	return l.share(l.within[d]+2*sum+l.g.diagonal(v), l.mass[d]+l.g.Mass[v]) - l.shares[d]
 }
 
 // move gives v another cluster; the links are those of v.
@@ -176,6 +181,7 @@ func (l *labeling) move(v, to int32, s *links) {
 	l.count[from]--
 	l.count[to]++
 	l.labels[v] = to
+	l.shares[from], l.shares[to] = l.share(l.within[from], l.mass[from]), l.share(l.within[to], l.mass[to])
 }
 
 // occupy gives every empty cluster the vertex by which the value falls least: merging vertices may have emptied it.

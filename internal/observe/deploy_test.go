@@ -121,8 +121,16 @@ func TestAlertsAreAboutMetricsThatExistAndHaveARunbook(t *testing.T) {
 			if len(checkExpression(t, rule.Alert, rule.Expr)) == 0 {
 				t.Errorf("%s looks at none of our metrics", rule.Alert)
 			}
-			if rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" {
+			if rule.Labels["severity"] == "" || !strings.HasSuffix(rule.Annotations["summary"], ".") {
 				t.Errorf("%s has no severity or no summary", rule.Alert)
+			}
+			// Prometheus refuses names with other characters: a summary with a comma and no quotes becomes two annotations.
+			for _, names := range []map[string]string{rule.Labels, rule.Annotations} {
+				for name := range names {
+					if !regexp.MustCompile(`^[a-z_]+$`).MatchString(name) {
+						t.Errorf("%s has a label or an annotation %q", rule.Alert, name)
+					}
+				}
 			}
 			if !strings.Contains(page, "\n### "+rule.Alert+"\n") {
 				t.Errorf("docs/OPERATIONS.md has no section ### %s", rule.Alert)

@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Apply makes points of a table that has the columns of the features, among others. The columns of ids and labels may be
@@ -66,6 +67,7 @@ type source struct {
 	column   *table.Column
 	at       int            // the first column of the points that it makes
 	category map[string]int // the number of each category
+	one      bool           // they are no and yes
 
 	mu      sync.Mutex
 	unknown map[string]int // how many rows have a category that is not known
@@ -91,7 +93,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			return nil, t.Fault(s.column, row, "MISSING_VALUE", "there is no value; fill it in")
 		}
 		if f.Categories != nil {
-			s.category, s.unknown = make(map[string]int, len(f.Categories)), map[string]int{}
+			s.category, s.unknown, s.one = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch()
 			for number, category := range f.Categories {
 				s.category[category] = number
 			}
@@ -190,12 +192,16 @@ func (s *source) mark(values []float64, row int) {
 	if !s.column.IsEmpty(row) {
 		value = s.column.CellText(row)
 	}
-	if number, known := s.category[value]; known {
-		values[number] = 1
-	} else {
+	number, known := s.category[value]
+	switch {
+	case !known:
 		s.mu.Lock()
 		s.unknown[value]++
 		s.mu.Unlock()
+	case s.one:
+		values[0] = float64(number)
+	default:
+		values[number] = 1
 	}
 }
 
@@ -212,7 +218,7 @@ func (s *source) notices() []string {
 		}
 	}
 	return []string{fmt.Sprintf("column %q: %s another category than those that are known, such as %.40q; they belong to none",
-		s.Column, plural(rows, "row has", "rows have"), example)}
+		s.Column, text.Count(rows, "row has", "rows have"), example)}
 }
 
 // ids are the names of all rows: complete and distinct.

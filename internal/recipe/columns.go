@@ -149,7 +149,8 @@ func ascending(numbers []int64) bool {
 	return true
 }
 
-// mixedAt is the first text that is no number in a column where most are; -1 in all others.
+// mixedAt is the first text that is no number in a column where most are, or one that is written otherwise than those before; -1
+// in all others.
 func mixedAt(c *table.Column) int {
 	const enough = 1000
 	numbers, first, seen := 0, -1, 0
@@ -172,7 +173,24 @@ func mixedAt(c *table.Column) int {
 			first = row
 		}
 	}
+	if first < 0 {
+		return otherDecimals(c)
+	}
 	return first
+}
+
+// otherDecimals is the first number with a decimal point in a column of decimal commas, or the other way round; -1: there is none.
+func otherDecimals(c *table.Column) int {
+	commas := ""
+	for row, s := range c.Texts {
+		if at := strings.IndexAny(s, ".,"); at >= 0 && !c.IsEmpty(row) {
+			if commas != "" && commas != s[at:at+1] {
+				return row
+			}
+			commas = s[at : at+1]
+		}
+	}
+	return -1
 }
 
 // isNumber tells whether a text is a number, if perhaps with a decimal comma.

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Texts with few values are categories: at most so many of them, and at most half as many as rows.
@@ -51,6 +52,7 @@ type fitting struct {
 	roles   []role
 	recipe  *Recipe
 	notices []string
+	reasons []string // why columns are left out
 }
 
 func (f *fitting) notice(format string, args ...any) {
@@ -59,8 +61,10 @@ func (f *fitting) notice(format string, args ...any) {
 
 // leaveOut says why a column is no feature. Where features were named, no one expects others.
 func (f *fitting) leaveOut(c *table.Column, format string, args ...any) {
+	said := fmt.Sprintf("column %q is left out: "+format, append([]any{c.Name}, args...)...)
+	f.reasons = append(f.reasons, said)
 	if len(f.wishes.Only) == 0 || slices.Contains(f.wishes.Only, c.Name) {
-		f.notice("column %q is left out: "+format, append([]any{c.Name}, args...)...)
+		f.notices = append(f.notices, said)
 	}
 }
 
@@ -93,7 +97,7 @@ func (f *fitting) findID() error {
 			f.recipe.ID = c.Name
 			f.notice("column %q names the rows: its texts are all different", c.Name)
 		} else {
-			f.leaveOut(c, "its texts are all different, so that no two rows are alike by it")
+			f.leaveOut(c, "%s", whyNoFeature(c))
 		}
 	}
 	return nil
@@ -173,8 +177,18 @@ func (f *fitting) findFeatures() error {
 			continue
 		case role == feature && c.Type == table.Text && mixedAt(c) >= 0:
 			row := mixedAt(c)
-			return f.Fault(c, row, "NOT_A_NUMBER", "%.40q is no number, as most cells of the column are; correct it, or use --categorical %s to make its values categories, or --ignore %s",
-				c.Texts[row], typed(c.Name, at), typed(c.Name, at))
+			problem := "is no number, as most cells of the column are"
+			if isNumber(c.Texts[row]) {
+				problem = "mixes decimal points and commas with the cells before"
+			}
+			return f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make its values categories, or --ignore %s",
+				c.Texts[row], problem, typed(c.Name, at), typed(c.Name, at))
+		case role == feature && c.Type == table.Text && holdsDates(c):
+			if f.roles[at] == feature {
+				return fault.Invalid("NOT_A_NUMBER", "column %q holds dates, which are no numbers; give days or years in a column of numbers, or use --categorical %s", c.Name, typed(c.Name, at)).With("column", c.Name)
+			}
+			f.leaveOut(c, "it holds dates, which are no numbers; --categorical makes each a category")
+			continue
 		case role == feature && c.Type == table.Text && tooMany(c):
 			many = append(many, typed(c.Name, at))
 			continue
@@ -187,8 +201,12 @@ func (f *fitting) findFeatures() error {
 			if err := made.findCategories(c); err != nil {
 				return err
 			}
-			if role != category {
-				f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, plural(len(made.Categories), "category", "categories"), abridged(made.Categories))
+			switch {
+			case role == category:
+			case made.isSwitch():
+				f.notice("column %q says %.40q or %.40q: read as 1 or 0", c.Name, made.Categories[1], made.Categories[0])
+			default:
+				f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
 			}
 		}
 		f.recipe.Features = append(f.recipe.Features, made)
@@ -201,7 +219,14 @@ func (f *fitting) findFeatures() error {
 		return err
 	}
 	if len(f.recipe.Features) == 0 {
-		return fault.Invalid("NO_FEATURES", "no column is left to cluster by; --columns names those that are to be used")
+		why := ""
+		if f.recipe.ID != "" {
+			f.reasons = append([]string{fmt.Sprintf("column %q names the rows", f.recipe.ID)}, f.reasons...)
+		}
+		if len(f.reasons) > 0 {
+			why = " (" + text.First(f.reasons, 3) + ")"
+		}
+		return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; --columns names those that are to be used", why)
 	}
 	return nil
 }
@@ -248,7 +273,7 @@ func (f *fitting) findFill(c *table.Column, into *Feature, empty int) string {
 	if empty == 0 {
 		return ""
 	}
-	return fmt.Sprintf("column %q: %s filled with %s", c.Name, plural(empty, "empty cell is", "empty cells are"), what)
+	return fmt.Sprintf("column %q: %s filled with %s", c.Name, text.Count(empty, "empty cell is", "empty cells are"), what)
 }
 
 // tooMany tells whether texts have more values than categories have.
@@ -271,7 +296,7 @@ func tooManyTexts(columns []string) error {
 		be = "columns %s hold"
 	}
 	return fault.Invalid("TOO_MANY_TEXTS", be+" texts with many different values, which are no numbers; --ignore %s leaves out, --id-column NAME names the rows by, --categorical makes each value a category",
-		abridged(columns), strings.Join(columns, ",")).With("column", columns[0])
+		quoted(columns), strings.Join(columns, ",")).With("column", columns[0])
 }
 
 // findCategories finds the values of a column.
@@ -289,26 +314,11 @@ func (f *Feature) findCategories(c *table.Column) error {
 	return nil
 }
 
-func plural(count int, one, more string) string {
-	if count == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", count, more)
-}
-
-// abridged are some of many names.
-func abridged(names []string) string {
-	const most = 6
-	var b strings.Builder
+// quoted are the first of many names.
+func quoted(names []string) string {
+	shown := make([]string, len(names))
 	for at, name := range names {
-		if at == most {
-			fmt.Fprintf(&b, " and %d more", len(names)-most)
-			break
-		}
-		if at > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%.40q", name)
+		shown[at] = fmt.Sprintf("%.40q", name)
 	}
-	return b.String()
+	return text.First(shown, 6)
 }

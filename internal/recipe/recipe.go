@@ -48,7 +48,7 @@ type Recipe struct {
 type Feature struct {
 	Column string `json:"column"`
 	// Categories are the values of a column that is not one of numbers. Each becomes a column of the points, which is 1
-	// in the rows with this value and 0 in all others.
+	// in the rows with this value and 0 in all others; no and yes become a single column, which is 1 for yes.
 	Categories []string `json:"categories,omitempty"`
 	// Fill and FillCategory stand in for a missing value.
 	Fill         float64 `json:"fill,omitempty"`
@@ -56,7 +56,12 @@ type Feature struct {
 }
 
 // columns is how many columns of the points a feature becomes.
-func (f *Feature) columns() int { return max(1, len(f.Categories)) }
+func (f *Feature) columns() int {
+	if f.isSwitch() {
+		return 1
+	}
+	return max(1, len(f.Categories))
+}
 
 // Prepared is what a recipe makes of a table.
 type Prepared struct {
@@ -79,7 +84,10 @@ func (r *Recipe) Names() []string {
 		if f.Categories == nil {
 			names = append(names, f.Column)
 		}
-		for _, category := range f.Categories {
+		for at, category := range f.Categories {
+			if at == 0 && f.isSwitch() {
+				continue
+			}
 			names = append(names, f.Column+"="+category)
 		}
 	}

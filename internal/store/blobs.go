@@ -85,7 +85,7 @@ type bucket struct {
 }
 
 // OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory (created if it does not
-// exist), s3://BUCKET or gs://BUCKET, with the options of gocloud.dev in the query.
+// exist), and where the program imports their drivers s3://BUCKET or gs://BUCKET, with the options of gocloud.dev in the query.
 func OpenBlobs(ctx context.Context, where string) (Blobs, error) {
 	if !strings.Contains(where, "://") {
 		return openDirectory(where)

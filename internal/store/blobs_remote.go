@@ -6,11 +6,9 @@ import (
 	"net/url"
 
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/gcsblob" // gs://
-	_ "gocloud.dev/blob/s3blob"  // s3://
 )
 
-// openRemote opens the blobs in an object store. Nothing is sent before the first call, so that a coordinator starts even
+// openRemote opens the blobs in an object store, whose driver the program imports. Nothing is sent before the first call, so that a coordinator starts even
 // if the object store does not answer. The drivers repeat requests that fail, for some seconds; what fails then is Unavailable.
 func openRemote(ctx context.Context, where string, u *url.URL) (Blobs, error) {
 	b, err := blob.OpenBucket(ctx, where)

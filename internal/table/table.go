@@ -4,6 +4,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -90,12 +91,27 @@ func (c *Column) IsEmpty(row int) bool {
 	return c.Empty != nil && c.Empty[row] || c.Type == Text && c.Texts[row] == ""
 }
 
+// MarkNaN marks what is not a number as empty: that is how many programs write missing values.
+func (c *Column) MarkNaN() {
+	for row, v := range c.Numbers {
+		if v == v {
+			continue
+		}
+		if c.Empty == nil {
+			c.Empty = make([]bool, len(c.Numbers))
+		}
+		c.Empty[row] = true
+	}
+}
+
 // Table is columns of equal length.
 type Table struct {
 	Columns []Column
 	rows    int
 	file    string // where it was read from, for errors to name the line; empty for nowhere
 	jumps   []Jump // which lines the rows are on; nil: as LineOf says
+
+	header map[string]string // what the file calls columns that are called otherwise here
 }
 
 // Rows is the number of rows.
@@ -116,7 +132,9 @@ func FromHeader(file string, names []string, known Columns) (*Table, error) {
 	t := &Table{Columns: make([]Column, len(names)), file: file}
 	for at, name := range known.called(names) {
 		c := &t.Columns[at]
-		c.Name, c.Type = name, Text
+		if c.Name, c.Type = name, Text; name != strings.ToLower(names[at]) {
+			t.callHere(name, names[at])
+		}
 		for _, k := range known {
 			if k.Name == c.Name {
 				c.Type = k.Type
@@ -127,6 +145,14 @@ func FromHeader(file string, names []string, known Columns) (*Table, error) {
 		return nil, err
 	}
 	return t, t.Check()
+}
+
+// callHere remembers what the file calls a column.
+func (t *Table) callHere(name, inFile string) {
+	if t.header == nil {
+		t.header = map[string]string{}
+	}
+	t.header[name] = inFile
 }
 
 // called are what columns are called that a file calls otherwise: points go by their ids, and labels may be classes.
@@ -228,7 +254,7 @@ func (t *Table) checkCells(c *Column) error {
 
 // Fault is about one cell.
 func (t *Table) Fault(c *Column, row int, reason, format string, args ...any) *fault.Error {
-	message := fmt.Sprintf("column %q: ", c.Name) + fmt.Sprintf(format, args...)
+	message := fmt.Sprintf("column %q: ", cmp.Or(t.header[c.Name], c.Name)) + fmt.Sprintf(format, args...)
 	if t.file == "" {
 		return fault.Invalid(reason, "row %d, %s", row, message).With("row", strconv.Itoa(row)).With("column", c.Name)
 	}

@@ -2,12 +2,16 @@ package text
 
 import "strings"
 
+// compared is how much of long names is compared, so that whole files in place of names take no time.
+const compared = 100
+
 // Nearest is the name that takes the fewest changes of letters to make from a mistaken one; of several such, the first. It
 // is "" when there are no names.
 func Nearest(mistaken string, names []string) string {
 	nearest, fewest := "", 0
+	mistaken = mistaken[:min(len(mistaken), compared)]
 	for _, name := range names {
-		if changes := editDistance(mistaken, name); nearest == "" || changes < fewest {
+		if changes := editDistance(mistaken, name[:min(len(name), compared)]); nearest == "" || changes < fewest {
 			nearest, fewest = name, changes
 		}
 	}

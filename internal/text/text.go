@@ -9,19 +9,22 @@ import (
 )
 
 // Plural is a count and its noun: "1 row", "2 rows".
-func Plural(count int, noun string) string {
+func Plural(count int, noun string) string { return Count(count, noun, noun+"s") }
+
+// Count is a count with the words that go with one or with more: "1 row has", "2 rows have".
+func Count(count int, one, more string) string {
 	if count == 1 {
-		return "1 " + noun
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", count, noun)
+	return fmt.Sprintf("%d %s", count, more)
 }
 
-// First is the first numbers of a list, up to a limit, and how many more there are.
-func First(numbers []int, limit int) string {
+// First is the beginning of a list, up to a limit, and how many more there are.
+func First[T any](list []T, limit int) string {
 	var b strings.Builder
-	for at, v := range numbers {
+	for at, v := range list {
 		if at == limit {
-			fmt.Fprintf(&b, " and %d more", len(numbers)-limit)
+			fmt.Fprintf(&b, " and %d more", len(list)-limit)
 			break
 		}
 		if at > 0 {

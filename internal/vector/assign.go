@@ -55,30 +55,33 @@ type assignment struct {
 	skip   []int32 // the points of the tile to skip that are still to come
 }
 
-// assignDense scores one group of rows at a time for all queries, against one block of clusters at a time. The scores
-// of a group stay in the first-level cache.
+// assignDense scores one group of rows at a time for all queries. The scores of a group stay in the first-level cache.
 func (w *workspace) assignDense(routines *routines) {
-	size, t := blockClusters*groupRows, w.tile
+	t := w.tile
 	for g := range t.groups() {
-		group := t.group(g)
 		for q := range w.assignments {
 			a := &w.assignments[q]
-			terms := a.terms
-			w.scores = resized(w.scores, len(terms.starts)*groupRows)
-			for p := range len(terms.starts) / blockClusters {
-				scores := w.scores[p*size:][:size]
-				weights := terms.weights[p*terms.pieceStride:][:terms.pieceStride]
-				bias := terms.starts[p*blockClusters:][:blockClusters]
-				for from := 0; from < t.width; from += featuresPerCall {
-					to := min(from+featuresPerCall, t.width)
-					routines.scoreBlock(scores, group[from*groupRows:to*groupRows], weights[from*blockClusters:to*blockClusters], bias)
-					bias = nil
-				}
-			}
+			w.scoreGroup(routines, t.group(g), a.terms)
 			routines.extremes(&w.lowest, &w.highest, w.scores)
 			for lane := range min(groupRows, len(a.labels)-g*groupRows) {
 				a.decide(g*groupRows+lane, w.lowest[lane], w.highest[lane], w.scores[lane:], groupRows)
 			}
+		}
+	}
+}
+
+// scoreGroup scores a group of rows, against one block of clusters at a time.
+func (w *workspace) scoreGroup(routines *routines, group []float64, terms *terms) {
+	size, width := blockClusters*groupRows, w.tile.width
+	w.scores = resized(w.scores, len(terms.starts)*groupRows)
+	for p := range len(terms.starts) / blockClusters {
+		scores := w.scores[p*size:][:size]
+		weights := terms.weights[p*terms.pieceStride:][:terms.pieceStride]
+		bias := terms.starts[p*blockClusters:][:blockClusters]
+		for from := 0; from < width; from += featuresPerCall {
+			to := min(from+featuresPerCall, width)
+			routines.scoreBlock(scores, group[from*groupRows:to*groupRows], weights[from*blockClusters:to*blockClusters], bias)
+			bias = nil
 		}
 	}
 }

@@ -3,6 +3,7 @@ package vector
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // PerNearestTwo is how many values NearestTwo has for a row.
@@ -15,7 +16,7 @@ func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.setModels(ctx, queries, false); err != nil {
+	if err := s.setModels(ctx, queries, true); err != nil {
 		return nil, err
 	}
 	count := func(_ int, t *tile) int { return PerNearestTwo * t.rows.Len() }
@@ -25,38 +26,79 @@ func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) 
 }
 
 func (s *Shard) nearestTwo(t *tile, terms *terms, w *workspace, dst []float64) {
-	for r := 0; r < len(dst); r += PerNearestTwo {
-		dst[r], dst[r+1], dst[r+2] = 0, math.Inf(1), math.Inf(1)
-	}
-	meet := func(row []float64, c int32, distance float64) {
-		switch {
-		case distance < row[1]:
-			row[0], row[1], row[2] = float64(c), distance, row[1]
-		case distance < row[2]:
-			row[2] = distance
-		}
-	}
-	if !terms.hasDistanceRoutine(t) {
-		for r := range t.rows.Len() {
-			x := w.row(r)
-			for _, c := range terms.present {
-				meet(dst[r*PerNearestTwo:][:PerNearestTwo], c, terms.distance(int(c), x, w))
-			}
-		}
+	if len(terms.present) > 1 && terms.hasDistanceRoutine(t) && slices.Min(terms.featureWeights) >= 0 {
+		s.nearestTwoByScores(t, terms, w, dst)
 		return
 	}
-	for from := 0; from < t.rows.Len(); from += groupRows {
-		for _, c := range terms.present {
-			for l := range w.places {
-				w.places[l] = int64(c) * int64(s.source.spec.Columns)
+	for r := range t.rows.Len() {
+		terms.nearestTwo(dst[r*PerNearestTwo:][:PerNearestTwo], w.row(r), w)
+	}
+}
+
+// nearestTwo measures a row's distances to all clusters.
+func (t *terms) nearestTwo(dst []float64, x *row, w *workspace) {
+	dst[0], dst[1], dst[2] = 0, math.Inf(1), math.Inf(1)
+	for _, c := range t.present {
+		switch distance := t.distance(int(c), x, w); {
+		case distance < dst[1]:
+			dst[0], dst[1], dst[2] = float64(c), distance, dst[1]
+		case distance < dst[2]:
+			dst[2] = distance
+		}
+	}
+}
+
+// roundingOf bounds the rounding errors of scores and distances of d features, relative to the size of what they are
+// computed from: each is a chain of about d additions.
+func roundingOf(d int) float64 { return 0x1p-48 * float64(d+8) }
+
+// takeLeast finds the least score of each row of a group, and the place of its cluster, whose score it removes.
+func (w *workspace) takeLeast(routines *routines, least *[groupRows]float64, places *[groupRows]int32) {
+	routines.extremes(least, &w.highest, w.scores)
+	for r, score := range least {
+		at := r
+		for w.scores[at] != score {
+			at += groupRows
+		}
+		w.scores[at], places[r] = math.Inf(1), int32(at/groupRows)
+	}
+}
+
+// nearestTwoByScores finds the two nearest by their scores, which take a fraction of the time, and measures the distances
+// of these alone. A score is a distance less |x|^2, up to rounding: where the third score is not above the second by more
+// than that, all distances decide.
+func (s *Shard) nearestTwoByScores(t *tile, terms *terms, w *workspace, dst []float64) {
+	columns := s.source.spec.Columns
+	var places [groupRows]int32
+	var clusters [2][groupRows]int32
+	var scores, distances [2][groupRows]float64
+	for g := range t.groups() {
+		group := t.group(g)
+		w.scoreGroup(&s.source.routines, group, terms)
+		for at := len(terms.present) * groupRows; at < len(w.scores); at++ {
+			w.scores[at] = math.Inf(1) // of the copies that blocks are padded with
+		}
+		for at := range clusters {
+			w.takeLeast(&s.source.routines, &scores[at], &places)
+			for r, p := range places {
+				clusters[at][r] = terms.present[p]
+				w.places[r] = int64(terms.present[p]) * int64(columns)
 			}
-			s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
-			for l := range min(groupRows, t.rows.Len()-from) {
-				row := dst[(from+l)*PerNearestTwo:][:PerNearestTwo]
-				if distance := w.lowest[l]; distance < row[2] { // most are not
-					meet(row, c, distance)
-				}
+			s.source.routines.distances(&distances[at], group, &w.places, terms.model.Centroids, terms.featureWeights)
+		}
+		s.source.routines.extremes(&w.lowest, &w.highest, w.scores)
+		for r := range min(groupRows, t.rows.Len()-g*groupRows) {
+			row := dst[(g*groupRows+r)*PerNearestTwo:][:PerNearestTwo]
+			c, near, next := clusters[0][r], distances[0][r], distances[1][r]
+			// |x|^2 <= 2 |x - mu|^2 + 2 |mu|^2
+			if doubt := roundingOf(columns) * (2*near + 3*terms.maxBias); !(w.lowest[r]-scores[1][r] > doubt) {
+				terms.nearestTwo(row, w.row(g*groupRows+r), w)
+				continue
 			}
+			if other := clusters[1][r]; next < near || next == near && other < c {
+				c, near, next = other, next, near
+			}
+			row[0], row[1], row[2] = float64(c), near, next
 		}
 	}
 }

@@ -2,7 +2,6 @@ package jobflags
 
 import (
 	"cmp"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -105,7 +104,7 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	case "graph":
 		data, f.Rows, err = f.loadGraph()
 	case "kernel-matrix":
-		data, err = asDataset(format.LoadKernel(f.kernelMatrix))
+		data, err = asDataset(f.inputOf(f.kernelMatrix).LoadKernel())
 	}
 	return data, header, err
 }
@@ -128,5 +127,5 @@ func (f *DataFlags) LoadKept(dropped, directions bool) (dataset.Dataset, []strin
 
 // Name is the name of the file of data, without its folder.
 func (f *DataFlags) Name() string {
-	return filepath.Base(cmp.Or(f.data, f.graph, f.kernelMatrix))
+	return baseName(cmp.Or(f.data, f.graph, f.kernelMatrix))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // plainFiles are the flags that name files to be read and are no options of the catalog.
-var plainFiles = []string{"data", "graph", "kernel-matrix", "file", "truth", "score-on"}
+var plainFiles = []string{"data", "graph", "kernel-matrix", "file", "truth", "score-on", "vertex-list"}
 
 // NamedFile is a file that a flag names.
 type NamedFile struct{ Flag, Path string }

@@ -5,7 +5,6 @@ package jobflags
 import (
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -84,7 +83,7 @@ func (f *Flags) displayName() string {
 	name := f.name
 	for _, path := range []string{f.data, f.graph, f.kernelMatrix} {
 		if name == "" && path != "" {
-			name = filepath.Base(path)
+			name = baseName(path)
 		}
 	}
 	return strings.ToValidUTF8(name, "?")

@@ -38,7 +38,7 @@ func (f *DataFlags) loadGraph() (dataset.Dataset, *Rows, error) {
 			return nil, nil, err
 		}
 	}
-	g, err := format.LoadNamedGraph(f.graph, o)
+	g, err := f.inputOf(f.graph).LoadNamedGraph(o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -40,8 +40,9 @@ func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 
 // loadSeeds reads the file of seeds; their labels are cluster numbers, or classes, each of which becomes a cluster.
 func (f *Flags) loadSeeds(rows int, j *Job) error {
-	path, naming := f.path("seeds"), j.naming()
-	t, seeds, err := format.LoadNamed(path, table.Seeds, rows, naming)
+	in, naming := f.small("seeds"), j.naming()
+	path := in.Name()
+	t, seeds, err := format.LoadNamedFrom(in, table.Seeds, rows, naming)
 	if err == nil {
 		err = within(path, j.classes.Check(int(FirstK(j.Spec))))
 	}

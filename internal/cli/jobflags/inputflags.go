@@ -16,7 +16,7 @@ type inputFlags struct {
 	files         []string // as they are given
 	format, array string
 
-	// Stdin is what --data - stands for.
+	// Stdin is what a path - stands for.
 	Stdin io.Reader
 	kind  *format.InputKind // once it is known
 }
@@ -24,7 +24,7 @@ type inputFlags struct {
 // add declares --data, which may be given several times, and what goes with it. name becomes what the data are called.
 func (f *inputFlags) add(set *pflag.FlagSet, name *string, usage string) {
 	set.Var(&pathList{&f.files, name}, "data", usage)
-	set.StringVar(&f.format, "format", "", "the format of --data: "+strings.Join(format.Formats(), ", ")+" (default: as the bytes or the name tell)")
+	set.StringVar(&f.format, "format", "", "the format of the data: "+strings.Join(format.Formats(), ", ")+" (default: as the bytes or the name tell)")
 	set.StringVar(&f.array, "array", "", "the `NAME` of the array in an .npz file (default: the only one of two dimensions)")
 }
 
@@ -67,17 +67,21 @@ func (l *pathList) String() string {
 // check refuses flags that say nothing about the data.
 func (f *inputFlags) check(source string) error {
 	switch {
-	case f.format != "" && source != "data":
-		return shell.Usage("--format goes with --data only")
-	case f.array != "" && source != "data":
-		return shell.Usage("--array goes with --data only, an .npz file")
-	case f.format != "":
-		return format.CheckFormat(f.format)
+	case f.format != "" && source == "":
+		return shell.Usage("--format goes with --data, --graph or --kernel-matrix only")
+	case f.array != "" && source != "data" && source != "kernel-matrix":
+		return shell.Usage("--array goes with --data or --kernel-matrix only, an .npz file")
+	case f.format == "":
+		return nil
+	case source == "graph":
+		return format.CheckGraphFormat(f.format)
+	case source == "kernel-matrix":
+		return format.CheckKernelFormat(f.format)
 	}
-	return nil
+	return format.CheckFormat(f.format)
 }
 
-// holds tells whether the data are of a kind. A file that cannot be read is what its name says, until it is opened.
+// holds tells whether the data are of a kind. A file that cannot be read is what its name says; parts says what is wrong.
 func (f *inputFlags) holds(kind format.InputKind) bool {
 	if len(f.files) == 0 {
 		return false
@@ -97,43 +101,48 @@ func (f *inputFlags) holds(kind format.InputKind) bool {
 	return *f.kind == kind
 }
 
-func (f *inputFlags) input() format.Input {
-	return format.Input{Path: f.files[0], Format: f.format, Array: f.array, Stdin: f.Stdin}
+func (f *inputFlags) input() format.Input { return f.inputOf(f.files[0]) }
+
+// inputOf is the file of the data by its path, in the format that is given.
+func (f *inputFlags) inputOf(path string) format.Input {
+	return format.Input{Path: path, Format: f.format, Array: f.array, Stdin: f.Stdin}
 }
 
-// one refuses several files of points that are no tables.
-func (f *inputFlags) one() error {
-	if len(f.files) > 1 {
-		return shell.Usage("--data %s is no table: only tables are read from several files", f.files[0])
+// parts are the files of points that are no table.
+func (f *inputFlags) parts() (format.PointParts, error) {
+	if _, err := format.KindOf(f.files, f.input()); err != nil {
+		return nil, err
 	}
-	return nil
+	return format.PointPartsOf(f.files, f.input())
 }
 
 // loadPoints reads points that are no table; sparse ones have so many columns, or with 0 as many as they need.
 func (f *inputFlags) loadPoints(columns int) (dataset.Dataset, []string, error) {
-	if err := f.one(); err != nil {
+	parts, err := f.parts()
+	if err != nil {
 		return nil, nil, err
 	}
 	if f.holds(format.InputSparse) {
-		data, err := asDataset(f.input().LoadSparsePoints(columns))
+		data, err := asDataset(parts.LoadSparsePoints(columns))
 		return data, nil, err
 	}
-	points, header, err := f.input().LoadPoints()
+	points, header, err := parts.LoadPoints()
 	data, err := asDataset(points, err)
 	return data, header, err
 }
 
 // loadComplete reads points that are no table, without those rows that have missing values.
 func (f *inputFlags) loadComplete() (data dataset.Dataset, header []string, incomplete []int32, err error) {
-	if err := f.one(); err != nil {
+	parts, err := f.parts()
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	if f.holds(format.InputSparse) {
-		points, incomplete, err := f.input().LoadCompleteSparsePoints()
+		points, incomplete, err := parts.LoadCompleteSparsePoints()
 		data, err := asDataset(points, err)
 		return data, nil, incomplete, err
 	}
-	points, header, incomplete, err := f.input().LoadCompletePoints()
+	points, header, incomplete, err := parts.LoadCompletePoints()
 	data, err = asDataset(points, err)
 	return data, header, incomplete, err
 }

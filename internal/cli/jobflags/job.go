@@ -3,6 +3,7 @@ package jobflags
 import (
 	"cmp"
 	"context"
+	"io"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -30,7 +31,8 @@ type Job struct {
 
 	classes table.Classes // those that seeds and the truth name
 	seeds   [][2]int32    // rows of the file and their classes
-	known   *Truth        // what the column of classes says, about the rows of the file
+	stdin   io.Reader
+	known   *Truth // what the column of classes says, about the rows of the file
 }
 
 // Prepare makes a job of the flags and their files. What is wrong with the flags alone is found before a
@@ -51,10 +53,10 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	case source == "" && describe == nil:
 		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file by --data, --graph or --kernel-matrix", f.file)
 	}
-	if err := cmp.Or(f.checkTable(source), f.checkGraph(source), f.checkLabels()); err != nil {
+	if err := cmp.Or(f.checkStandardInput(), f.checkTable(source), f.checkGraph(source), f.checkLabels()); err != nil {
 		return nil, err
 	}
-	j, kind := &Job{Spec: spec}, f.kindOf(source)
+	j, kind := &Job{Spec: spec, stdin: f.Stdin}, f.kindOf(source)
 	if source == "" {
 		described, err := describe(ctx, spec.GetDatasetId())
 		if err != nil {

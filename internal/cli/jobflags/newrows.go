@@ -24,17 +24,18 @@ func (m *MadeRows) Rows(r *recipe.Recipe) *Rows {
 	return &Rows{Recipe: r, IDs: table.NewIDs(m.IDs), Data: m.table}
 }
 
-// LoadRows reads a table and makes points of it by the recipe of a job.
-func LoadRows(path string, r *recipe.Recipe) (*MadeRows, error) {
-	return loadRows(path, r, func(o format.TableOptions) (*table.Table, []string, error) { return readAll([]string{path}, o) })
+// LoadRows reads the table that a job clustered, and makes its points again by its recipe. directions says that the job compares
+// them, so that rows of zeros are dropped where those with missing values are.
+func LoadRows(path string, r *recipe.Recipe, directions bool) (*MadeRows, error) {
+	return loadRows(path, r, directions, func(o format.TableOptions) (*table.Table, []string, error) { return readAll([]string{path}, o) })
 }
 
-// Made are points that the recipe of a job makes of the table that the flags name.
-func (f *DataFlags) Made(r *recipe.Recipe) (*MadeRows, error) {
-	return loadRows(f.data, r, f.readFiles)
+// Made is LoadRows of the table that the flags name.
+func (f *DataFlags) Made(r *recipe.Recipe, directions bool) (*MadeRows, error) {
+	return loadRows(f.data, r, directions, f.readFiles)
 }
 
-func loadRows(path string, r *recipe.Recipe, read func(format.TableOptions) (*table.Table, []string, error)) (*MadeRows, error) {
+func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.TableOptions) (*table.Table, []string, error)) (*MadeRows, error) {
 	o := format.TableOptions{Header: "auto", Texts: []string{r.ID}}
 	for _, f := range r.Features {
 		if f.Categories != nil {
@@ -49,6 +50,9 @@ func loadRows(path string, r *recipe.Recipe, read func(format.TableOptions) (*ta
 		return nil, within(path, err)
 	}
 	p, err := r.Apply(t)
+	if err == nil && directions && r.Missing == recipe.Drop {
+		_, err = p.DropZeros()
+	}
 	if err != nil {
 		return nil, within(path, err)
 	}

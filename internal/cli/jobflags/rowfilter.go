@@ -23,7 +23,7 @@ type RowFilter struct {
 	Kept     []int32 // rows of the file that are kept, in ascending order
 	position []int32 // for each row of the file its number among the kept ones, or droppedRow
 
-	incomplete, zero            int // rows that were dropped, by reason
+	incomplete, zero, either    int // rows that were dropped, by reason
 	constraints, seeds, beliefs int // dropped because they name a dropped row
 }
 
@@ -55,7 +55,7 @@ func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *Ro
 
 // FilterOf keeps some rows of a file of so many.
 func FilterOf(kept []int32, rows int) *RowFilter {
-	f := &RowFilter{Kept: kept, position: slices.Repeat([]int32{droppedRow}, rows), incomplete: rows - len(kept)}
+	f := &RowFilter{Kept: kept, position: slices.Repeat([]int32{droppedRow}, rows), either: rows - len(kept)}
 	for at, row := range kept {
 		f.position[row] = int32(at)
 	}
@@ -72,6 +72,7 @@ func (f *RowFilter) String() string {
 	}
 	count(&why, f.incomplete, "row", " with missing values")
 	count(&why, f.zero, "row", " of zeros, without a direction")
+	count(&why, f.either, "row", " with missing values or without a direction")
 	count(&with, f.constraints, "constraint", "")
 	count(&with, f.seeds, "seed", "")
 	count(&with, f.beliefs, "belief", "")

@@ -102,6 +102,23 @@ func others(rows int, kept []int32) []int32 {
 	return others
 }
 
+// unnamedPairs tells whether a table without a header may be a list of edges: distinct pairs of different vertices.
+func unnamedPairs(t *table.Table) bool {
+	if len(t.Columns) != 2 || t.Columns[0].Name != table.Unnamed(0) || t.Columns[0].Type != table.Integer || t.Columns[1].Type != table.Integer {
+		return false
+	}
+	const few, enough = 5, 1000
+	seen := map[[2]int64]bool{}
+	for row := range min(t.Rows(), enough) {
+		from, to := t.Columns[0].Integers[row], t.Columns[1].Integers[row]
+		if from < 0 || to < 0 || from == to || seen[[2]int64{from, to}] {
+			return false
+		}
+		seen[[2]int64{from, to}] = true
+	}
+	return t.Rows() >= few
+}
+
 // edgeListHint says so where a table looks like a list of edges.
 func edgeListHint(t *table.Table) string {
 	source, target := false, false
@@ -112,6 +129,9 @@ func edgeListHint(t *table.Table) string {
 		case "dst", "target", "to":
 			target = true
 		}
+	}
+	if unnamedPairs(t) {
+		return "the table is two columns of whole numbers without names; if these are edges, --graph clusters the vertices that they connect"
 	}
 	if source && target && len(t.Columns) <= 3 {
 		return "the table looks like a list of edges; --graph clusters the vertices that they connect, --data its rows"

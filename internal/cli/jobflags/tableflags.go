@@ -26,7 +26,7 @@ var onlyForTables = []string{"delimiter", "header", "id-column", "label-column",
 // add declares the flags.
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.header, f.missing = NewChoice("auto", "auto", "yes", "no"), NewChoice(string(recipe.Auto), recipe.Ways()...)
-	set.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of a table: comma, semicolon, tab, pipe or a `CHARACTER` (default: found out)")
+	set.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of a table: comma, semicolon, tab, space, pipe or a `CHARACTER` (default: found out)")
 	set.Var(f.header, "header", "whether the first line of a table names its columns")
 	set.StringVar(&f.id, "id-column", "", "the `COLUMN` of a table that names its rows, by name or number from 1 (default: one that is called so)")
 	set.StringVar(&f.label, "label-column", "", "the `COLUMN` of known classes, empty where unknown; it is no feature")
@@ -47,11 +47,13 @@ func (f *tableFlags) reading() (format.TableOptions, error) {
 		o.Delimiter = ';'
 	case "tab", `\t`:
 		o.Delimiter = '\t'
+	case "space":
+		o.Delimiter = ' '
 	case "pipe":
 		o.Delimiter = '|'
 	default:
 		if len(f.delimiter) != 1 || strings.ContainsAny(f.delimiter, "\"\r\n.-+") || f.delimiter[0] >= '0' && f.delimiter[0] <= '9' {
-			return o, shell.Usage("--delimiter %q separates no cells; use comma, semicolon, tab, pipe or one character", f.delimiter)
+			return o, shell.Usage("--delimiter %q separates no cells; use comma, semicolon, tab, space, pipe or one character", f.delimiter)
 		}
 		o.Delimiter = f.delimiter[0]
 	}

@@ -17,7 +17,7 @@ func (f *Flags) loadFiles(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.Given("constraints") {
 		naming := j.naming()
-		constraints, _, err := format.LoadNamed(f.path("constraints"), table.Constraints, rows, naming)
+		constraints, _, err := format.LoadNamedFrom(f.small("constraints"), table.Constraints, rows, naming)
 		if err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (f *Flags) loadFiles(j *Job) error {
 	}
 	if f.Given("weights") {
 		naming := j.naming()
-		weights, _, err := format.LoadNamed(f.path("weights"), table.Weights, rows, naming)
+		weights, _, err := format.LoadNamedFrom(f.small("weights"), table.Weights, rows, naming)
 		if err != nil {
 			return err
 		}

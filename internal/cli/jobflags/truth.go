@@ -15,13 +15,17 @@ type Truth struct {
 
 // LoadTruth reads the truth, nil when there is none to read.
 func LoadTruth(path, scoreOn string, rows int, naming table.Naming) (*Truth, error) {
-	if path == "" {
+	return loadTruth(format.Input{Path: path}, scoreOn, rows, naming)
+}
+
+func loadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (*Truth, error) {
+	if in.Path == "" {
 		return nil, nil
 	}
 	if naming.Classes == nil {
 		naming.Classes = &table.Classes{}
 	}
-	_, labels, err := format.LoadNamed(path, table.Labels, rows, naming)
+	_, labels, err := format.LoadNamedFrom(in, table.Labels, rows, naming)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +48,13 @@ func (t *Truth) loadScoreOn(path string, ids *table.IDs) (err error) {
 // none.
 func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 	if j.Stream() != nil && j.Rows == 0 { // what is wrong whatever the rows are is said before they are sent
+		if path == StandardInput {
+			return nil, nil // which is read once
+		}
 		_, err := LoadTruth(path, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
 		return nil, err
 	}
-	t, err := LoadTruth(path, scoreOn, j.Filter.FileRows(j.Rows), j.naming())
+	t, err := loadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), j.naming())
 	if err == nil && t == nil && j.known != nil {
 		t = j.known
 		if scoreOn != "" {

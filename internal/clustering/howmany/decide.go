@@ -3,21 +3,31 @@ package howmany
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
 const (
-	// A number of clusters is stable if they come out again by this much, and plausible beside the proposed one by that much.
+	// A number of clusters is stable if they come out again by this much. A larger number than the proposed one is plausible by that
+	// much, or if it is less stable by less than rivalry.
 	stable    = 0.8
 	plausible = 0.7
-	// verySure is the stability from which on nothing but another stable number raises doubts.
+	rivalry   = 0.3
+	// verySure is the stability from which on a smaller number raises no doubts by being more stable.
 	verySure = 0.9
-	// silhouetteShare is how much of the best silhouette among stable numbers a number needs to be proposed, and doubtful how
-	// much more of it a smaller one needs to be plausible; below verySure it suffices that it is more stable.
+	// silhouetteShare is how much of the best silhouette among stable numbers a number needs to be proposed, and of the proposed one's
+	// a larger number to be its rival. Doubtful is how much of it a smaller number needs to be plausible, and asFar a larger one to be
+	// so, however unstable; of the modularity, which changes less with the number, it needs farModularity.
 	silhouetteShare = 0.8
 	doubtful        = 1.1
+	asFar           = 0.95
+	farModularity   = 1.1
+	// A proposal is clear if it is so stable, all larger numbers are less stable by so much, and none has so much of its silhouette.
+	clearStability  = 0.95
+	clearFall       = 1.0 / 3
+	clearSilhouette = 0.9
 	// errors is how many standard errors of agreement with held-out constraints apart two numbers are told apart.
 	errors = 2.0
 	// goodAgreement is the one from which on constraints and data speak of the same clusters.
@@ -101,39 +111,80 @@ func decideByStability(h *clustering.HowMany, part string) {
 	}
 	h.Proposed = taken.K
 	for _, s := range h.Scores {
-		larger := s.K > taken.K && stabilityOf(s) >= plausible
-		better := alike(s, taken) && apart(s) > float64(doubtful*apart(taken)) || stabilityOf(taken) < verySure && stabilityOf(s) > stabilityOf(taken)
-		smaller := s.K < taken.K && stabilityOf(s) >= stable && better
-		if s.K == taken.K || larger || smaller {
+		if s.K == taken.K || s.K < taken.K && smallerPlausible(s, taken) || s.K > taken.K && largerPlausible(s, taken) {
 			h.Plausible = append(h.Plausible, s.K)
 		}
+	}
+	if far, is := farther(h.Scores, taken); is && !slices.Contains(h.Plausible, far) {
+		h.Plausible = append(h.Plausible, far)
+		slices.Sort(h.Plausible)
 	}
 	explainStability(h, taken, part)
 }
 
+// smallerPlausible tells whether a smaller number than the proposed one would do.
+func smallerPlausible(s, taken clustering.KScore) bool {
+	apartMore := alike(s, taken) && apart(s) > float64(doubtful*apart(taken))
+	return stabilityOf(s) >= stable && (apartMore || stabilityOf(taken) < verySure && stabilityOf(s) > stabilityOf(taken))
+}
+
+// largerPlausible tells whether a larger number would do: because it is stable, or hardly less so than need be or than the proposed
+// one and its clusters not far less apart.
+func largerPlausible(s, taken clustering.KScore) bool {
+	almost := stabilityOf(s) >= plausible || stabilityOf(s) > stabilityOf(taken)-rivalry
+	farLess := alike(s, taken) && apart(s) < float64(silhouetteShare*apart(taken))
+	return stabilityOf(s) >= stable || almost && !farLess
+}
+
+// farther is the larger number whose clusters are farthest apart, if they are about as far as those of the proposed one: then what is
+// far apart speaks for more clusters than what is stable.
+func farther(all []clustering.KScore, taken clustering.KScore) (k int, is bool) {
+	share := asFar
+	if taken.Silhouette == nil {
+		share = farModularity
+	}
+	most := float64(share * apart(taken))
+	for _, s := range all {
+		if s.K > taken.K && alike(s, taken) && apart(s) > most {
+			k, is, most = s.K, true, apart(s)
+		}
+	}
+	return k, is
+}
+
 // explainStability says why a number is proposed, and how sure that is.
 func explainStability(h *clustering.HowMany, taken clustering.KScore, part string) {
-	says := fmt.Sprintf("%d clusters come out again from %s (%.2f)", taken.K, part, stabilityOf(taken))
-	switch {
-	case len(h.Plausible) > 1:
+	says := comesOutAgain(taken, part)
+	if len(h.Plausible) > 1 {
 		h.Sureness = clustering.Unsure
 		h.Reason = fmt.Sprintf("%s, but %s would do too: look at each", says, list(without(h.Plausible, taken.K), "or"))
 		return
-	case stabilityOf(taken) >= verySure:
-		h.Sureness = clustering.Clear
-	default:
-		h.Sureness = clustering.Likely
 	}
-	h.Reason = says
+	h.Sureness = clustering.Clear
 	beyond := -1.0
 	for _, s := range h.Scores {
 		if s.K > taken.K {
 			beyond = max(beyond, stabilityOf(s))
+			if taken.Silhouette != nil && alike(s, taken) && apart(s) > float64(clearSilhouette*apart(taken)) {
+				h.Sureness = clustering.Likely
+			}
 		}
 	}
-	if beyond >= 0 {
+	if stabilityOf(taken) < clearStability || beyond > stabilityOf(taken)-clearFall {
+		h.Sureness = clustering.Likely
+	}
+	h.Reason = says
+	switch {
+	case beyond >= plausible:
+		h.Reason += fmt.Sprintf(", more do less (%.2f at best) and are less apart", beyond)
+	case beyond >= 0:
 		h.Reason += fmt.Sprintf(", more do not (%.2f at best)", beyond)
 	}
+}
+
+// comesOutAgain says how stable a number is.
+func comesOutAgain(s clustering.KScore, part string) string {
+	return fmt.Sprintf("%d clusters come out again from %s (%.2f)", s.K, part, stabilityOf(s))
 }
 
 // stabilityOf is the stability of a number, -1 where it is not known.

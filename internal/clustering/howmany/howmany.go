@@ -38,6 +38,8 @@ type run struct {
 	o       clustering.Observer
 	folds   *folds // nil: too few constraints
 	parts   []part // of the data, where there are no folds
+	// firstPart is the number of the first part for the solver.
+	firstPart int
 }
 
 // Run runs every k of the spec's range and returns the result of the one that is proposed, with the scores and the labels
@@ -70,6 +72,9 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 		pairs = len(r.folds.Pairs)
 	}
 	decide(report, pairs, partsOf(origin.Data))
+	if err := r.compareWithCloud(ctx, report, partsOf(origin.Data)); err != nil && ctx.Err() == nil {
+		return nil, err
+	}
 	best := *results[report.Proposed-spec.K]
 	if ctx.Err() != nil {
 		best.StopReason = clustering.StopCanceled

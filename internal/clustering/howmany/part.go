@@ -1,6 +1,7 @@
 package howmany
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -20,8 +21,8 @@ const (
 	fewParts    = 4
 	fewRows     = 250
 	manyEntries = 100_000
-	// mostRows bounds the rows of a part, which has at most half of them.
-	mostRows = 700
+	// mostRows bounds the rows of a part, which has at most half of them: where there are more, small clusters have few rows in a part.
+	mostRows = 1500
 	// keptEdges is the share of a graph's edges that a part has. It has all vertices.
 	keptEdges = 0.8
 	// partRestarts is how often a part is clustered at most from different starts.
@@ -83,6 +84,9 @@ func partRows(n int) int { return min(mostRows, max(1, n/2)) }
 func partsOf(data dataset.Dataset) string {
 	if _, is := data.(*dataset.Graph); is {
 		return "four fifths of the edges"
+	}
+	if data.Rows() > 2*mostRows {
+		return fmt.Sprintf("%d of the rows", mostRows)
 	}
 	return "half of the data"
 }

@@ -16,14 +16,19 @@ func (r *run) stability(ctx context.Context, spec clustering.Spec, labels []int3
 	if err != nil {
 		return nil, err
 	}
+	return meanStability(values), nil
+}
+
+// meanStability is that of all parts; nil: one could not be clustered.
+func meanStability(strengths []float64) *float64 {
 	mean := 0.0
-	for _, v := range values {
+	for _, v := range strengths {
 		if v < 0 {
-			return nil, nil //nolint:nilnil // not known
+			return nil
 		}
-		mean += v / float64(len(values))
+		mean += v / float64(len(strengths))
 	}
-	return &mean, nil
+	return &mean
 }
 
 // strengths are those of the labels in each part, -1 where it cannot be clustered.
@@ -34,7 +39,7 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 		if values[at] = -1; p.data.Rows() < spec.K {
 			return nil
 		}
-		found, err := r.solver.Small(ctx, at, p.data, p.spec(spec, len(labels)))
+		found, err := r.solver.Small(ctx, r.firstPart+at, p.data, p.spec(spec, len(labels)))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -201,7 +201,7 @@ func (b *batch) plainColumn(f *field, name string) (*table.Column, error) {
 	if err := f.values(c); err != nil {
 		return nil, err
 	}
-	markNaN(&c.out)
+	c.out.MarkNaN()
 	return &c.out, nil
 }
 
@@ -215,16 +215,3 @@ func (b *batch) allow(c *cells) error {
 
 // freeCells are those without bytes that a file may have.
 const freeCells = raw.FreeBytes / 16
-
-// markNaN marks what is not a number as empty: that is how many programs write missing values.
-func markNaN(c *table.Column) {
-	for row, v := range c.Numbers {
-		if v == v {
-			continue
-		}
-		if c.Empty == nil {
-			c.Empty = make([]bool, len(c.Numbers))
-		}
-		c.Empty[row] = true
-	}
-}

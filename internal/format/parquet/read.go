@@ -133,7 +133,7 @@ func (c *chunk) read(out *table.Column, rows int) error {
 		filled += n
 	}
 	out.Integers, out.Numbers, out.Texts = all.integers, all.numbers, all.texts
-	markNaN(out)
+	out.MarkNaN()
 	return nil
 }
 
@@ -209,17 +209,4 @@ func spread[T any](values []T, there []uint32, count int) []T {
 		values[from+row] = v
 	}
 	return values
-}
-
-// markNaN marks what is not a number as empty: that is how many programs write missing values.
-func markNaN(c *table.Column) {
-	for row, v := range c.Numbers {
-		if v == v {
-			continue
-		}
-		if c.Empty == nil {
-			c.Empty = make([]bool, len(c.Numbers))
-		}
-		c.Empty[row] = true
-	}
 }

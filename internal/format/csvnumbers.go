@@ -1,0 +1,177 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// reading is a way to write numbers, as bits, so that a column can rule out several.
+type reading uint16
+
+const (
+	asInteger     reading = 1 << iota
+	asPoint               // 1234.5, also 1e3
+	asComma               // 1234,5
+	asCommaGroups         // 1,234.5
+	asPointGroups         // 1.234,5
+	asSpacePoint          // 1 234.5
+	asSpaceComma          // 1 234,5
+	asApostrophes         // 1'234.5
+	allReadings   = asApostrophes<<1 - 1
+)
+
+// grouped are the readings with a character between thousands.
+var grouped = map[reading]struct{ group, point byte }{
+	asCommaGroups: {',', '.'}, asPointGroups: {'.', ','}, asSpacePoint: {' ', '.'}, asSpaceComma: {' ', ','}, asApostrophes: {'\'', '.'},
+}
+
+// preferred are the readings of a column in the order in which they are tried: 1,234 is a number with decimals, except where a
+// comma also separates cells.
+func (d dialect) preferred() []reading {
+	if d.separator == ',' {
+		return []reading{asInteger, asPoint, asCommaGroups, asComma, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
+	}
+	return []reading{asInteger, asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
+}
+
+// readingsOf are the readings that take a cell for a number.
+func readingsOf(cell []byte) reading {
+	found := reading(0)
+	if _, _, ok := integerCell(cell); ok {
+		found |= asInteger
+	}
+	for _, r := range []reading{asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes} {
+		if _, ok := r.parse(cell); ok {
+			found |= r
+		}
+	}
+	return found
+}
+
+// parse reads a number.
+func (r reading) parse(cell []byte) (float64, bool) {
+	if how, ok := grouped[r]; ok {
+		return parseGrouped(cell, how.group, how.point)
+	}
+	if r == asComma {
+		return parseNumber(cell, ',')
+	}
+	return parseFloat(cell)
+}
+
+// parseGrouped reads a number that may have a character between its thousands.
+func parseGrouped(cell []byte, group, point byte) (float64, bool) {
+	text := make([]byte, 0, len(cell))
+	at := 0
+	if len(cell) > 0 && (cell[0] == '-' || cell[0] == '+') {
+		text, at = append(text, cell[0]), 1
+	}
+	digits, groups := 0, 0 // of the current group, and groups that have ended
+	for ; at < len(cell); at++ {
+		c := cell[at]
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+			text = append(text, c)
+			continue
+		case c == group && digits > 0 && digits <= 3 && (groups == 0 || digits == 3):
+			groups++
+			digits = 0
+			continue
+		case c == point:
+		default:
+			return 0, false
+		}
+		break
+	}
+	if digits == 0 || groups > 0 && digits != 3 {
+		return 0, false
+	}
+	if at < len(cell) {
+		text = append(text, '.')
+		for _, c := range cell[at+1:] {
+			if c < '0' || c > '9' {
+				return 0, false
+			}
+			text = append(text, c)
+		}
+	}
+	return parseFloat(text)
+}
+
+// marks are what may stand before or after numbers.
+var marks = [][]byte{[]byte("%"), []byte("$"), []byte("€"), []byte("£"), []byte("¥"), []byte("EUR"), []byte("USD"), []byte("GBP"), []byte("CHF")}
+
+// noMark stands for the mark of numbers that have none.
+const noMark = -1
+
+// cutMark is a cell without its mark, and which one that is. Spaces that do not break lines become ordinary ones.
+func cutMark(cell []byte) (bare []byte, mark int) {
+	for _, space := range []string{"\u00a0", "\u202f"} {
+		cell = bytes.ReplaceAll(cell, []byte(space), []byte(" "))
+	}
+	for mark, text := range marks {
+		if rest, found := bytes.CutSuffix(cell, text); found {
+			return bytes.TrimSpace(rest), mark
+		}
+		rest, negative := bytes.CutPrefix(cell, []byte("-"))
+		if rest, found := bytes.CutPrefix(rest, text); found {
+			rest = bytes.TrimSpace(rest)
+			if negative {
+				rest = append([]byte("-"), rest...)
+			}
+			return rest, mark
+		}
+	}
+	return bytes.TrimSpace(cell), noMark
+}
+
+// kind is how the cells of a column are read.
+type kind struct {
+	table.Type
+	point   byte // the character before the decimals, of plain numbers
+	reading reading
+	mark    int
+}
+
+// plainNumbers are without marks, and without characters between thousands.
+func plainNumbers(point byte) kind {
+	if point == ',' {
+		return kind{table.Number, point, asComma, noMark}
+	}
+	return kind{table.Number, point, asPoint, noMark}
+}
+
+// plain tells whether cells are as they mostly are, so that they can be read fast.
+func (k kind) plain() bool { return k.Type != table.Number || k.point != 0 }
+
+// parse reads a number of the column.
+func (k kind) parse(cell []byte) (float64, bool) {
+	if k.plain() {
+		return parseNumber(cell, k.point)
+	}
+	bare, mark := cutMark(cell)
+	if mark != k.mark {
+		return 0, false
+	}
+	return k.reading.parse(bare)
+}
+
+// notice says how the numbers of a column are read, if they are written in an unusual way.
+func (k kind) notice(column string) string {
+	if k.plain() {
+		return ""
+	}
+	var how []string
+	if k.mark != noMark {
+		how = append(how, "without "+strconv.Quote(string(marks[k.mark])))
+	}
+	if g, ok := grouped[k.reading]; ok {
+		how = append(how, fmt.Sprintf("with %q between thousands", string(g.group)))
+	}
+	return fmt.Sprintf("column %q is read as numbers, %s", column, strings.Join(how, " and "))
+}

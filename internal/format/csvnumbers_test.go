@@ -1,0 +1,83 @@
+package format
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Numbers as spreadsheets and reports write them.
+func TestNumbersAsPeopleWriteThem(t *testing.T) {
+	for name, c := range map[string]struct{ text, want, says string }{
+		"percent":             {"a,b\n12 %,1\n3.5%,2\n-,3\n", "a:n=12|3.5|_ b:i=1|2|3", `column "a" is read as numbers, without "%"`},
+		"dollars":             {"a,b\n\"$1,234.50\",1\n-$3,2\n", "a:n=1234.5|-3 b:i=1|2", `without "$" and with "," between thousands`},
+		"euros":               {"a;b\n1234,50 €;1\n3 €;2\n", "a:n=1234.5|3 b:i=1|2", `without "€"`},
+		"euros, by thousands": {"a;b\n1.234,50\u00a0€;1\n3 €;2\n", "a:n=1234.5|3 b:i=1|2", `without "€" and with "." between thousands`},
+		"codes":               {"a;b\nUSD 5;1\n7 USD;2\n", "a:n=5|7 b:i=1|2", `without "USD"`},
+		"two currencies":      {"a;b\n$5;1\n7 €;2\n", "a:t=$5|7 € b:i=1|2", ""},
+		"some with a mark":    {"a;b\n5 %;1\n0.07;2\n", "a:t=5 %|0.07 b:i=1|2", ""},
+		"thousands":           {"a,b\n\"1,234,567\",1\n89,2\n", "a:n=1234567|89 b:i=1|2", `with "," between thousands`},
+		"thousands, quoted":   {"a,b\n\"1,234\",1\n\"5,678\",2\n", "a:n=1234|5678 b:i=1|2", `with "," between thousands`},
+		"decimals, quoted":    {"a,b\n\"1,5\",1\n\"5,678\",2\n", "a:n=1.5|5.678 b:i=1|2", ""},
+		"decimal commas":      {"a;b\n1,234;1\n5,678;2\n", "a:n=1.234|5.678 b:i=1|2", ""},
+		"points":              {"a;b\n1.234.567;1\n1.234,5;2\n", "a:n=1234567|1234.5 b:i=1|2", `with "." between thousands`},
+		"spaces":              {"a;b\n1 234,5;1\n12\u202f345;2\n", "a:n=1234.5|12345 b:i=1|2", `with " " between thousands`},
+		"apostrophes":         {"a;b\n1'234.5;1\n1'000'000;2\n", "a:n=1234.5|1000000 b:i=1|2", `with "'" between thousands`},
+		"bad groups":          {"a;b\n1,23,456;1\n2;2\n", "a:t=1,23,456|2 b:i=1|2", ""},
+		"missing":             {"a,b,c\n--,x,1\n5,-,.\n7,\\N,<NA>\n", "a:i=_|5|7 b:t=x|-|_ c:i=1|_|_", ""},
+		"ids":                 {"id,b\n\"1,234\",1\n\"2,345\",2\n", "id:t=1,234|2,345 b:i=1|2", ""},
+		"only spaces between": {" x   y\n 1  2.5 \n30  4\n", "x:i=1|30 y:n=2.5|4", "separated by spaces"},
+		"words, not cells":    {"full name\nann lee\nbob ray\n", "full name:t=ann lee|bob ray", ""},
+		"a title":             {"Sales of May\n\na,b,c\n1,2,x\n3,4,y\n", "a:i=1|3 b:i=2|4 c:t=x|y", `the table begins on line 3; what stands before it, "Sales of May", is left out`},
+		"comments":            {"# by x\n# at noon\na,b,c\n1,2,x\n", "a:i=1 b:i=2 c:t=x", "the table begins on line 3"},
+		"carriage returns":    {"a,b\r1,x\r2,y\r", "a:i=1|2 b:t=x|y", ""},
+	} {
+		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if show(got) != c.want || !strings.Contains(says, c.says) || c.says == "" && says != "" {
+			t.Errorf("%s: got %s (%s), want %s", name, show(got), says, c.want)
+		}
+	}
+}
+
+// A title is no reason to count lines wrong, and a late mark makes a column one of texts from its first row.
+func TestNumbersAreReadAgain(t *testing.T) {
+	if _, _, err := readText(t, "t.csv", "My table\n\na,b,c\n1,2,x\n3,4\n", TableOptions{}); err == nil || !strings.Contains(err.Error(), "t.csv, line 5: the line has 2 cells") {
+		t.Errorf("got %v", err)
+	}
+	const rows = 100_000 // more than tell the form of a table
+	for late, want := range map[string]string{"1.234,5": "n", "7 %": "t", "1'000": "n", "2,5": "n"} {
+		got, _, err := readText(t, "t.csv", "a;b\n"+strings.Repeat("1;2\n", rows)+late+";2\n", TableOptions{})
+		if err != nil || got.Columns[0].Type.String()[:1] != want || got.Rows() != rows+1 {
+			t.Errorf("%s: got %v, %v", late, got.Columns[0].Type, err)
+		}
+	}
+	_, _, err := readText(t, "t.csv", "a;b\n"+strings.Repeat("x;2\n", rows)+"x\x00;2\n", TableOptions{})
+	wantFault(t, "zero byte", err, "NOT_A_TEXT", `t.csv, line 100002, column "a": the cell has a zero byte`)
+}
+
+// What groups do not change is read as without them, to the same bits.
+func TestGroupsOfDigits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		whole, decimals := rapid.StringMatching(`-?[1-9][0-9]{0,8}`).Draw(t, "whole"), rapid.StringMatching(`[0-9]{0,6}`).Draw(t, "decimals")
+		sign, digits := "", whole
+		if whole[0] == '-' {
+			sign, digits = "-", whole[1:]
+		}
+		grouped := ""
+		for at := range digits {
+			if at > 0 && (len(digits)-at)%3 == 0 {
+				grouped += ","
+			}
+			grouped += digits[at : at+1]
+		}
+		plain, ok := parseFloat([]byte(whole + "." + decimals))
+		if got, read := parseGrouped([]byte(sign+grouped+"."+decimals), ',', '.'); !ok || !read || got != plain {
+			t.Fatalf("%s%s.%s is read as %v, %v", sign, grouped, decimals, got, read)
+		}
+	})
+}

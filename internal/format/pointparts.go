@@ -1,0 +1,130 @@
+package format
+
+import (
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// PointParts are files of points, no tables, that are one data set together: the rows of each follow those of the one before.
+type PointParts []Input
+
+// PointPartsOf are the files that paths name, or those of folders. They are all alike.
+func PointPartsOf(paths []string, like Input) (PointParts, error) {
+	files, err := expand(paths)
+	if err != nil {
+		return nil, err
+	}
+	var parts PointParts
+	var first InputKind
+	for at, file := range files {
+		part := like
+		part.Path = file
+		parts = append(parts, part)
+		if len(files) == 1 {
+			break // whatever is wrong with it is said when it is read
+		}
+		bad := &source{name: part.Name()}
+		if file == "-" {
+			return nil, bad.invalid("BAD_FILES", "standard input is a data set of its own; it cannot be read together with files")
+		}
+		kind, err := part.Kind()
+		if err != nil {
+			return nil, err
+		}
+		if at == 0 {
+			first = kind
+		}
+		suffix, err := part.suffix()
+		switch {
+		case err != nil:
+			return nil, err
+		case kind != first:
+			return nil, bad.invalid("BAD_FILES", "it is not of the kind of %s; parts of a data set are alike", files[0])
+		case kind == InputSparse && suffix != npzSuffix:
+			return nil, bad.invalid("BAD_FILES", "svmlight files count their features from 0 or from 1, each by itself; join the parts first, by cat")
+		}
+	}
+	return parts, nil
+}
+
+// LoadPoints is Input.LoadPoints of all parts.
+func (p PointParts) LoadPoints() (*dataset.Points, []string, error) {
+	points, header, _, err := p.loadDense(func(in Input) (*dataset.Points, []string, []int32, error) {
+		points, header, err := in.LoadPoints()
+		return points, header, nil, err
+	})
+	return points, header, err
+}
+
+// LoadCompletePoints is Input.LoadCompletePoints of all parts.
+func (p PointParts) LoadCompletePoints() (points *dataset.Points, header []string, incomplete []int32, err error) {
+	return p.loadDense(Input.LoadCompletePoints)
+}
+
+func (p PointParts) loadDense(load func(Input) (*dataset.Points, []string, []int32, error)) (*dataset.Points, []string, []int32, error) {
+	all, header, incomplete, err := load(p[0])
+	if err != nil || len(p) == 1 {
+		return all, header, incomplete, err
+	}
+	values, rows := all.Values, all.N
+	for _, in := range p[1:] {
+		part, _, gaps, err := load(in)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if part.D != all.D {
+			return nil, nil, nil, fault.Invalid("COLUMNS_DIFFER", "%s: it has %s, %s has %d; parts of a data set have the same columns", in.Path, text.Plural(part.D, "column"), p[0].Path, all.D)
+		}
+		incomplete = appendGaps(incomplete, gaps, rows)
+		values, rows = append(values, part.Values...), rows+part.N
+	}
+	joined, err := dataset.NewPoints(rows, all.D, values)
+	return joined, header, incomplete, err
+}
+
+// LoadSparsePoints is Input.LoadSparsePoints of all parts.
+func (p PointParts) LoadSparsePoints(features int) (*dataset.SparsePoints, error) {
+	points, _, err := p.loadSparse(func(in Input) (*dataset.SparsePoints, []int32, error) {
+		points, err := in.LoadSparsePoints(features)
+		return points, nil, err
+	})
+	return points, err
+}
+
+// LoadCompleteSparsePoints is Input.LoadCompleteSparsePoints of all parts.
+func (p PointParts) LoadCompleteSparsePoints() (*dataset.SparsePoints, []int32, error) {
+	return p.loadSparse(Input.LoadCompleteSparsePoints)
+}
+
+func (p PointParts) loadSparse(load func(Input) (*dataset.SparsePoints, []int32, error)) (*dataset.SparsePoints, []int32, error) {
+	all, incomplete, err := load(p[0])
+	if err != nil || len(p) == 1 {
+		return all, incomplete, err
+	}
+	features, starts, columns, values := all.D, slices.Clone(all.RowStart), all.Column, all.Value
+	for _, in := range p[1:] {
+		part, gaps, err := load(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		incomplete = appendGaps(incomplete, gaps, len(starts)-1)
+		for _, start := range part.RowStart[1:] {
+			starts = append(starts, int64(len(columns))+start)
+		}
+		features, columns, values = max(features, part.D), append(columns, part.Column...), append(values, part.Value...)
+	}
+	joined, err := dataset.NewSparsePoints(len(starts)-1, features, starts, columns, values)
+	return joined, incomplete, err
+}
+
+// appendGaps adds the incomplete rows of a part that follows so many complete rows.
+func appendGaps(all, part []int32, complete int) []int32 {
+	before := int32(complete + len(all))
+	for _, row := range part {
+		all = append(all, before+row)
+	}
+	return all
+}

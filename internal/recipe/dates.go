@@ -1,0 +1,42 @@
+package recipe
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// date is how dates are written, perhaps with a time: 2024-05-01, 1.5.2024, 5/1/24.
+var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}[-/.](\d{4}|\d{2}))([T ]+\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?$`)
+
+// withUnit is a number with something after it, such as 12 kg.
+var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*[^\d\s.,][^\d]*$`)
+
+// whyNoFeature says what a column of texts is, all different.
+func whyNoFeature(c *table.Column) string {
+	if holdsDates(c) {
+		return "it holds dates, which are no numbers"
+	}
+	for _, text := range c.Texts {
+		if len(text) > 40 || !withUnit.MatchString(text) {
+			return "its texts are all different, so that no two rows are alike by it"
+		}
+	}
+	return fmt.Sprintf("it holds numbers with something after them, such as %q; without that they would be a feature", c.Texts[0])
+}
+
+// holdsDates tells whether all texts of a column are dates.
+func holdsDates(c *table.Column) bool {
+	found := false
+	for row, text := range c.Texts {
+		if c.IsEmpty(row) {
+			continue
+		}
+		if len(text) > 40 || !date.MatchString(text) {
+			return false
+		}
+		found = true
+	}
+	return found
+}
