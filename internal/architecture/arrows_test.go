@@ -59,6 +59,7 @@ var packages = []packageRule{
 	{"spectral", pure, "constraint dataset fault partition snapshot"},
 	{"catalog", pure, ""},
 	{"planning", pure, "catalog dataset fault kernel multilevel neighbor partition spectral text vector"},
+	{"profile", pure, "dataset"},
 	{"clustering", pure, "catalog constraint dataset evaluate fault inference kernel metric neighbor parallel partition snapshot text"},
 	{"clustering/knn", pure, "clustering dataset fault neighbor snapshot"},
 	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel labeling metric partition snapshot text vector"},
@@ -104,7 +105,7 @@ var packages = []packageRule{
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset evaluate fault format recipe synth table text wire"},
 	{"cli/client", api, "backoff candidates cli/shell clustering coordinator credentials dataset fault table text wire worker"},
 	{"cli/explain", api, "constraint text wire"},
-	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format kernel metric page picture profile table text wire"},
+	{"cli/report", api, "catalog cli/client cli/explain cli/jobflags cli/shell clustering constraint dataset evaluate fault format kernel metric page picture profile table text wire"},
 	{"cli", api, "access catalog certs cli/client cli/explain cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture recipe redact segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},

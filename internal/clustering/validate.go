@@ -17,7 +17,7 @@ func Validate(rows int, spec Spec) error {
 			return err
 		}
 	case spec.K > rows:
-		return fault.Invalid("BAD_K", "k is %d but there are only %d rows; k must be at most the number of rows", spec.K, rows).OnField("spec.k")
+		return fault.Invalid("BAD_K", "k is %d but there are only %s; k must be at most the number of rows", spec.K, text.Plural(rows, "row")).OnField("spec.k")
 	}
 	if err := validateStart(rows, spec); err != nil {
 		return err

@@ -46,11 +46,11 @@ func (s *source) decode(latin bool) (notice string, err error) {
 		from = charmap.Windows1252
 		notice = s.name + " is not in UTF-8; it is read as Windows-1252 (Latin-1)"
 	}
-	if from == nil && bytes.IndexByte(prefix, '\n') < 0 && bytes.IndexByte(prefix, '\r') >= 0 {
-		from = returns{}
-	}
 	if from != nil {
 		s.Reader = bufio.NewReaderSize(transform.NewReader(s.Reader, from.NewDecoder()), bufferSize)
+	}
+	if bytes.IndexByte(prefix, '\n') < 0 && bytes.IndexByte(prefix, '\r') >= 0 { // whatever the encoding
+		s.Reader = bufio.NewReaderSize(transform.NewReader(s.Reader, returns{}), bufferSize)
 	}
 	return notice, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // matrix is a dense matrix as read: row by row, not yet checked by the dataset package.
@@ -107,7 +108,7 @@ func readDelimited(l *lines) (*matrix, error) {
 
 func (m *matrix) appendRow(l *lines, cells [][]byte) error {
 	if len(cells) != m.columns {
-		return l.invalid("RAGGED_ROWS", "the line has %d cells where the first has %d; every row needs the same number", len(cells), m.columns).
+		return l.invalid("RAGGED_ROWS", "the line has %s where the first has %d; every row needs the same number", text.Plural(len(cells), "cell"), m.columns).
 			With("row", strconv.Itoa(m.rows))
 	}
 	for column, cell := range cells {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // edgeList is the reader of lists of edges. Those separated by white space may have comments.
@@ -26,8 +27,12 @@ func edgeList(separator byte) graphReader {
 
 // newEdgeLines are the lines of a list of edges, in whatever encoding. A file that is called .csv may have semicolons or tabs.
 func newEdgeLines(s *source, separator byte) (*lines, error) {
-	if _, err := s.decode(false); err != nil {
+	notice, err := s.decode(false)
+	if err != nil {
 		return nil, err
+	}
+	if notice != "" {
+		s.notices = append(s.notices, notice)
 	}
 	if separator == ',' {
 		separator = s.separator()
@@ -108,7 +113,7 @@ func nameEdgeColumns(l *lines, cells [][]byte) (edgeColumns, error) {
 func parseEdge(l *lines, cells [][]byte, columns edgeColumns, vertices int) (dataset.Edge, error) {
 	edge := dataset.Edge{Weight: 1}
 	if len(cells) > columns.width || len(cells) <= max(columns.source, columns.target) {
-		return edge, l.invalid("RAGGED_ROWS", "the line has %d cells; an edge needs src, dst and at most a weight", len(cells))
+		return edge, l.invalid("RAGGED_ROWS", "the line has %s; an edge needs src, dst and at most a weight", text.Plural(len(cells), "cell"))
 	}
 	var err error
 	if edge.Source, err = parseVertex(l, cells[columns.source], vertices); err != nil {

@@ -40,6 +40,7 @@ type source struct {
 
 	array    string   // which one of several
 	vertices []string // that the file lists by name
+	notices  []string // what there is to say about how it was read
 	file     *os.File // where the bytes come from as they are; nil: from elsewhere, or they were compressed
 	spool    *Spool   // likewise
 }

@@ -3,8 +3,11 @@ package format
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+
+	"golang.org/x/text/encoding/charmap"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 )
@@ -12,7 +15,9 @@ import (
 // readGraphML reads vertices, edges, and those data of edges that are called "weight". Directions are not looked at. No
 // library is needed for that: the format is XML, and all else in it is about drawing.
 func readGraphML(s *source, vertices int) ([]dataset.Edges, int, error) {
-	r := &graphML{listedGraph: newListedGraph(s), decoder: xml.NewDecoder(s)}
+	input := &counter{r: s}
+	r := &graphML{listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input)}
+	r.decoder.CharsetReader = westernXML
 	for {
 		token, err := r.decoder.Token()
 		if errors.Is(err, io.EOF) {
@@ -33,6 +38,7 @@ func readGraphML(s *source, vertices int) ([]dataset.Edges, int, error) {
 
 type graphML struct {
 	*listedGraph
+	input     *counter
 	decoder   *xml.Decoder
 	isGraph   bool
 	weightKey string // of data that are weights of edges
@@ -104,10 +110,24 @@ func (r *graphML) start(t xml.StartElement) error {
 	return nil
 }
 
+// xmlError says what the decoder did not understand; what cannot be read is no mistake of the file.
 func (r *graphML) xmlError(err error) error {
-	var bad *xml.SyntaxError
-	if errors.As(err, &bad) {
-		return r.at(bad.Line, "NOT_GRAPHML", "the XML is damaged: %s", bad.Msg)
+	if r.input.failed {
+		return r.readError(err)
 	}
-	return r.readError(err)
+	var syntax *xml.SyntaxError
+	line, problem := r.line(), strings.TrimPrefix(err.Error(), "xml: ")
+	if errors.As(err, &syntax) {
+		line, problem = syntax.Line, syntax.Msg
+	}
+	return r.at(line, "NOT_GRAPHML", "the XML is damaged: %.200s", strings.ToValidUTF8(problem, "?"))
+}
+
+// westernXML reads XML in the encodings of Western Europe, besides UTF-8.
+func westernXML(label string, input io.Reader) (io.Reader, error) {
+	switch strings.ToLower(label) {
+	case "iso-8859-1", "latin1", "windows-1252", "us-ascii", "ascii":
+		return charmap.Windows1252.NewDecoder().Reader(input), nil
+	}
+	return nil, fmt.Errorf("the encoding %.40q is not read here; save the file as UTF-8", label)
 }

@@ -39,7 +39,7 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 	err = again.read(func(r io.Reader, name string) error {
 		g, s, err := readGraph(r, name, o.Vertices)
 		if err == nil {
-			graph = &NamedGraph{Graph: g, Names: s.vertices, Notices: s.countsFromOne(g, o)}
+			graph = &NamedGraph{Graph: g, Names: s.vertices, Notices: append(s.notices, s.countsFromOne(g, o)...)}
 		}
 		return err
 	})
@@ -128,7 +128,7 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 	if err != nil {
 		return nil, fault.Wrap(err, "%s", name)
 	}
-	return &NamedGraph{Graph: graph, Names: g.names, Notices: g.notices}, nil
+	return &NamedGraph{Graph: graph, Names: g.names, Notices: append(s.notices, g.notices...)}, nil
 }
 
 // namedEdges are the edges and names that have been read.
@@ -235,7 +235,7 @@ func isNumberCell(cell []byte) bool {
 func (g *namedEdges) parse(cells [][]byte) (dataset.Edge, error) {
 	edge := dataset.Edge{Weight: 1}
 	if len(cells) > g.columns.width || len(cells) <= max(g.columns.source, g.columns.target) {
-		return edge, g.invalid("RAGGED_ROWS", "the line has %d cells; an edge needs src, dst and at most a weight", len(cells))
+		return edge, g.invalid("RAGGED_ROWS", "the line has %s; an edge needs src, dst and at most a weight", text.Plural(len(cells), "cell"))
 	}
 	for _, end := range []struct {
 		cell   []byte

@@ -98,3 +98,15 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 	_, err := ReadGraph(strings.NewReader(metisText), "g.metis", 5)
 	wantFault(t, "another number of vertices", err, "SIZE_MISMATCH", "4 vertices")
 }
+
+// GraphML may be in the encodings of Western Europe.
+func TestGraphMLInLatin1(t *testing.T) {
+	text := "<?xml version='1.0' encoding='ISO-8859-1'?><graphml><graph><node id='Jos\xe9'/><node id='b'/><edge source='Jos\xe9' target='b'/></graph></graphml>"
+	in := Input{Path: "-", Stdin: Peekable(strings.NewReader(text))}
+	g, err := in.LoadNamedGraph(GraphOptions{})
+	if err != nil || len(g.Names) != 2 || g.Names[0] != "José" {
+		t.Errorf("got %+v, %v", g, err)
+	}
+	_, err = ReadGraph(strings.NewReader(strings.Replace(text, "ISO-8859-1", "EBCDIC", 1)), "g.graphml", 0)
+	wantFault(t, "EBCDIC", err, "NOT_GRAPHML", "g.graphml, line 1", "save the file as UTF-8")
+}

@@ -11,19 +11,33 @@ import (
 var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}[-/.](\d{4}|\d{2}))([T ]+\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?$`)
 
 // withUnit is a number with something after it, such as 12 kg.
-var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*[^\d\s.,][^\d]*$`)
+var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*([^\d\s.,][^\d]*)$`)
+
+// hasUnits tells whether all texts of a column are numbers with the same after them.
+func hasUnits(c *table.Column) bool {
+	unit := ""
+	for _, text := range c.Texts {
+		if len(text) > 40 {
+			return false
+		}
+		found := withUnit.FindStringSubmatch(text)
+		if found == nil || unit != "" && found[1] != unit {
+			return false
+		}
+		unit = found[1]
+	}
+	return true
+}
 
 // whyNoFeature says what a column of texts is, all different.
 func whyNoFeature(c *table.Column) string {
-	if holdsDates(c) {
+	switch {
+	case holdsDates(c):
 		return "it holds dates, which are no numbers"
+	case hasUnits(c):
+		return fmt.Sprintf("it holds numbers with something after them, such as %q; without that they would be a feature", c.Texts[0])
 	}
-	for _, text := range c.Texts {
-		if len(text) > 40 || !withUnit.MatchString(text) {
-			return "its texts are all different, so that no two rows are alike by it"
-		}
-	}
-	return fmt.Sprintf("it holds numbers with something after them, such as %q; without that they would be a feature", c.Texts[0])
+	return "its texts are all different, so that no two rows are alike by it"
 }
 
 // holdsDates tells whether all texts of a column are dates.

@@ -93,7 +93,7 @@ func (f *fitting) findID() error {
 			continue
 		}
 		f.roles[at] = unused
-		if f.recipe.ID == "" {
+		if f.recipe.ID == "" && !hasUnits(c) {
 			f.recipe.ID = c.Name
 			f.notice("column %q names the rows: its texts are all different", c.Name)
 		} else {
@@ -226,7 +226,11 @@ func (f *fitting) findFeatures() error {
 		if len(f.reasons) > 0 {
 			why = " (" + text.First(f.reasons, 3) + ")"
 		}
-		return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; --columns names those that are to be used", why)
+		help := "--columns names those that are to be used"
+		if len(f.Columns) == 1 && strings.ContainsAny(f.Columns[0].Name, ",;|\t ") {
+			help = "the table has a single column; does --delimiter say what separates its cells?"
+		}
+		return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; %s", why, help)
 	}
 	return nil
 }

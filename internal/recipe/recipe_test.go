@@ -206,6 +206,7 @@ func TestFaults(t *testing.T) {
 		{made(t, free, integers("a", 1, 2, 3, 5)), Wishes{}, "TOO_MANY_TEXTS", `column "remark" holds texts with many different values, which are no numbers; --ignore remark`},
 		{made(t, words("species", "a", "b")), Wishes{}, "NO_FEATURES", "--columns"},
 		{made(t, words("who", "a", "b"), gaps(numbers("x", 0, 0), 0, 1)), Wishes{}, "NO_FEATURES", `left to cluster by (column "who" names the rows, column "x" is left out: it is empty); --columns`},
+		{made(t, words("a;b", "1;2", "3;4")), Wishes{}, "NO_FEATURES", "does --delimiter say what separates its cells?"},
 		{made(t, words("x", "1,5", "2.5", "3,5")), Wishes{}, "NOT_A_NUMBER", `row 1, column "x": "2.5" mixes decimal points and commas with the cells before`},
 		{made(t, words("when", "2024-05-01", "2024-05-02"), integers("a", 1, 2)), Wishes{Only: []string{"when"}}, "NOT_A_NUMBER", `column "when" holds dates`},
 		{made(t, numbers("a")), Wishes{}, "EMPTY_DATA", "no rows"},

@@ -66,6 +66,10 @@ func TestDates(t *testing.T) {
 			t.Errorf("%v: got %v", c.cells, got)
 		}
 	}
+	sizes := words("size", "1 kg", "2.5 kg", "12 kg", "7 kg")
+	if r, notices, err := Fit(made(t, sizes, numbers("x", 1, 2, 3, 5)), Wishes{}); err != nil || r.ID != "" || !strings.Contains(strings.Join(notices, "\n"), `such as "1 kg"`) {
+		t.Errorf("got %+v, %v, %v", r, notices, err)
+	}
 	// They are no features, unless as categories; where nothing else names the rows, they do.
 	x, id := numbers("x", 1, 2, 3, 5), words("id", "a", "b", "c", "d")
 	when := words("when", "2024-05-01", "2024-05-02", "2024-05-02", "2024-05-01")

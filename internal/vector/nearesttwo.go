@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/metric"
 )
 
 // PerNearestTwo is how many values NearestTwo has for a row.
@@ -16,7 +18,8 @@ func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.setModels(ctx, queries, true); err != nil {
+	byScores := slices.ContainsFunc(queries, func(q Query) bool { return s.distancesFollowScores(q.Model) })
+	if err := s.setModels(ctx, queries, byScores); err != nil {
 		return nil, err
 	}
 	count := func(_ int, t *tile) int { return PerNearestTwo * t.rows.Len() }
@@ -25,8 +28,14 @@ func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) 
 	})
 }
 
+// distancesFollowScores tells whether rounding errors of a model's scores and distances are bounded as roundingOf says.
+func (s *Shard) distancesFollowScores(m *Model) bool {
+	return !s.source.sparse() && m.Distortion == metric.SquaredEuclidean && m.form(s.source.spec.Columns) != metric.Full &&
+		!slices.ContainsFunc(m.Metric, func(weight float64) bool { return weight < 0 })
+}
+
 func (s *Shard) nearestTwo(t *tile, terms *terms, w *workspace, dst []float64) {
-	if len(terms.present) > 1 && terms.hasDistanceRoutine(t) && slices.Min(terms.featureWeights) >= 0 {
+	if len(terms.present) > 1 && s.distancesFollowScores(&terms.model) {
 		s.nearestTwoByScores(t, terms, w, dst)
 		return
 	}

@@ -12,11 +12,14 @@ import (
 // fromStdin are the flags whose file may be standard input.
 var fromStdin = []string{"data", "graph", "kernel-matrix", "constraints", "seeds", "weights", "truth"}
 
-// checkStandardInput refuses to read several files from standard input, and those that are not read from there.
+// checkStandardInput refuses to read several files from standard input, those that are not read from there, and empty names.
 func (f *Flags) checkStandardInput() error {
 	var users []string
 	var err error
 	visitPaths(f.set, func(flag, path string) string {
+		if path == "" {
+			err = shell.Usage("--%s names no file", flag)
+		}
 		if path == StandardInput {
 			users = append(users, "--"+flag+" -")
 			if !slices.Contains(fromStdin, flag) {

@@ -82,7 +82,7 @@ func (f *Flags) openLater(j *Job) error {
 	s := &Stream{label: f.label, files: map[string]string{}, open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) }}
 	for _, name := range []string{"constraints", "seeds", "weights"} {
 		if f.Given(name) {
-			s.files[name] = f.path(name)
+			s.files[name] = f.small(name).Name()
 		}
 	}
 	if start := f.options["init"]; start.text == "labels" {

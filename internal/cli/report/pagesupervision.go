@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/cli/explain"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/page"
 )
@@ -177,7 +178,7 @@ func (b *pageBuilder) ways() *page.Section {
 	}
 	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, rows compared by %s.", wayText(choice.GetChosen()), spaceWords(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
-		s.Text = append(s.Text, upperFirst(strings.TrimSuffix(reason, ".")+"."))
+		s.Text = append(s.Text, explain.ReasonText(reason))
 	}
 	if len(choice.GetTried()) == 0 {
 		return s
