@@ -61,12 +61,12 @@ func (t *terms) nearestTwo(dst []float64, x *row, w *workspace) {
 // computed from: each is a chain of about d additions.
 func roundingOf(d int) float64 { return 0x1p-48 * float64(d+8) }
 
-// takeLeast finds the least score of each row of a group, and the place of its cluster, whose score it removes.
-func (w *workspace) takeLeast(routines *routines, least *[groupRows]float64, places *[groupRows]int32) {
+// takeLeast finds the least score of each row of a group, and the place of its cluster among so many, whose score it removes.
+func (w *workspace) takeLeast(routines *routines, clusters int, least *[groupRows]float64, places *[groupRows]int32) {
 	routines.extremes(least, &w.highest, w.scores)
 	for r, score := range least {
 		at := r
-		for w.scores[at] != score {
+		for w.scores[at] != score && at+groupRows < clusters*groupRows { // what is no number equals none
 			at += groupRows
 		}
 		w.scores[at], places[r] = math.Inf(1), int32(at/groupRows)
@@ -88,7 +88,7 @@ func (s *Shard) nearestTwoByScores(t *tile, terms *terms, w *workspace, dst []fl
 			w.scores[at] = math.Inf(1) // of the copies that blocks are padded with
 		}
 		for at := range clusters {
-			w.takeLeast(&s.source.routines, &scores[at], &places)
+			w.takeLeast(&s.source.routines, len(terms.present), &scores[at], &places)
 			for r, p := range places {
 				clusters[at][r] = terms.present[p]
 				w.places[r] = int64(terms.present[p]) * int64(columns)
