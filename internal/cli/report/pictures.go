@@ -70,7 +70,7 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 		Title: titled(s.Title, text.Plural(int(r.Result.GetK()), "cluster")+" of "+drawnText(s.Data, all)),
 	}
 	if len(r.Labels) < all {
-		plot.Title += fmt.Sprintf(", of which %d are drawn", len(r.Labels))
+		plot.Title += fmt.Sprintf(", a sample of %d", len(r.Labels))
 	}
 	if s.Truth != nil {
 		plot.Truth = Ranks(s.Truth.Labels)
