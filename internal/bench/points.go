@@ -23,7 +23,8 @@ const (
 	pointsGoal    = 300 // MB/s
 )
 
-// measurePoints times what happens to an NPY file of float32 before a job on it begins: it is read, hashed and prepared.
+// measurePoints times what happens to an NPY file of float32, and to tables, before a job on them begins: they are read, hashed and
+// prepared.
 func measurePoints(ctx context.Context, b *benchmark) error {
 	points, _, err := synth.Gaussians(b.pointsRows, pointsColumns, pointsK, clusterSpread, rand.New(rand.NewPCG(6, 6)))
 	if err != nil {
@@ -59,7 +60,7 @@ func measurePoints(ctx context.Context, b *benchmark) error {
 	if len(answered) > 0 {
 		b.report.add(Row{What: what + ": the program, with the first labels of k-means", Ours: answered.String()})
 	}
-	return nil
+	return b.measureTables(points)
 }
 
 // startJob does what is done with a file until a job on it begins.
@@ -68,10 +69,15 @@ func startJob(file string) error {
 	if err != nil {
 		return err
 	}
+	return prepareJob(points)
+}
+
+// prepareJob does what is done with points until a job on them begins.
+func prepareJob(points *dataset.Points) error {
 	if _, err := dataset.ID(points); err != nil {
 		return err
 	}
-	_, err = centroid.Prepare(points, clustering.Spec{
+	_, err := centroid.Prepare(points, clustering.Spec{
 		K: pointsK, Start: clustering.StartRandom, Scale: clustering.ScaleAuto, EntailSmall: true, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
 	})
 	return err

@@ -80,6 +80,9 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 		return err
 	}
 	facts.Labels, facts.IDs = r.Labels, r.PointNames()
+	if r.Rows != nil {
+		facts.Confidence = r.Rows.Confidence
+	}
 	return a.printExplanation(explain.Answer(facts))
 }
 

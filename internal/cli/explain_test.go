@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
 // A folder and a job are explained alike; what is no folder and no job is refused.
@@ -36,5 +38,25 @@ func TestExplain(t *testing.T) {
 		if r := invoke(t, c.args); r.code != 2 || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: exit code %d, %q; want %q", c.args, r.code, r.stderr, c.want)
 		}
+	}
+}
+
+// A folder knows the constraints of its run: in the file that it has recorded, or made of the classes of a table.
+func TestExplainNamesRecordedConstraints(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-moons --n 60 --noise 0.3 --constraints 30 --seed 1 --out g")
+	succeed(t, "run --quiet --data g/data.csv --k 2 --algorithm pc-kmeans --constraints g/constraints.csv --out o")
+	if with, without := succeed(t, "explain o --constraints g/constraints.csv"), succeed(t, "explain o"); with != without || !strings.Contains(with, "The first 5 of them are cannot ") {
+		t.Errorf("the recorded constraints are others:\n%s\n%s", without, with)
+	}
+	clitest.Write(t, "g/constraints.csv", "i,j,kind\n0,1,must\n")
+	if says := succeed(t, "explain o"); !strings.Contains(says, "Which ones cannot be told") {
+		t.Errorf("constraints that have changed: %s", says)
+	}
+	clitest.Write(t, "people.csv", strings.ReplaceAll(visitors(), "p03,193,3,app,", "p03,193,3,app,short"))
+	succeed(t, "run --quiet --data people.csv --k 2 --algorithm pc-kmeans --label-column kind --label-as constraints --missing drop --out p")
+	says := succeed(t, "explain p")
+	if !strings.Contains(says, "p03") || strings.Contains(says, "give them by --constraints") {
+		t.Errorf("constraints of classes: %s", says)
 	}
 }

@@ -65,6 +65,8 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 	if err != nil {
 		return err
 	}
+	size := tableBytes(t)
+	freeAfter(size) // before points are made, which are as large
 	made, err := c.applyRecipe(fitted, t)
 	if err != nil {
 		return err
@@ -79,10 +81,11 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 		}
 	}
 	rows := made.Rows()
-	in.rows, in.bytes = rows.Points(), tableBytes(t)+dataset.EncodedSize(made.Points)
+	in.rows, in.bytes = rows.Points(), size+dataset.EncodedSize(made.Points)
 	in.spec = func(tables wire.Tables) (clustering.Spec, error) { return wire.SpecOfRows(p, rows, tables) }
 	in.load = func() (dataset.Dataset, error) { return made.Points, nil }
 	in.table = &tablePoints{recipe: fitted, notices: wire.TableNotices(append(notices, made.Notices...)), rows: rows}
+	freeAfter(size) // the table itself
 	return nil
 }
 

@@ -64,3 +64,14 @@ func (c *Coordinator) checkMemory(dataset, algorithm int64) error {
 		text.Bytes(needed), text.Bytes(dataset), text.Bytes(algorithm), text.Bytes(c.cfg.MemoryBytes), remedy).
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(c.cfg.MemoryBytes))
 }
+
+// largeTable is the size of tables whose leftovers are worth a collection of garbage: by default garbage may become as large as what
+// is in use.
+const largeTable = 256 << 20
+
+// freeAfter gives memory back after work on something large.
+func freeAfter(bytes int64) {
+	if bytes >= largeTable {
+		debug.FreeOSMemory()
+	}
+}

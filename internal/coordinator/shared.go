@@ -9,32 +9,22 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/store"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // ShareDataset is CreateDataset for a client in the same process: the coordinator uses the data set where it is in
 // memory, and so do workers that ask SharedDataset for it. Nothing is copied, and it was checked when it was made. It stays
 // as long as the coordinator, which must keep its state in memory too.
 func (c *Coordinator) ShareDataset(ctx context.Context, name string, data dataset.Dataset) (id string, err error) {
-	return shareContent(ctx, c, c.datasets.contentStore, name, data)
-}
-
-// ShareTable is CreateTable for a client in the same process, as ShareDataset is CreateDataset.
-func (c *Coordinator) ShareTable(ctx context.Context, name string, t *table.Table) (id string, err error) {
-	return shareContent(ctx, c, c.tables.contentStore, name, t)
-}
-
-func shareContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V], name string, value V) (id string, err error) {
 	if c.cfg.Store != storeMemory {
-		return "", errors.New("coordinator: a " + s.noun + " in memory cannot be shared with a durable store")
+		return "", errors.New("coordinator: a data set in memory cannot be shared with a durable store")
 	}
-	if id, err = s.id(value); err != nil {
+	if id, err = c.datasets.id(data); err != nil {
 		return "", err
 	}
-	if existing, err := s.find(ctx, id); existing != nil || err != nil {
+	if existing, err := c.datasets.find(ctx, id); existing != nil || err != nil {
 		return id, err
 	}
-	return id, s.share(id, name, value, c.now())
+	return id, c.datasets.share(id, name, data, c.now())
 }
 
 // share stores a record without a blob of a value that stays where it is in memory.

@@ -36,6 +36,7 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 		return err
 	}
 	added := record.GetTable()
+	freeAfter(int64(added.GetBytes())) // the parts that it came in
 	s.c.log.Info("table is stored", "request", observe.RequestID(stream.Context()), "table", added.GetTableId(), "rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
 }

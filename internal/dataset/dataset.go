@@ -51,6 +51,8 @@ type Dataset interface {
 type Points struct {
 	N, D   int
 	Values []float64
+
+	made *identity // what MakePoints found out about them; nil: nothing
 }
 
 // Kind implements Dataset.
@@ -64,19 +66,14 @@ func (p *Points) Row(i int) []float64 { return p.Values[i*p.D : (i+1)*p.D : (i+1
 
 // NewPoints checks n x d values, given row by row, and keeps the slice.
 func NewPoints(n, d int, values []float64) (*Points, error) {
-	if n < 1 || d < 1 {
-		return nil, fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", n, d)
+	if err := checkShape(n, d); err != nil {
+		return nil, err
 	}
-	if n > MaxRows {
-		return nil, fault.Invalid("TOO_MANY_ROWS", "the data set has %d rows; at most %d are supported", n, MaxRows)
-	}
-	if d > math.MaxInt/n/8 || len(values) != n*d {
+	if len(values) != n*d {
 		return nil, fault.Invalid("SIZE_MISMATCH", "the data set has %d values; %d rows of %d columns need their product", len(values), n, d)
 	}
-	for at, v := range values {
-		if !finite(v) {
-			return nil, fault.Invalid("NOT_FINITE", "row %d, column %d is %v; every value must be a finite number", at/d, at%d, v)
-		}
+	if err := checkFinite(values, 0, d); err != nil {
+		return nil, err
 	}
 	return &Points{N: n, D: d, Values: values}, nil
 }

@@ -87,7 +87,7 @@ type cluster struct {
 
 func newCluster(t *testing.T, change ...func(*fleet.Config)) *cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the race detector on a busy machine takes more than one
 	c := &cluster{T: t, ctx: ctx, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
 	c.config = fleet.Config{HeartbeatInterval: heartbeat, LostAfter: lostAfter, ReconnectWithin: reconnectWithin, Datasets: c.datasets}
 	for _, f := range change {

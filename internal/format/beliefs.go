@@ -20,7 +20,7 @@ func ReadBeliefs(r io.Reader, name string, points int, naming table.Naming) ([]c
 
 // readBeliefMatrix reads a symmetric matrix whose nonzero entries are the beliefs.
 func readBeliefMatrix(r io.Reader, name string, points int) ([]cut.Belief, error) {
-	m, err := readMatrix(r, name, false)
+	m, err := readMatrix(r, name, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // ReadCompletePoints is ReadPoints without the incomplete rows, whose numbers it returns in ascending
 // order.
 func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, header []string, incomplete []int32, err error) {
-	m, err := readMatrix(r, name, true)
+	m, err := readMatrix(r, name, func(s *source) { s.allowMissing = true })
 	if err != nil {
 		return nil, nil, nil, err
 	}

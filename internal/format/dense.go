@@ -14,14 +14,18 @@ import (
 type matrix struct {
 	rows, columns int
 	values        []float64
-	header        []string // nil when the file has none
+	header        []string        // nil when the file has none
+	points        *dataset.Points // what was wanted, checked; nil: there are values
 }
 
 // ReadPoints reads rows of features, and the names of the columns, which are nil if the file has none.
 func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
-	m, err := readMatrix(r, name, false)
+	m, err := readMatrix(r, name, func(s *source) { s.asPoints = true })
 	if err != nil {
 		return nil, nil, err
+	}
+	if m.points != nil {
+		return m.points, m.header, nil
 	}
 	points, err := dataset.NewPoints(m.rows, m.columns, m.values)
 	if err != nil {
@@ -42,7 +46,7 @@ func LoadPoints(path string) (*dataset.Points, []string, error) {
 
 // ReadKernel reads a symmetric kernel matrix.
 func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
-	m, err := readMatrix(r, name, false)
+	m, err := readMatrix(r, name, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +60,15 @@ func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
 // LoadKernel is ReadKernel of a path.
 func LoadKernel(path string) (*dataset.Kernel, error) { return load(path, ReadKernel) }
 
-// readMatrix reads a matrix. With allowMissing a missing value is NaN, otherwise it is a fault.
-func readMatrix(r io.Reader, name string, allowMissing bool) (*matrix, error) {
+// readMatrix reads a matrix; set says what else is wanted, if it is not nil.
+func readMatrix(r io.Reader, name string, set func(s *source)) (*matrix, error) {
 	s, read, err := denseFormats.open(r, name)
 	if err != nil {
 		return nil, err
 	}
-	s.allowMissing = allowMissing
+	if set != nil {
+		set(s)
+	}
 	return read(s)
 }
 

@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -34,6 +35,7 @@ type source struct {
 	suffix       string // that tells the format, see suffixOf: ".csv"
 	found        string // the same, where not only the name tells it
 	allowMissing bool   // missing values are read as NaN, not refused
+	asPoints     bool   // points are wanted, if they can be made at once
 	blockSize    int    // of text that is parsed at a time
 
 	array    string   // which one of several
@@ -84,6 +86,14 @@ func openSource(r io.Reader, name string) (*source, error) {
 // invalid is a fault in this file.
 func (s *source) invalid(reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s: %s", s.name, fmt.Sprintf(format, args...))
+}
+
+// named puts the name of the file before a fault that has none.
+func (s *source) named(err error) error {
+	if bad, is := errors.AsType[*fault.Error](err); is && strings.HasPrefix(bad.Message, s.name) {
+		return err
+	}
+	return fault.Wrap(err, "%s", s.name)
 }
 
 // readError says what a failed read means: a fault if something is wrong with the file, and otherwise

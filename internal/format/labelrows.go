@@ -9,6 +9,7 @@ import (
 
 // LabelRows are the rows of labels.csv. A column that is nil is not written; a score that is NaN is an empty cell.
 type LabelRows struct {
+	First                        int      // the number of the first row
 	IDs                          []string // nil: rows go by their numbers
 	Labels                       []int32
 	Classes                      []string // of the clusters, "" for none
@@ -21,7 +22,7 @@ func (r LabelRows) Columns() []table.Column {
 	first := table.Column{Name: "index", Type: table.Integer, Integers: make([]int64, len(r.Labels))}
 	label := table.Column{Name: "label", Type: table.Integer, Integers: make([]int64, len(r.Labels))}
 	for row, v := range r.Labels {
-		first.Integers[row], label.Integers[row] = int64(row), int64(v)
+		first.Integers[row], label.Integers[row] = int64(r.First+row), int64(v)
 	}
 	if r.IDs != nil {
 		first = table.Column{Name: "id", Type: table.Text, Texts: r.IDs}
@@ -62,11 +63,40 @@ func scoreColumn(name string, values []float64) table.Column {
 	return c
 }
 
+// writtenRows is how many rows are made at a time.
+const writtenRows = 1 << 16
+
 // WriteLabelRows writes a line for each row.
-func WriteLabelRows(w io.Writer, r LabelRows) error {
-	t, err := table.New(r.Columns())
+func WriteLabelRows(w io.Writer, r LabelRows) error { return WriteLabelTable(w, "csv", r) }
+
+// WriteLabelTable writes the rows in one of TableFormats, some at a time.
+func WriteLabelTable(w io.Writer, format string, r LabelRows) error {
+	writer, err := NewTableWriter(w, format, r.Part(0, 0).Columns())
 	if err != nil {
 		return err
 	}
-	return WriteTable(w, "csv", t)
+	for from := 0; from < len(r.Labels); from += writtenRows {
+		t, err := table.New(r.Part(from, min(from+writtenRows, len(r.Labels))).Columns())
+		if err == nil {
+			err = writer.Write(t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return writer.Close()
+}
+
+// Part is the rows [from, to).
+func (r LabelRows) Part(from, to int) LabelRows {
+	p := LabelRows{First: from, Labels: r.Labels[from:to], Classes: r.Classes}
+	if r.IDs != nil {
+		p.IDs = r.IDs[from:to]
+	}
+	for _, score := range []struct{ all, part *[]float64 }{{&r.Distance, &p.Distance}, {&r.Margin, &p.Margin}, {&r.Confidence, &p.Confidence}} {
+		if *score.all != nil {
+			*score.part = (*score.all)[from:to]
+		}
+	}
+	return p
 }

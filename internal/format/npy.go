@@ -29,6 +29,19 @@ func readNPY(s *source) (*matrix, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.asPoints && !header.fortran {
+		var points *dataset.Points
+		did, err := loadNPY(s, int(rows*columns), element, func(read func(from int, values []float64) error) (err error) {
+			points, err = dataset.MakePoints(int(rows), int(columns), func(from, _ int, values []float64) error { return read(from*int(columns), values) })
+			return err
+		})
+		if err != nil {
+			return nil, s.named(err)
+		}
+		if did {
+			return &matrix{rows: points.N, columns: points.D, points: points}, nil
+		}
+	}
 	values, err := loadNPYValues(s, int(rows*columns), element)
 	if values == nil && err == nil { // not from a file that can be read at several places
 		if values, err = readNPYValues(s, int(rows*columns), element); err == nil {

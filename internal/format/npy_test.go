@@ -7,10 +7,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/dataset"
 )
 
 // npy is a file of version 1 with the given values.
@@ -154,14 +155,21 @@ func TestNPYFilesAreReadAsStreamsAre(t *testing.T) {
 		values = binary.LittleEndian.AppendUint32(values, math.Float32bits(float32(i)/7))
 	}
 	whole := npy("<f4", false, fmt.Sprintf("(%d, %d)", rows, columns), values)
-	for what, text := range map[string]string{"whole": whole, "cut": whole[:len(whole)-1], "longer": whole + "x"} {
+	bad := whole[:len(whole)-8] + "\x00\x00\xc0\x7f" + whole[len(whole)-4:]
+	for what, text := range map[string]string{"whole": whole, "cut": whole[:len(whole)-1], "longer": whole + "x", "not a number": bad} {
 		path := filepath.Join(t.TempDir(), "x.npy")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		want, _, wantErr := ReadPoints(strings.NewReader(text), path)
 		got, _, err := LoadPoints(path)
-		if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+		same := (got == nil) == (want == nil)
+		if got != nil && want != nil {
+			id, _ := dataset.ID(got)
+			wantID, _ := dataset.ID(want)
+			same = got.N == want.N && got.D == want.D && slices.Equal(got.Values, want.Values) && id == wantID
+		}
+		if !same || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("%s: the file gives %v, a stream of its bytes %v, or other values", what, err, wantErr)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/format/raw"
 	"github.com/cleave-project/cleave/internal/parallel"
@@ -79,35 +81,44 @@ func littleFloats(values []float64, from []byte) {
 	}
 }
 
-// loadNPYValues reads the values of a plain file on all processors. What is there is known before anything is allocated. It
-// gives nil where the input is something else, or has another size than it should.
-func loadNPYValues(s *source, count int, element npyElement) ([]float64, error) {
+// loadNPY reads the values of a plain file on all processors, and gives them to use part by part. What is there is known before
+// anything is allocated. It tells whether it did: not where the input is something else, or has another size than it should.
+func loadNPY(s *source, count int, element npyElement, use func(read func(from int, values []float64) error) error) (did bool, err error) {
 	if s.file == nil || count == 0 {
-		return nil, nil
+		return false, nil
 	}
 	offset, seekErr := s.file.Seek(0, io.SeekCurrent)
 	info, err := s.file.Stat()
 	offset -= int64(s.Buffered())
 	if seekErr != nil || err != nil || !info.Mode().IsRegular() || info.Size()-offset != int64(count)*int64(element.size) {
-		return nil, nil
+		return false, nil
 	}
-	const portion = 16 * npyBlock
-	values, threads := make([]float64, count), runtime.GOMAXPROCS(0)
-	buffers := make(chan []byte, threads)
-	for range threads {
-		buffers <- make([]byte, portion*element.size)
-	}
-	err = parallel.NewPool(threads).Run(context.Background(), threads, (count+portion-1)/portion, func(piece int) error {
-		buffer := <-buffers
-		defer func() { buffers <- buffer }()
-		from := piece * portion
-		part := values[from:min(from+portion, count)]
-		bytes := buffer[:len(part)*element.size]
-		if _, err := s.file.ReadAt(bytes, offset+int64(from)*int64(element.size)); err != nil {
+	var buffers sync.Pool
+	return true, use(func(from int, values []float64) error {
+		buffer, _ := buffers.Get().(*[]byte)
+		if buffer == nil {
+			buffer = new([]byte)
+		}
+		defer buffers.Put(buffer)
+		*buffer = slices.Grow((*buffer)[:0], len(values)*element.size)[:len(values)*element.size]
+		if _, err := s.file.ReadAt(*buffer, offset+int64(from)*int64(element.size)); err != nil {
 			return s.readError(err)
 		}
-		element.decode(part, bytes)
+		element.decode(values, *buffer)
 		return nil
+	})
+}
+
+// loadNPYValues is loadNPY of all values; nil where it does not do.
+func loadNPYValues(s *source, count int, element npyElement) (values []float64, err error) {
+	_, err = loadNPY(s, count, element, func(read func(from int, values []float64) error) error {
+		const portion = 16 * npyBlock
+		values = make([]float64, count)
+		threads := runtime.GOMAXPROCS(0)
+		return parallel.NewPool(threads).Run(context.Background(), threads, (count+portion-1)/portion, func(piece int) error {
+			from := piece * portion
+			return read(from, values[from:min(from+portion, count)])
+		})
 	})
 	return values, err
 }

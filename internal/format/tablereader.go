@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/format/parquet"
 	"github.com/cleave-project/cleave/internal/table"
 )
 
@@ -101,6 +102,11 @@ func (r *TableReader) Close() { r.parts.close() }
 
 // ReadAll is all rows.
 func (r *TableReader) ReadAll() (*table.Table, error) {
+	if b, ok := r.parts.(*binaryTable); ok {
+		if file, ok := b.binaryReader.(*parquet.File); ok {
+			file.Whole() // few parts need not be joined
+		}
+	}
 	var parts []*table.Table
 	for {
 		part, err := r.Next()

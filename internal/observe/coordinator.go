@@ -97,10 +97,7 @@ func (o *Coordinator) Command(ctx context.Context, command, worker string, tiles
 	}
 	return parent, func(failure string) {
 		if o.counts() {
-			o.metrics.commandSeconds.WithLabelValues(command).Observe(time.Since(began).Seconds())
-			if failure != "" {
-				o.metrics.commandFailures.WithLabelValues(command, failure).Inc()
-			}
+			o.metrics.commands.ended(command, failure, time.Since(began))
 		}
 		if span != nil {
 			endSpan(span, failure)

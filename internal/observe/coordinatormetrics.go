@@ -15,10 +15,10 @@ type coordinatorMetrics struct {
 	phaseSeconds              *prometheus.CounterVec
 	iterations                prometheus.Counter
 
-	operationSeconds, commandSeconds *prometheus.HistogramVec
-	commandFailures                  *prometheus.CounterVec
-	tilesBuilt, heartbeats           prometheus.Counter
-	sessions, aside                  *prometheus.CounterVec
+	operationSeconds       *prometheus.HistogramVec
+	commands               commandMetrics
+	tilesBuilt, heartbeats prometheus.Counter
+	sessions, aside        *prometheus.CounterVec
 
 	uploads      *prometheus.CounterVec
 	uploadBytes  *prometheus.CounterVec
@@ -45,12 +45,14 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		iterations:   r.counter("cleave_iterations_total", "Iterations of all jobs, each of which is an event."),
 
 		operationSeconds: r.histograms("cleave_operation_seconds", "How long operations over all tiles of a job took, with building them and repeats after faults.", shortTimes, "operation"),
-		commandSeconds:   r.histograms("cleave_command_seconds", "How long one worker took to answer one command.", shortTimes, "command"),
-		commandFailures:  r.counters("cleave_command_failures_total", "Commands that workers did not do: their answer, or lost or stalled.", "command", "kind"),
-		tilesBuilt:       r.counter("cleave_tiles_built_total", "Tiles that workers built."),
-		heartbeats:       r.counter("cleave_heartbeats_total", "Heartbeats of workers."),
-		sessions:         r.counters("cleave_worker_sessions_total", "Sessions of workers: attached, resumed, away, lost, left, refused.", "change"),
-		aside:            r.counters("cleave_workers_put_aside_total", "Workers that a job went on without, and why.", "reason"),
+		commands: commandMetrics{
+			seconds:  r.histograms("cleave_command_seconds", "How long one worker took to answer one command.", shortTimes, "command"),
+			failures: r.counters("cleave_command_failures_total", "Commands that workers did not do: their answer, or lost or stalled.", "command", "kind"),
+		},
+		tilesBuilt: r.counter("cleave_tiles_built_total", "Tiles that workers built."),
+		heartbeats: r.counter("cleave_heartbeats_total", "Heartbeats of workers."),
+		sessions:   r.counters("cleave_worker_sessions_total", "Sessions of workers: attached, resumed, away, lost, left, refused.", "change"),
+		aside:      r.counters("cleave_workers_put_aside_total", "Workers that a job went on without, and why.", "reason"),
 
 		uploads:      r.counters("cleave_uploads_total", "Uploads of data sets and tables that ended, by gRPC code.", "kind", "code"),
 		uploadBytes:  r.counters("cleave_upload_bytes_total", "Bytes of uploads that arrived.", "kind"),

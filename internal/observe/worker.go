@@ -22,13 +22,12 @@ func (o *Worker) counts() bool { return o != nil && o.metrics != nil }
 
 // workerMetrics are the metrics of a worker.
 type workerMetrics struct {
-	commandSeconds  *prometheus.HistogramVec
-	commandFailures *prometheus.CounterVec
-	tilesBuilt      prometheus.Counter
-	swept           *prometheus.CounterVec
-	fetched         *prometheus.CounterVec
-	heartbeats      prometheus.Counter
-	attachments     prometheus.Counter
+	commands    commandMetrics
+	tilesBuilt  prometheus.Counter
+	swept       *prometheus.CounterVec
+	fetched     *prometheus.CounterVec
+	heartbeats  prometheus.Counter
+	attachments prometheus.Counter
 
 	mu      sync.Mutex
 	workers []*func() WorkerSnapshot
@@ -43,13 +42,15 @@ type WorkerSnapshot struct {
 
 func newWorkerMetrics(r *registry) *workerMetrics {
 	m := &workerMetrics{
-		commandSeconds:  r.histograms("cleave_worker_command_seconds", "How long the worker took for commands.", shortTimes, "command"),
-		commandFailures: r.counters("cleave_worker_command_failures_total", "Commands that the worker could not do, and the kind of failure that it answered.", "command", "kind"),
-		tilesBuilt:      r.counter("cleave_worker_tiles_built_total", "Tiles that the worker built."),
-		swept:           r.counters("cleave_worker_swept_bytes_total", "Bytes of stored tiles that commands read: all of a tile, or the columns of points that moved.", "command"),
-		fetched:         r.counters("cleave_worker_fetched_bytes_total", "Bytes that came from the coordinator: data sets and operands.", "what"),
-		heartbeats:      r.counter("cleave_worker_heartbeats_total", "Heartbeats that the worker sent."),
-		attachments:     r.counter("cleave_worker_attachments_total", "How often the worker attached to a coordinator."),
+		commands: commandMetrics{
+			seconds:  r.histograms("cleave_worker_command_seconds", "How long the worker took for commands.", shortTimes, "command"),
+			failures: r.counters("cleave_worker_command_failures_total", "Commands that the worker could not do, and the kind of failure that it answered.", "command", "kind"),
+		},
+		tilesBuilt:  r.counter("cleave_worker_tiles_built_total", "Tiles that the worker built."),
+		swept:       r.counters("cleave_worker_swept_bytes_total", "Bytes of stored tiles that commands read: all of a tile, or the columns of points that moved.", "command"),
+		fetched:     r.counters("cleave_worker_fetched_bytes_total", "Bytes that came from the coordinator: data sets and operands.", "what"),
+		heartbeats:  r.counter("cleave_worker_heartbeats_total", "Heartbeats that the worker sent."),
+		attachments: r.counter("cleave_worker_attachments_total", "How often the worker attached to a coordinator."),
 	}
 	attached := r.gauge("cleave_worker_attached", "1 while the worker is attached to a coordinator.")
 	jobs := r.gauge("cleave_worker_jobs", "Jobs that the worker holds something of.")
@@ -104,10 +105,7 @@ func (o *Worker) Command(parent, command, job, worker string, tiles int) (end fu
 	}
 	return func(failure string) {
 		if o.counts() {
-			o.metrics.commandSeconds.WithLabelValues(command).Observe(time.Since(began).Seconds())
-			if failure != "" {
-				o.metrics.commandFailures.WithLabelValues(command, failure).Inc()
-			}
+			o.metrics.commands.ended(command, failure, time.Since(began))
 		}
 		if span != nil {
 			endSpan(span, failure)

@@ -22,6 +22,8 @@ type ClusterGraphPlot struct {
 	Labels []int32 // 0..K-1
 	K      int
 	Pairs  []constraint.Pair
+	// Classes are what the clusters are called besides their numbers, "" for none; nil: none has a class.
+	Classes []string
 
 	Title, Subtitle string
 }
@@ -62,7 +64,7 @@ func ClusterGraph(w io.Writer, c ClusterGraphPlot) error {
 
 	_, _, t := splitBySatisfaction(c.Pairs, c.Labels)
 	l := s.newLegend(s.Max.X-margin, top)
-	l.clusters(sizes, discMarker)
+	l.clusters(sizes, c.Classes, discMarker)
 	l.counts(t)
 	if links.total > 0 {
 		l.heading("Edge weight")

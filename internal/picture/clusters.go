@@ -19,9 +19,11 @@ type ClustersPlot struct {
 	Axes   [2]string    // names of the two coordinates; one without a meaning has no name and no scale
 	Labels []int32      // 0..K-1
 	K      int
-	Pairs  []constraint.Pair
-	Graph  *dataset.Graph // nil for points
-	Truth  []int32        // optional: the true classes, any numbers
+	// Classes are what the clusters are called besides their numbers, "" for none; nil: none has a class.
+	Classes []string
+	Pairs   []constraint.Pair
+	Graph   *dataset.Graph // nil for points
+	Truth   []int32        // optional: the true classes, any numbers
 	// Centers are those of the K clusters, or empty for methods without centers.
 	Centers [][2]float64
 
@@ -266,7 +268,7 @@ func pointStyle(points int) (radius vg.Length, outline *draw.LineStyle) {
 
 func (c ClustersPlot) drawLegend(s *sheet, top vg.Length, d drawing) {
 	l := s.newLegend(s.Max.X-margin, top)
-	l.clusters(clusterSizes(c.Labels, c.K), markerOf)
+	l.clusters(clusterSizes(c.Labels, c.K), c.Classes, markerOf)
 	if len(c.Centers) > 0 {
 		l.centroid(markerOf(0), formatCount(len(c.Centers)))
 	}

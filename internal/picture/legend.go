@@ -70,12 +70,18 @@ func (l *legend) centroid(m marker, number string) {
 	l.y -= legendSection
 }
 
-// clusters lists the clusters with their markers and sizes: all that look different.
-func (l *legend) clusters(sizes []int, markerOf func(cluster int) marker) {
+// clusters lists the clusters with their markers, classes and sizes: all that look different.
+func (l *legend) clusters(sizes []int, classes []string, markerOf func(cluster int) marker) {
 	l.heading("Clusters")
+	name := func(cluster int, noun string) string {
+		if cluster < len(classes) && classes[cluster] != "" {
+			return formatCount(cluster) + " " + classes[cluster]
+		}
+		return noun + formatCount(cluster)
+	}
 	if len(sizes) <= inOneColumn {
 		for cluster, size := range sizes {
-			l.marker(markerOf(cluster), "cluster "+formatCount(cluster), formatCount(size))
+			l.marker(markerOf(cluster), name(cluster, "cluster "), formatCount(size))
 		}
 		l.y -= legendSection
 		return
@@ -92,7 +98,7 @@ func (l *legend) clusters(sizes []int, markerOf func(cluster int) marker) {
 		column.left += vg.Length(at) * (width + gap)
 		column.right = column.left + width
 		for cluster := first; cluster < min(first+half, shown); cluster++ {
-			column.marker(markerOf(cluster), formatCount(cluster), formatCount(sizes[cluster]))
+			column.marker(markerOf(cluster), name(cluster, ""), formatCount(sizes[cluster]))
 		}
 	}
 	l.y -= vg.Length(half) * legendLine

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -31,13 +32,15 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	if rows > 0 && columns > (1<<40)/rows {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table would become %d rows of %d columns, which is too much; --ignore leaves columns out", rows, columns)
 	}
-	values := make([]float64, rows*columns)
-	fillRows(values, columns, rows, p.Kept, sources)
+	p.Points, err = dataset.MakePoints(rows, columns, func(from, to int, values []float64) error {
+		fillRows(values, columns, from, to, p.Kept, sources)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	for at := range sources {
 		p.Notices = append(p.Notices, sources[at].notices()...)
-	}
-	if p.Points, err = dataset.NewPoints(rows, columns, values); err != nil {
-		return nil, err
 	}
 	if p.IDs, err = r.ids(t); err != nil {
 		return nil, err
@@ -65,7 +68,9 @@ type source struct {
 	at       int            // the first column of the points that it makes
 	category map[string]int // the number of each category
 	one      bool           // they are no and yes
-	unknown  map[string]int // how many rows have a category that is not known
+
+	mu      sync.Mutex
+	unknown map[string]int // how many rows have a category that is not known
 }
 
 func (r *Recipe) sources(t *table.Table) ([]source, error) {
@@ -129,13 +134,13 @@ func complete(rows int, sources []source) []int32 {
 	return kept
 }
 
-// fillRows writes the values of all features, a few rows at a time, so that these stay in the cache while each column
-// is written to them.
-func fillRows(values []float64, columns, rows int, kept []int32, sources []source) {
+// fillRows writes the values of all features for the points [first, last), a few rows at a time, so that these stay in the cache
+// while each column is written to them.
+func fillRows(values []float64, columns, first, last int, kept []int32, sources []source) {
 	const few = 256
 	numbers := make([]int32, 0, few) // of the rows of the table
-	for from := 0; from < rows; from += few {
-		to := min(from+few, rows)
+	for from := first; from < last; from += few {
+		to := min(from+few, last)
 		numbers = numbers[:0]
 		for row := from; row < to; row++ {
 			if kept != nil {
@@ -145,7 +150,7 @@ func fillRows(values []float64, columns, rows int, kept []int32, sources []sourc
 			}
 		}
 		for at := range sources {
-			sources[at].fill(values[from*columns:to*columns], columns, numbers)
+			sources[at].fill(values[(from-first)*columns:(to-first)*columns], columns, numbers)
 		}
 	}
 }
@@ -190,7 +195,9 @@ func (s *source) mark(values []float64, row int) {
 	number, known := s.category[value]
 	switch {
 	case !known:
+		s.mu.Lock()
 		s.unknown[value]++
+		s.mu.Unlock()
 	case s.one:
 		values[0] = float64(number)
 	default:

@@ -1,13 +1,16 @@
 package recipe
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -153,6 +156,7 @@ func typed(name string, at int) string {
 // findFeatures makes features of all other columns.
 func (f *fitting) findFeatures() error {
 	var many []string // columns of too many different texts
+	var gaps []gap    // of the features
 	for at := range f.Columns {
 		c, role := &f.Columns[at], f.roles[at]
 		if role == undecided && len(f.wishes.Only) == 0 {
@@ -205,11 +209,14 @@ func (f *fitting) findFeatures() error {
 				f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
 			}
 		}
-		f.findFill(c, &made, empty)
 		f.recipe.Features = append(f.recipe.Features, made)
+		gaps = append(gaps, gap{c, empty, len(f.notices)})
 	}
 	if len(many) > 0 {
 		return tooManyTexts(many)
+	}
+	if err := f.findFills(gaps); err != nil {
+		return err
 	}
 	if len(f.recipe.Features) == 0 {
 		why := ""
@@ -228,12 +235,35 @@ func (f *fitting) findFeatures() error {
 	return nil
 }
 
-// findFill finds what stands in for missing values, also if none is missing yet.
-func (f *fitting) findFill(c *table.Column, into *Feature, empty int) {
+// gap is what there is to fill in of a feature.
+type gap struct {
+	column *table.Column
+	empty  int // cells
+	after  int // how many notices come before the one about it
+}
+
+// findFills finds what stands in for missing values, also if none is missing yet, of several columns at a time.
+func (f *fitting) findFills(gaps []gap) error {
+	said := make([]string, len(gaps))
+	threads := runtime.GOMAXPROCS(0)
+	err := parallel.NewPool(threads).Run(context.Background(), threads, len(gaps), func(at int) error {
+		said[at] = f.findFill(gaps[at].column, &f.recipe.Features[at], gaps[at].empty)
+		return nil
+	})
+	for at := len(gaps) - 1; at >= 0; at-- {
+		if said[at] != "" {
+			f.notices = slices.Insert(f.notices, gaps[at].after, said[at])
+		}
+	}
+	return err
+}
+
+// findFill finds what stands in for the missing values of a column, and says so if there are any.
+func (f *fitting) findFill(c *table.Column, into *Feature, empty int) string {
 	what := ""
 	switch missing := f.recipe.Missing; {
 	case missing == Drop || missing == Error:
-		return
+		return ""
 	case into.Categories != nil:
 		into.FillCategory = mostFrequent(c, into.Categories)
 		what = fmt.Sprintf("its most frequent value, %.40q", into.FillCategory)
@@ -244,9 +274,10 @@ func (f *fitting) findFill(c *table.Column, into *Feature, empty int) {
 		into.Fill = median(c)
 		what = fmt.Sprintf("its median, %.6g", into.Fill)
 	}
-	if empty > 0 {
-		f.notice("column %q: %s filled with %s", c.Name, text.Count(empty, "empty cell is", "empty cells are"), what)
+	if empty == 0 {
+		return ""
 	}
+	return fmt.Sprintf("column %q: %s filled with %s", c.Name, text.Count(empty, "empty cell is", "empty cells are"), what)
 }
 
 // tooMany tells whether texts have more values than categories have.

@@ -1,9 +1,12 @@
 package table
 
 import (
+	"context"
+	"runtime"
 	"sort"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // Jump says that a row is on a line of its file, from 1, and that those after it have one line each.
@@ -45,7 +48,8 @@ func Join(parts []*Table) (*Table, error) {
 			return nil, joined.invalid("TOO_MANY_ROWS", "the table has more than %d rows, which is the most that is supported", MaxRows)
 		}
 	}
-	for at := range joined.Columns {
+	threads := runtime.GOMAXPROCS(0)
+	err := parallel.NewPool(threads).Run(context.Background(), threads, len(joined.Columns), func(at int) error {
 		c, like := &joined.Columns[at], &first.Columns[at]
 		c.Name, c.Type = like.Name, like.Type
 		switch c.Type {
@@ -58,9 +62,13 @@ func Join(parts []*Table) (*Table, error) {
 		}
 		for _, p := range parts {
 			if err := c.join(&p.Columns[at], joined.rows); err != nil {
-				return nil, err
+				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return joined, nil
 }

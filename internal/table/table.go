@@ -5,14 +5,17 @@ package table
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // What a table may have at most.
@@ -186,12 +189,16 @@ func (t *Table) Check() error {
 			return fault.Invalid("DUPLICATE_COLUMN", "the table has two columns %q", c.Name).With("column", c.Name)
 		}
 		known[c.Name] = true
-		if err := t.checkCells(c); err != nil {
-			return err
-		}
 	}
-	return nil
+	threads := 1
+	if t.rows >= manyRows {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return parallel.NewPool(threads).Run(context.Background(), threads, len(t.Columns), func(at int) error { return t.checkCells(&t.Columns[at]) })
 }
+
+// manyRows is how many rows are worth several threads.
+const manyRows = 1 << 12
 
 func (t *Table) checkColumn(c *Column) error {
 	switch {
@@ -230,7 +237,7 @@ func (t *Table) checkCells(c *Column) error {
 	}
 	if c.Type == Number {
 		for row, v := range c.Numbers {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if v-v != 0 { // it is infinite or not a number
 				return t.Fault(c, row, "NOT_FINITE", "%v is not a finite number", v)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/metric"
 )
 
 // PerNearestTwo is how many values NearestTwo has for a row.
@@ -16,7 +18,8 @@ func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.setModels(ctx, queries, true); err != nil {
+	byScores := slices.ContainsFunc(queries, func(q Query) bool { return s.distancesFollowScores(q.Model) })
+	if err := s.setModels(ctx, queries, byScores); err != nil {
 		return nil, err
 	}
 	count := func(_ int, t *tile) int { return PerNearestTwo * t.rows.Len() }
@@ -25,8 +28,14 @@ func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) 
 	})
 }
 
+// distancesFollowScores tells whether rounding errors of a model's scores and distances are bounded as roundingOf says.
+func (s *Shard) distancesFollowScores(m *Model) bool {
+	return !s.source.sparse() && m.Distortion == metric.SquaredEuclidean && m.form(s.source.spec.Columns) != metric.Full &&
+		!slices.ContainsFunc(m.Metric, func(weight float64) bool { return weight < 0 })
+}
+
 func (s *Shard) nearestTwo(t *tile, terms *terms, w *workspace, dst []float64) {
-	if len(terms.present) > 1 && terms.hasDistanceRoutine(t) && slices.Min(terms.featureWeights) >= 0 {
+	if len(terms.present) > 1 && s.distancesFollowScores(&terms.model) {
 		s.nearestTwoByScores(t, terms, w, dst)
 		return
 	}
@@ -52,12 +61,12 @@ func (t *terms) nearestTwo(dst []float64, x *row, w *workspace) {
 // computed from: each is a chain of about d additions.
 func roundingOf(d int) float64 { return 0x1p-48 * float64(d+8) }
 
-// takeLeast finds the least score of each row of a group, and the place of its cluster, whose score it removes.
-func (w *workspace) takeLeast(routines *routines, least *[groupRows]float64, places *[groupRows]int32) {
+// takeLeast finds the least score of each row of a group, and the place of its cluster among so many, whose score it removes.
+func (w *workspace) takeLeast(routines *routines, clusters int, least *[groupRows]float64, places *[groupRows]int32) {
 	routines.extremes(least, &w.highest, w.scores)
 	for r, score := range least {
 		at := r
-		for w.scores[at] != score {
+		for w.scores[at] != score && at+groupRows < clusters*groupRows { // what is no number equals none
 			at += groupRows
 		}
 		w.scores[at], places[r] = math.Inf(1), int32(at/groupRows)
@@ -79,7 +88,7 @@ func (s *Shard) nearestTwoByScores(t *tile, terms *terms, w *workspace, dst []fl
 			w.scores[at] = math.Inf(1) // of the copies that blocks are padded with
 		}
 		for at := range clusters {
-			w.takeLeast(&s.source.routines, &scores[at], &places)
+			w.takeLeast(&s.source.routines, len(terms.present), &scores[at], &places)
 			for r, p := range places {
 				clusters[at][r] = terms.present[p]
 				w.places[r] = int64(terms.present[p]) * int64(columns)

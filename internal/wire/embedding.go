@@ -20,12 +20,9 @@ func WriteEmbedding(w io.Writer, e *clustering.Embedding) error { return writeVa
 
 // SendEmbedding sends a head and then values, as WriteEmbedding wrote them, in chunks.
 func SendEmbedding(head *cleavev1.EmbeddingHead, values io.Reader, send func(*cleavev1.GetEmbeddingResponse) error) error {
-	if err := send(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}}); err != nil {
-		return err
-	}
-	return sendValues(values, func(chunk []byte) error {
-		return send(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: chunk}})
-	})
+	return sendValues(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetEmbeddingResponse {
+		return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: chunk}}
+	}, send)
 }
 
 // ReceiveEmbedding makes an embedding of the parts of a stream, which ends with io.EOF. Memory grows with

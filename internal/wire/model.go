@@ -43,12 +43,9 @@ func WriteModel(w io.Writer, m *clustering.Model) error {
 
 // SendModel sends a head and then values, as WriteModel wrote them, in chunks.
 func SendModel(head *cleavev1.ModelHead, values io.Reader, send func(*cleavev1.GetModelResponse) error) error {
-	if err := send(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}); err != nil {
-		return err
-	}
-	return sendValues(values, func(chunk []byte) error {
-		return send(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: chunk}})
-	})
+	return sendValues(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetModelResponse {
+		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: chunk}}
+	}, send)
 }
 
 // ReceiveModel makes a model of the parts of a stream, which ends with io.EOF. Memory grows with what

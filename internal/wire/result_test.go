@@ -17,7 +17,7 @@ import (
 
 // Everything that a run finds is reported, but for the fields that others add.
 func TestResultHasEveryField(t *testing.T) {
-	added := []protoreflect.Name{"state", "dropped_rows", "evaluation", "plan", "timings", "version", "origin", "recipe"}
+	added := []protoreflect.Name{"state", "dropped_rows", "evaluation", "plan", "timings", "version", "origin", "recipe", "solver_steps"}
 	r := &clustering.Result{}
 	fields := reflect.ValueOf(r).Elem()
 	for at := range fields.NumField() {

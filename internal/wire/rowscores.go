@@ -51,12 +51,9 @@ func WriteRowScores(w io.Writer, s *clustering.RowScores) error {
 
 // SendRowScores sends a head and then values, as WriteRowScores wrote them, in chunks.
 func SendRowScores(head *cleavev1.RowScoresHead, values io.Reader, send func(*cleavev1.GetRowScoresResponse) error) error {
-	if err := send(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Head{Head: head}}); err != nil {
-		return err
-	}
-	return sendValues(values, func(chunk []byte) error {
-		return send(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Values{Values: chunk}})
-	})
+	return sendValues(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetRowScoresResponse {
+		return &cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Values{Values: chunk}}
+	}, send)
 }
 
 // ReceiveRowScores makes scores of the parts of a stream, which ends with io.EOF. Memory grows with what has arrived, never

@@ -18,8 +18,11 @@ func writeValues(w io.Writer, values []float64) error {
 	return nil
 }
 
-// sendValues sends what writeValues wrote, in chunks.
-func sendValues(values io.Reader, send func(chunk []byte) error) error {
+// sendValues sends a head, and then what writeValues wrote, in parts.
+func sendValues[P any](head P, values io.Reader, part func(chunk []byte) P, send func(P) error) error {
+	if err := send(head); err != nil {
+		return err
+	}
 	for {
 		chunk := make([]byte, ChunkBytes)
 		n, err := io.ReadFull(values, chunk)
@@ -29,7 +32,7 @@ func sendValues(values io.Reader, send func(chunk []byte) error) error {
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
-		if err := send(chunk[:n]); err != nil {
+		if err := send(part(chunk[:n])); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,9 @@ func (c *Client) StreamTable(ctx context.Context, name string, read func(send fu
 			return err
 		})
 	})
+	if err == nil {
+		limitGarbage(int64(stored.GetBytes())) // its labels will be large, too
+	}
 	return stored, c.Explain(err)
 }
 

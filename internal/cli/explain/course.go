@@ -18,7 +18,7 @@ func (e *explainer) course() (all []string) {
 		all = append(all, e.stopped())
 	}
 	if first, last, several := e.objectives(); several {
-		all = append(all, fmt.Sprintf("The objective (%s) went from %s to %s%s.", r.GetObjectiveName(), brief(first), brief(last), by(first, last)))
+		all = append(all, e.change(first, last))
 	} else if len(r.GetClusterSizes()) > 0 && r.GetObjectiveName() != "" {
 		all = append(all, fmt.Sprintf("The objective (%s) is %s.", r.GetObjectiveName(), brief(r.GetObjective())))
 	}
@@ -84,16 +84,17 @@ func (e *explainer) objectives() (first, last float64, several bool) {
 	return history[0].GetObjective(), history[len(history)-1].GetObjective(), true
 }
 
-// by is by how much a value changed, where that can be said as a share.
-func by(first, last float64) string {
+// change says what became of the objective, as a share where it has one.
+func (e *explainer) change(first, last float64) string {
+	objective := fmt.Sprintf("The objective (%s)", e.r.GetObjectiveName())
 	if first == 0 || (first < 0) != (last < 0) {
-		return ""
+		return fmt.Sprintf("%s went from %s to %s.", objective, brief(first), brief(last))
 	}
 	share := 100 * math.Abs(last-first) / math.Abs(first)
 	if share < 0.05 {
-		return ", as good as nothing: the start was good already"
+		return fmt.Sprintf("%s is %s; it was hardly another at the start, which was good already.", objective, brief(last))
 	}
-	return fmt.Sprintf(", by %s %%", strconv.FormatFloat(share, 'g', 2, 64))
+	return fmt.Sprintf("%s went from %s to %s, by %s %%.", objective, brief(first), brief(last), strconv.FormatFloat(share, 'g', 2, 64))
 }
 
 // mostOf is the share of the time above which one phase is named.

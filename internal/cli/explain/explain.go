@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -22,6 +23,7 @@ type Facts struct {
 	Unknown     bool                    // there are some, and they could not be found again
 	IDs         []string                // names of the points; nil: they go by their numbers
 	Classes     []string                // names of the clusters, "" for none; nil: none has one
+	Confidence  []float64               // of the points; nil: unknown
 }
 
 // Paragraph is sentences on one topic.
@@ -36,6 +38,7 @@ func Answer(f Facts) []Paragraph {
 	var all []Paragraph
 	for _, p := range []Paragraph{
 		{"What was found", e.found()},
+		{"How many", e.howMany()},
 		{"Why this way", e.way()},
 		{"How it came there", e.course()},
 		{"Constraints", e.constraints()},
@@ -74,6 +77,8 @@ const (
 	pointsAtFault
 	waysAgreeLittle
 	fewConstraints
+	otherNumbers
+	unsurePoints
 )
 
 func (e *explainer) suspect(s suspicion) { e.suspicions = append(e.suspicions, s) }
@@ -91,8 +96,11 @@ func (e *explainer) found() []string {
 		how = " by " + wire.Algorithm(e.Spec).Name
 	}
 	all := []string{fmt.Sprintf("%s were put into %s%s.", text.Plural(int(r.GetRows()), "point"), text.Plural(int(r.GetK()), "cluster"), how)}
+	if words := wayWords(r.GetChoice().GetChosen(), e.supervised()); words != "" {
+		all = append(all, sentence(words))
+	}
 	if n := r.GetDroppedRows(); n > 0 {
-		all = append(all, fmt.Sprintf("%s with missing values had been left out.", text.Plural(int(n), "row")))
+		all = append(all, fmt.Sprintf("%s that cannot be clustered had been left out.", text.Plural(int(n), "row")))
 	}
 	if scale := r.GetScale(); r.Scale != nil {
 		all = append(all, map[cleavev1.Scale]string{
@@ -115,15 +123,6 @@ func ended(r *cleavev1.Result) string {
 	return "was cancelled"
 }
 
-// wayText names a way: "rows, no constraints".
-func wayText(w *cleavev1.Way) string {
-	use := wire.EnumWord(w.GetUse())
-	if w.GetUse() == cleavev1.Use_USE_NONE {
-		use = "no constraints"
-	}
-	return fmt.Sprintf("%q", wire.EnumWord(w.GetSpace())+", "+use)
-}
-
 const (
 	// littleAgreement is the agreement with held-out constraints below which an answer says little.
 	littleAgreement = 0.5
@@ -138,7 +137,7 @@ func (e *explainer) way() (all []string) {
 		return nil
 	}
 	if c.GetReason() != "" {
-		all = append(all, sentence(c.GetReason()))
+		all = append(all, ReasonText(c.GetReason()))
 	}
 	var taken, next *cleavev1.TriedWay
 	for _, t := range c.GetTried() {
@@ -184,7 +183,7 @@ func (e *explainer) scores() []string {
 
 func (e *explainer) warnings() []string {
 	answer, _ := wire.SplitNotices(e.r.GetWarnings())
-	return sentences(answer)
+	return sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return n.GetMessage() == e.r.GetHowMany().GetReason() })) // which was said
 }
 
 func (e *explainer) reading() []string {

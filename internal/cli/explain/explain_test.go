@@ -66,6 +66,30 @@ func TestWhatIsSaid(t *testing.T) {
 		{"no constraints", func(f *Facts) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE)}
 		}, []string{"give them by --constraints"}, nil},
+		{"seeds", func(f *Facts) {
+			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_CUTS), Reason: "k-means, because neighbors would take too long to find"}
+		}, []string{"Points were compared by their nearest neighbors, which finds clusters of any shape; constraints chose which eigenvectors count.", "The answer is by k-means, because"}, []string{"give them by --constraints"}},
+		{"links of classes", func(f *Facts) {
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Tried: []*cleavev1.TriedWay{{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Agreement: 1, MustLinks: 3}}}
+		}, nil, []string{"give them by --constraints"}},
+		{"a range", func(f *Facts) {
+			f.Spec = &cleavev1.JobSpec{KRange: &cleavev1.KRange{Min: 2, Max: 6}}
+			f.Result.HowMany = &cleavev1.HowMany{Proposed: 3, Plausible: []uint32{2, 3, 4}, Sureness: cleavev1.Sureness_SURENESS_UNSURE, Reason: "3 come out again, but 2 or 4 would do too"}
+			f.Result.Warnings = []*cleavev1.Notice{{Message: "3 come out again, but 2 or 4 would do too"}}
+		}, []string{"Of 2 to 6 clusters, 3 were proposed, which is unsure: 3 come out again", "labels-k2.csv, labels-k4.csv"}, []string{"Warnings"}},
+		{"unsure points", func(f *Facts) {
+			f.Confidence, f.IDs = []float64{1, 0.5, 0.4, 1}, []string{"a", "b", "c", "d"}
+		}, []string{"do not agree on 2 points, least on c (0.40), b (0.50).", "points of small confidence"}, nil},
+		{"unknown constraints", func(f *Facts) {
+			f.Result.Constraints, f.Unknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
+		}, []string{"Give it by --constraints."}, nil},
+		{"classes", func(f *Facts) {
+			f.Result.ClusterSizes, f.Classes = []uint32{0, 45, 45}, []string{"good", "", ""}
+		}, []string{"without any point: 0 (good)."}, nil},
+		{"the table", func(f *Facts) {
+			f.Result.Warnings = []*cleavev1.Notice{{Code: "TABLE", Message: "column \"x\" is left out"}, {Message: "column 3 decides alone"}}
+		}, []string{"Warnings\nColumn 3 decides alone.\nHow the data were read\nColumn"}, nil},
 		{"limit", func(f *Facts) {
 			f.Result.StopReason = cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS
 			f.Result.Iterations, f.Result.History[1].Moved = 500, 4
@@ -87,7 +111,7 @@ func TestWhatIsSaid(t *testing.T) {
 			"what is wrong: a (4 of its 5).", "Check the points", "cop-kmeans"}, nil},
 		{"truth", func(f *Facts) { f.Result.Evaluation = &cleavev1.Evaluation{Ari: 0.5, Nmi: 0.4} }, []string{"somewhat like the true ones: the adjusted Rand index is 0.50"}, nil},
 		{"warnings", func(f *Facts) { f.Result.Warnings = []*cleavev1.Notice{{Message: "column 3 decides alone"}} }, []string{"Warnings\nColumn 3 decides alone.\n"}, nil},
-		{"a good start", func(f *Facts) { f.Result.History[1].Objective = 99.99 }, []string{"the start was good already"}, nil},
+		{"a good start", func(f *Facts) { f.Result.History[1].Objective = 99.99 }, []string{"The objective (kmeans) is 99.99; it was hardly another at the start, which was good already."}, nil},
 	} {
 		f := Facts{Result: proto.CloneOf(ordinary())}
 		c.change(&f)

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
+	"github.com/cleave-project/cleave/internal/cli/explain"
 	"github.com/cleave-project/cleave/internal/picture"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -88,7 +90,7 @@ func sameWay(a, b *cleavev1.Way) bool {
 // drawWays draws how well the ways agree, the best first.
 func (r *Report) drawWays(w io.Writer, title string) error {
 	choice := r.Result.GetChoice()
-	plot := picture.BarsPlot{Title: titled(title, "the ways that were tried"), Subtitle: choice.GetReason(), Axis: "agreement with constraints that were held out (0: by chance)"}
+	plot := picture.BarsPlot{Title: titled(title, "the ways that were tried"), Subtitle: strings.TrimSuffix(explain.ReasonText(choice.GetReason()), "."), Axis: "agreement with constraints that were held out (0: by chance)"}
 	for _, t := range bestWays(choice, len(choice.GetTried())) {
 		plot.Bars = append(plot.Bars, picture.Bar{Name: wayText(t.GetWay()), Share: min(1, max(0, t.GetAgreement())), Bold: sameWay(t.GetWay(), choice.GetChosen())})
 	}

@@ -98,7 +98,7 @@ func TestPictureOfWays(t *testing.T) {
 		}
 		return ""
 	}
-	if text := drawn(); strings.Count(text, "no constraints") != 3 || !strings.Contains(text, "it has more right") {
+	if text := drawn(); strings.Count(text, "no constraints") != 3 || !strings.Contains(text, "It has more right") {
 		t.Error(text)
 	}
 	result.Choice.Tried = nil

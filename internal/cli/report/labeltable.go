@@ -34,11 +34,10 @@ func (r *Report) LabelFiles(l Labels) []File {
 
 // WriteLabels writes the labels, or the rows of the data file with them.
 func (r *Report) WriteLabels(w io.Writer, l Labels) error {
-	columns := r.labelRows().Columns()
 	if l.Join == nil {
-		return writeColumns(w, l.Format, columns)
+		return format.WriteLabelTable(w, l.Format, r.labelRows())
 	}
-	j := &joiner{w: w, format: l.Format, labels: columns[1:]} // the first names the rows
+	j := &joiner{w: w, format: l.Format, labels: r.labelRows()}
 	if err := l.Join(j.add); err != nil {
 		return err
 	}
@@ -49,7 +48,7 @@ func (r *Report) WriteLabels(w io.Writer, l Labels) error {
 type joiner struct {
 	w      io.Writer
 	format string
-	labels []table.Column
+	labels format.LabelRows
 	at     int // the next row
 
 	writer  format.TableWriter // nil: there were no rows yet
@@ -77,10 +76,10 @@ func (j *joiner) flush() error {
 		return err
 	}
 	end := j.at + t.Rows()
-	if end > j.labels[0].Len() {
+	if end > len(j.labels.Labels) {
 		return j.mismatch(end)
 	}
-	columns := joined(t.Columns, cut(j.labels, j.at, end))
+	columns := joined(t.Columns, j.labels.Part(j.at, end).Columns()[1:]) // the first names the rows
 	j.at, j.waiting, j.bytes = end, nil, 0
 	if t, err = table.New(columns); err != nil {
 		return err
@@ -97,42 +96,14 @@ func (j *joiner) end() error {
 	if err := j.flush(); err != nil {
 		return err
 	}
-	if j.at != j.labels[0].Len() || j.writer == nil {
+	if j.at != len(j.labels.Labels) || j.writer == nil {
 		return j.mismatch(j.at)
 	}
 	return j.writer.Close()
 }
 
 func (j *joiner) mismatch(rows int) error {
-	return fault.Invalid("SIZE_MISMATCH", "the table has %s, the job clustered %d", text.Plural(rows, "row"), j.labels[0].Len())
-}
-
-// cut is the rows [from, to) of columns.
-func cut(columns []table.Column, from, to int) []table.Column {
-	part := slices.Clone(columns)
-	for at := range part {
-		c := &part[at]
-		switch c.Type {
-		case table.Integer:
-			c.Integers = c.Integers[from:to]
-		case table.Number:
-			c.Numbers = c.Numbers[from:to]
-		case table.Text:
-			c.Texts = c.Texts[from:to]
-		}
-		if c.Empty != nil {
-			c.Empty = c.Empty[from:to]
-		}
-	}
-	return part
-}
-
-func writeColumns(w io.Writer, as string, columns []table.Column) error {
-	t, err := table.New(columns)
-	if err != nil {
-		return err
-	}
-	return format.WriteTable(w, as, t)
+	return fault.Invalid("SIZE_MISMATCH", "the table has %s, the job clustered %d", text.Plural(rows, "row"), len(j.labels.Labels))
 }
 
 // joined are columns with more of them. What is called like one that was there before is called cleave_ and so.

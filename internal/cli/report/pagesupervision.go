@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/cli/explain"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/page"
 )
@@ -123,7 +124,7 @@ func (b *pageBuilder) truth() *page.Section {
 		{Name: "adjusted Rand index", Value: fmt.Sprintf("%.4f: pairs that are grouped alike, beyond chance", e.GetAri())},
 		{Name: "NMI", Value: fmt.Sprintf("%.4f: normalized mutual information", e.GetNmi())},
 		{Name: "pairwise F", Value: fmt.Sprintf("%.4f: precision %.4f, recall %.4f", e.GetPairwiseF(), e.GetPairwisePrecision(), e.GetPairwiseRecall())},
-		{Name: "purity", Value: fmt.Sprintf("%.4f: the share of rows in the most frequent class of their cluster", e.GetPurity())},
+		{Name: "purity", Value: fmt.Sprintf("%.4f: the share of %s in the most frequent class of their cluster", e.GetPurity(), b.plural())},
 	}}
 	if b.scene.Truth == nil || len(b.Labels) == 0 {
 		return s
@@ -133,7 +134,7 @@ func (b *pageBuilder) truth() *page.Section {
 	for at := range order {
 		order[at] = at
 	}
-	t := &page.Table{Caption: "Rows of each cluster (down) by their true class (across)", Columns: []page.Column{{Name: "cluster"}}, Wide: true}
+	t := &page.Table{Caption: upperFirst(b.plural()) + " of each cluster (down) by their true class (across)", Columns: []page.Column{{Name: "cluster"}}, Wide: true}
 	if len(order) > maxShownClasses {
 		total := func(class int) (n int) {
 			for _, row := range counts {
@@ -175,9 +176,9 @@ func (b *pageBuilder) ways() *page.Section {
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, rows compared by %s.", wayText(choice.GetChosen()), spaceWords(choice.GetChosen().GetSpace()))}}
+	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, %s compared by %s.", wayText(choice.GetChosen()), b.plural(), spaceWords(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
-		s.Text = append(s.Text, upperFirst(strings.TrimSuffix(reason, ".")+"."))
+		s.Text = append(s.Text, explain.ReasonText(reason))
 	}
 	if len(choice.GetTried()) == 0 {
 		return s

@@ -66,11 +66,11 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 		return err
 	}
 	plot := picture.ClustersPlot{
-		Labels: r.Labels, K: int(r.Result.GetK()), Pairs: set.Pairs(), Subtitle: r.subtitle(),
-		Title: titled(s.Title, text.Plural(int(r.Result.GetK()), "cluster")+" of "+text.Plural(all, "point")),
+		Labels: r.Labels, K: int(r.Result.GetK()), Pairs: set.Pairs(), Classes: r.classes, Subtitle: r.subtitle(),
+		Title: titled(s.Title, text.Plural(int(r.Result.GetK()), "cluster")+" of "+drawnText(s.Data, all)),
 	}
 	if len(r.Labels) < all {
-		plot.Title += fmt.Sprintf(", of which %d are drawn", len(r.Labels))
+		plot.Title += fmt.Sprintf(", a sample of %d", len(r.Labels))
 	}
 	if s.Truth != nil {
 		plot.Truth = Ranks(s.Truth.Labels)
@@ -82,6 +82,9 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 			return err
 		}
 		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(points, centers)
+		if data.D <= 2 && len(s.Header) == data.D {
+			copy(plot.Axes[:], s.Header)
+		}
 	case *dataset.SparsePoints:
 		plot.XY, plot.Axes, _ = r.projectSparse(data, s.Spec)
 	case *dataset.Kernel:
@@ -91,12 +94,20 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 		xy, small := picture.LayoutGraph(data, layoutSeed)
 		if !small {
 			return picture.ClusterGraph(w, picture.ClusterGraphPlot{
-				Graph: data, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Title: plot.Title, Subtitle: plot.Subtitle,
+				Graph: data, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle,
 			})
 		}
 		plot.XY, plot.Graph = xy, data
 	}
 	return picture.Clusters(w, plot)
+}
+
+// drawnText counts what was clustered.
+func drawnText(data dataset.Dataset, count int) string {
+	if _, graph := data.(*dataset.Graph); graph && count != 1 {
+		return fmt.Sprintf("%d vertices", count)
+	}
+	return text.Plural(count, "point")
 }
 
 // asCompared gives the points, and the centroids if they can be drawn among them, in the units that they were clustered

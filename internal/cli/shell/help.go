@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -27,6 +28,16 @@ type Help struct {
 	Commands, Flags []Group
 	Examples        map[string]string // of a command, by its path without the program: "generate picture"
 	Width           func() int        // of the screen; 0: unknown
+}
+
+// ServerHelp is the help of a program without commands that serves until it is stopped: its groups of flags, and those that
+// all such programs have.
+func ServerHelp(examples string, flags ...Group) *Help {
+	return &Help{
+		Width:    func() int { return Width(os.Stdout, os.Getenv) },
+		Examples: map[string]string{"": examples},
+		Flags:    append(flags, NewGroup("What it tells", "log-level log-format admin admin-insecure traces"), NewGroup("More", "config version help")),
+	}
 }
 
 // others is the heading of what is in no group.

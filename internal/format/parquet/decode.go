@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/table"
 )
@@ -118,9 +119,10 @@ func (d *plainDecoder) decode(out *cells, n int) bool {
 	switch d.physical {
 	case physicalDouble:
 		from := len(out.numbers)
-		out.numbers = append(out.numbers, make([]float64, n)...)
-		for at := range n {
-			out.numbers[from+at] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*at:]))
+		out.numbers = slices.Grow(out.numbers, n)[:from+n]
+		values := out.numbers[from:]
+		for at := range values {
+			values[at] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*at:]))
 		}
 	case physicalFloat:
 		for at := range n {

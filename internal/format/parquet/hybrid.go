@@ -41,6 +41,18 @@ func (h *hybrid) next(out []uint32) bool {
 	return true
 }
 
+// skipOnes passes over the next numbers if all of them are 1, in one run. It fails where there are none.
+func (h *hybrid) skipOnes(n int) (all, ok bool) {
+	if h.inRun == 0 && h.inGroups == 0 && !h.begin() {
+		return false, false
+	}
+	if h.inRun < n || h.repeated != 1 {
+		return false, true
+	}
+	h.inRun -= n
+	return true, true
+}
+
 // begin reads the header of a run or of groups.
 func (h *hybrid) begin() bool {
 	header, n := binary.Uvarint(h.data)

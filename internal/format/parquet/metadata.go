@@ -32,6 +32,7 @@ type File struct {
 	group    int // the next one
 	chunks   []*chunk
 	inGroup  int64 // rows that are left of the current one
+	whole    bool  // see Whole
 	unpacker raw.Unpacker
 }
 

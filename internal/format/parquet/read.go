@@ -1,10 +1,13 @@
 package parquet
 
 import (
+	"context"
 	"io"
 	"math"
+	"runtime"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/table"
 )
 
@@ -36,15 +39,45 @@ func (f *File) Next() (*table.Table, error) {
 		f.beginGroup(&f.groups[f.group])
 		f.group++
 	}
-	rows := min(int64(max(leastRows, min(mostRows, batchCells/max(len(f.columns), 1)))), f.inGroup)
+	rows := min(f.batchRows(), f.inGroup)
 	f.inGroup -= rows
 	columns := f.Columns()
-	for at := range columns {
-		if err := f.chunks[at].read(&columns[at], int(rows)); err != nil {
-			return nil, err
-		}
+	if err := f.readColumns(columns, int(rows)); err != nil {
+		return nil, err
 	}
 	return table.New(columns)
+}
+
+// Whole makes batches as large as row groups, for those who want all rows at once. Memory stays in proportion to the bytes that are
+// really there.
+func (f *File) Whole() { f.whole = true }
+
+// batchRows is how many rows are read at a time.
+func (f *File) batchRows() int64 {
+	columns := max(len(f.columns), 1)
+	if f.whole && f.inGroup <= wholeGrowth*f.size/8/int64(columns) {
+		return f.inGroup
+	}
+	return int64(max(leastRows, min(mostRows, batchCells/columns)))
+}
+
+// wholeGrowth is how many times the size of the file a batch may take.
+const wholeGrowth = 2
+
+// readColumns fills columns with the next rows, several columns at a time.
+func (f *File) readColumns(columns []table.Column, rows int) error {
+	threads := runtime.GOMAXPROCS(0)
+	panics := make([]any, len(columns)) // whoever calls recovers from them
+	err := parallel.NewPool(threads).Run(context.Background(), threads, len(columns), func(at int) error {
+		defer func() { panics[at] = recover() }()
+		return f.chunks[at].read(&columns[at], rows)
+	})
+	for _, p := range panics {
+		if p != nil {
+			panic(p)
+		}
+	}
+	return err
 }
 
 func (f *File) beginGroup(g *group) {
@@ -118,6 +151,11 @@ func (c *chunk) badValue(all *cells) error {
 
 // readLevels reads which of the next values are there, into present, and counts them.
 func (c *chunk) readLevels(n int) (count int, err error) {
+	if all, ok := c.levels.skipOnes(n); !ok {
+		return 0, c.corrupt("the marks of empty cells are cut short")
+	} else if all {
+		return n, nil
+	}
 	if cap(c.present) < n {
 		c.present = make([]uint32, n)
 	}

@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"runtime"
+	"sync"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -24,14 +26,17 @@ const MaxBlock = 1 << 30
 
 var errSize = errors.New("it does not unfold into what it claims")
 
-// Unpacker undoes the compression of blocks whose size is known before.
+// Unpacker undoes the compression of blocks whose size is known before. Several threads may use it at a time.
 type Unpacker struct {
-	left int64 // that the blocks may still unfold into, beyond MaxGrowth times what they are
-	zstd *zstd.Decoder
+	mu   sync.Mutex
+	left int64         // that the blocks may still unfold into, beyond MaxGrowth times what they are
+	zstd *zstd.Decoder // nil: it was not needed yet
 }
 
 // Take allows for a block of so many bytes that unfolds into size, or refuses it.
 func (u *Unpacker) Take(block, size int64) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if u.left == 0 {
 		u.left = FreeBytes
 	}
@@ -87,17 +92,25 @@ func (u *Unpacker) Gzip(into, block []byte, size int) ([]byte, error) {
 
 // Zstd unfolds what Zstandard compressed.
 func (u *Unpacker) Zstd(into, block []byte, size int) (_ []byte, err error) {
-	if u.zstd == nil {
-		u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
-		if err != nil {
-			return nil, err
-		}
+	decoder, err := u.decoder()
+	if err != nil {
+		return nil, err
 	}
-	into, err = u.zstd.DecodeAll(block, sized(into, size)[:0])
+	into, err = decoder.DecodeAll(block, sized(into, size)[:0])
 	if err == nil && len(into) != size {
 		err = errSize
 	}
 	return into, err
+}
+
+func (u *Unpacker) decoder() (_ *zstd.Decoder, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.zstd == nil {
+		threads := min(runtime.GOMAXPROCS(0), 8)
+		u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(threads), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
+	}
+	return u.zstd, err
 }
 
 func sized(into []byte, size int) []byte {

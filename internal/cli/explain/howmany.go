@@ -1,0 +1,49 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/text"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// howMany says why there are so many clusters, if that was not given.
+func (e *explainer) howMany() (all []string) {
+	h := e.r.GetHowMany()
+	if h == nil {
+		return nil
+	}
+	lead := fmt.Sprintf("%s were proposed", text.Plural(int(h.GetProposed()), "cluster"))
+	if r := e.Spec.GetKRange(); r != nil {
+		lead = fmt.Sprintf("Of %d to %d clusters, %d were proposed", r.GetMin(), r.GetMax(), h.GetProposed())
+	}
+	lead += map[cleavev1.Sureness]string{
+		cleavev1.Sureness_SURENESS_CLEAR: ", which is clear", cleavev1.Sureness_SURENESS_LIKELY: ", which is likely", cleavev1.Sureness_SURENESS_UNSURE: ", which is unsure",
+	}[h.GetSureness()]
+	if others := e.plausible(); len(others) > 0 {
+		e.suspect(otherNumbers)
+	}
+	return append(all, sentence(lead+": "+h.GetReason()))
+}
+
+// plausible are other numbers of clusters that the scores allow.
+func (e *explainer) plausible() (others []uint32) {
+	h := e.r.GetHowMany()
+	for _, k := range h.GetPlausible() {
+		if k != h.GetProposed() {
+			others = append(others, k)
+		}
+	}
+	return others
+}
+
+// otherLabels are the files with the labels of those.
+func (e *explainer) otherLabels() string {
+	var files []string
+	for _, k := range e.plausible() {
+		files = append(files, fmt.Sprintf("labels-k%d.csv", k))
+	}
+	return strings.Join(files, ", ")
+}

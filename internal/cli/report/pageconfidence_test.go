@@ -1,0 +1,59 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+// How sure rows are is in a section, in what markers are called, and in how they look; clusters go by their classes.
+func TestPageShowsConfidencesAndClasses(t *testing.T) {
+	r, points := example(40, 3, 2)
+	r.Rows = &clustering.RowScores{Runs: 5, Confidence: make([]float64, 40), Margin: make([]float64, 40)}
+	for i := range r.Rows.Confidence {
+		r.Rows.Confidence[i] = 1
+	}
+	r.Rows.Confidence[7], r.Rows.Confidence[8], r.Rows.Confidence[9] = 0.4, 0.6, 0.8
+	r.Call(nil, []string{"good <b>", ""})
+	page := pageOf(t, r, Scene{Data: points})
+	for _, want := range []string{
+		"compared with 4 other runs", "3 of 40 rows are not put alike by all", "Rows that are least sure", "<title>row 7, cluster 1, confidence 0.40</title>",
+		"<title>row 8, cluster 0 (\u2068good &lt;b&gt;\u2069), confidence 0.60</title>", " fade3\"", " fade2\"", " fade1\"", "confidence 0.5\u20130.8",
+		`Cluster 0 <bdi class="class">good &lt;b&gt;</bdi>`, `cluster 0 <bdi class="class">good &lt;b&gt;</bdi>`, `0 <bdi class="class">good &lt;b&gt;</bdi></th>`,
+		">0 \u2068good &lt;b&gt;\u2069</text>", "<dt>mean confidence</dt><dd>0.97</dd>",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	for i := range r.Rows.Confidence {
+		r.Rows.Confidence[i] = 1
+	}
+	page = pageOf(t, r, Scene{Data: points})
+	if !strings.Contains(page, "All of them put every row where the answer does.") || strings.Contains(page, "least sure") || strings.Contains(page, " fade") {
+		t.Error("rows that all runs agree on are shown as unsure")
+	}
+	r.Rows.Confidence = nil
+	if strings.Contains(pageOf(t, r, Scene{Data: points}), "confidence") {
+		t.Error("one run has confidences")
+	}
+}
+
+// A page about a sample of the rows calls them by their own numbers, and counts confidences over all.
+func TestPageOfASample(t *testing.T) {
+	r, points := example(40, 3, 2)
+	r.Rows = &clustering.RowScores{Runs: 5, Confidence: make([]float64, 40)}
+	few, sample := *points, []int32(nil)
+	few.N, few.Values = 10, nil
+	for i := range int32(10) {
+		sample = append(sample, 4*i+i%2)
+		few.Values = append(few.Values, points.Row(int(4*i+i%2))...)
+	}
+	page := pageOf(t, r, Scene{Data: &few, Sample: sample})
+	for _, want := range []string{"<title>row 37, cluster 1, confidence 0.00</title>", "40 of 40 rows are not put alike by all", "Chosen from a sample of 10 rows."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+}

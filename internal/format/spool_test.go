@@ -1,0 +1,91 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// A spool gives the same bytes again, also those that were not all read before, and is read from its beginning by OpenTable: also
+// where the end of a long text shows that its beginning was misread.
+func TestSpool(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	text := "id,x\n" + strings.Repeat("12345678,0.5\n", 2*maxReplay/13) + "word,0.5\n"
+	s := NewSpool(iotest.HalfReader(strings.NewReader(text)))
+	defer s.Close()
+	beginning := make([]byte, 1000)
+	if _, err := io.ReadFull(s, beginning); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := r.ReadAll()
+		if err != nil || all.Rows() != 2*maxReplay/13+1 || all.Columns[0].CellText(all.Rows()-1) != "word" {
+			t.Fatal(err)
+		}
+		r.Close()
+	}
+	if err := s.Rewind(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := io.ReadAll(s)
+	if err != nil || string(again) != text {
+		t.Errorf("%d bytes of %d, %v", len(again), len(text), err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// Formats of binary files are read again from a spool, too; an empty one is refused.
+func TestSpooledBinaryTables(t *testing.T) {
+	table, _, err := readText(t, "t.csv", "a,b\n1,x\n2,y\n", TableOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content bytes.Buffer
+	if err := WriteTable(&content, "parquet", table); err != nil {
+		t.Fatal(err)
+	}
+	s := NewSpool(&content)
+	defer s.Close()
+	for range 2 {
+		r, err := OpenTable([]string{"-"}, TableOptions{Stdin: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.ReadAll(); err != nil || show(got) != show(table) {
+			t.Errorf("%v, %v", got, err)
+		}
+		r.Close()
+	}
+	if _, err := OpenTable([]string{"-"}, TableOptions{Format: "parquet", Stdin: NewSpool(strings.NewReader(""))}); !fault.Is(err, "CORRUPT_FILE") {
+		t.Error(err)
+	}
+}
+
+// Where there is no place for a copy the input is read all the same, but only once.
+func TestSpoolWithoutSpace(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	s := NewSpool(strings.NewReader("a,b\n1,2\n"))
+	if all, err := io.ReadAll(s); err != nil || len(all) != 8 {
+		t.Errorf("%q, %v", all, err)
+	}
+	if err := s.Rewind(); !fault.Is(err, "READ_ONCE") {
+		t.Error(err)
+	}
+	broken := NewSpool(iotest.ErrReader(errors.New("broken")))
+	if _, err := io.ReadAll(broken); err == nil {
+		t.Error("an error is gone")
+	}
+}
