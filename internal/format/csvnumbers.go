@@ -40,6 +40,9 @@ func (d dialect) preferred() []reading {
 
 // readingsOf are the readings that take a cell for a number.
 func readingsOf(cell []byte) reading {
+	if decimals := bytes.IndexByte(cell, '.'); decimals > 0 && onlyDigits(cell[:decimals]) && onlyDigits(cell[decimals+1:]) && len(cell)-decimals != 4 {
+		return asPoint | asCommaGroups | asSpacePoint | asApostrophes // 12.5, which is no 125
+	}
 	found := reading(0)
 	if _, _, ok := integerCell(cell); ok {
 		found |= asInteger
@@ -50,6 +53,15 @@ func readingsOf(cell []byte) reading {
 		}
 	}
 	return found
+}
+
+func onlyDigits(text []byte) bool {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // parse reads a number.
@@ -88,7 +100,7 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 		}
 		break
 	}
-	if digits == 0 || groups > 0 && digits != 3 {
+	if groups > 0 && digits != 3 {
 		return 0, false
 	}
 	if at < len(cell) {
@@ -111,6 +123,11 @@ const noMark = -1
 
 // cutMark is a cell without its mark, and which one that is. Spaces that do not break lines become ordinary ones.
 func cutMark(cell []byte) (bare []byte, mark int) {
+	if len(cell) > 0 && onlyDigits(cell[len(cell)-1:]) && (onlyDigits(cell[:1]) || cell[0] == '-' && len(cell) > 1 && onlyDigits(cell[1:2])) {
+		if bytes.IndexByte(cell, 0xC2) < 0 && bytes.IndexByte(cell, 0xE2) < 0 {
+			return cell, noMark // neither a mark at an end, nor spaces of other kinds
+		}
+	}
 	for _, space := range []string{"\u00a0", "\u202f"} {
 		cell = bytes.ReplaceAll(cell, []byte(space), []byte(" "))
 	}

@@ -14,6 +14,7 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		"dollars":             {"a,b\n\"$1,234.50\",1\n-$3,2\n", "a:n=1234.5|-3 b:i=1|2", `without "$" and with "," between thousands`},
 		"euros":               {"a;b\n1234,50 €;1\n3 €;2\n", "a:n=1234.5|3 b:i=1|2", `without "€"`},
 		"euros, by thousands": {"a;b\n1.234,50\u00a0€;1\n3 €;2\n", "a:n=1234.5|3 b:i=1|2", `without "€" and with "." between thousands`},
+		"less than one":       {"a;b\n$.50;1\n\"$1,234.50\";2\n", "a:n=0.5|1234.5 b:i=1|2", `without "$"`},
 		"codes":               {"a;b\nUSD 5;1\n7 USD;2\n", "a:n=5|7 b:i=1|2", `without "USD"`},
 		"two currencies":      {"a;b\n$5;1\n7 €;2\n", "a:t=$5|7 € b:i=1|2", ""},
 		"some with a mark":    {"a;b\n5 %;1\n0.07;2\n", "a:t=5 %|0.07 b:i=1|2", ""},
@@ -58,6 +59,25 @@ func TestNumbersAreReadAgain(t *testing.T) {
 	}
 	_, _, err := readText(t, "t.csv", "a;b\n"+strings.Repeat("x;2\n", rows)+"x\x00;2\n", TableOptions{})
 	wantFault(t, "zero byte", err, "NOT_A_TEXT", `t.csv, line 100002, column "a": the cell has a zero byte`)
+}
+
+// The readings that are known at a glance are those that would be found by trying.
+func TestReadingsAtAGlance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cell := []byte(rapid.StringMatching(`-?[0-9]{0,7}([.,' ][0-9]{0,4}){0,2}( ?%)?`).Draw(t, "cell"))
+		tried := reading(0)
+		for r := asPoint; r <= asApostrophes; r <<= 1 {
+			if _, ok := r.parse(cell); ok {
+				tried |= r
+			}
+		}
+		if got := readingsOf(cell) &^ asInteger; got != tried {
+			t.Fatalf("%q: got %b, want %b", cell, got, tried)
+		}
+		if _, _, ok := integerCell(cell); ok && tried != allReadings&^asInteger {
+			t.Fatalf("%q is not read alike by all: %b", cell, tried)
+		}
+	})
 }
 
 // What groups do not change is read as without them, to the same bits.

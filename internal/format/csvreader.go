@@ -223,13 +223,17 @@ func (r *csvReader) columns() []table.Column {
 }
 
 func (r *csvReader) notices() []string {
-	said := slices.Clone(r.said)
+	var unusual []string
 	for at, k := range r.layout.kinds {
 		if notice := k.notice(r.layout.columns[at].name); notice != "" {
-			said = append(said, notice)
+			unusual = append(unusual, notice)
 		}
 	}
-	return said
+	const most = 8
+	if more := len(unusual) - most; more > 1 {
+		unusual = append(unusual[:most], fmt.Sprintf("%d more columns are read as numbers in such ways", more))
+	}
+	return slices.Concat(r.said, unusual)
 }
 
 func (r *csvReader) close() { r.input.close() }

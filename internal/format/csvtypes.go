@@ -64,15 +64,19 @@ func (d dialect) classify(cell []byte) evidence {
 	if isMissingNumber(cell) {
 		return 0
 	}
+	if _, padded, ok := integerCell(cell); ok { // as most are, which all readings take for the same
+		if padded {
+			return sawCell | sawBare | sawPadded
+		}
+		return sawCell | sawBare
+	}
 	bare, mark := cutMark(cell)
 	seen := sawCell | evidence(allReadings&^readingsOf(bare))
-	switch _, padded, _ := integerCell(cell); {
+	switch {
 	case seen&isText == isText:
 		return seen
 	case mark != noMark:
 		return seen | firstMark<<mark
-	case padded:
-		return seen | sawBare | sawPadded
 	}
 	return seen | sawBare
 }
