@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/certs"
@@ -22,7 +23,9 @@ func TestASecureClusterRenewsItsCertificates(t *testing.T) {
 	t.Parallel()
 	f := NewSecureFolder(t)
 	c, _ := StartSecureCluster(t, f, 2, "--audit-log", f.Path("audit"))
-	load := longPoints()
+	spec := proto.CloneOf(longPoints().spec)
+	spec.Restarts = restarts(200) // several commands are run meanwhile
+	load := newWorkload(longPoints().data, spec)
 	_, watch := load.run(c)
 	watch.UntilIterations(3)
 
