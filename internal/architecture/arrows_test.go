@@ -71,7 +71,7 @@ var packages = []packageRule{
 	{"clustering/landmark", pure, "clustering clustering/centroid clustering/kernelkmeans dataset evaluate fault kernel metric partition snapshot spectral vector"},
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans clustering/piece clustering/span constraint dataset fault kernel partition snapshot spectral text"},
 	{"clustering/auto", pure, "catalog clustering clustering/centroid clustering/embedding clustering/heldout clustering/kernelkmeans clustering/knn clustering/piece clustering/span constraint dataset fault metric multilevel neighbor parallel partition planning snapshot spectral text"},
-	{"clustering/howmany", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/heldout clustering/kernelkmeans constraint dataset kernel metric parallel partition profile snapshot"},
+	{"clustering/howmany", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/heldout clustering/kernelkmeans constraint dataset kernel metric parallel partition profile snapshot spectral"},
 	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/howmany clustering/kernelkmeans clustering/knn clustering/landmark dataset fault neighbor"},
 	{"clustering/comparison", pure, "clustering clustering/auto clustering/cut clustering/heldout clustering/local dataset"},
 	{"table", pure, "clustering clustering/cut constraint fault parallel text"},

@@ -23,6 +23,8 @@ type KScore struct {
 	Silhouette *float64
 	// Modularity of the graph, at most 1.
 	Modularity *float64
+	// Eigengap of the graph: how much smaller the next eigenvalue is than the k-th.
+	Eigengap *float64
 }
 
 // Sureness is how sure a proposal is.

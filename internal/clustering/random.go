@@ -19,6 +19,7 @@ const (
 	StreamExchange                        // which points centroids are exchanged for
 	StreamParts                           // which parts of the data a number of clusters is tried on
 	StreamCloud                           // a cloud without clusters
+	StreamGaps                            // eigenvalues of a graph
 )
 
 // Those of constrained-spectral where it chooses by its constraints.

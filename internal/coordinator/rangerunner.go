@@ -58,7 +58,7 @@ func (r *rangeRunner) need() planning.Workload {
 			kept.Columns, kept.Labelings = max(kept.Columns, e.Columns), max(kept.Labelings, e.Restarts)
 		}
 	}
-	kept.PartBytes = howmany.PartBytes(r.data, r.bytes, kept.Columns)
+	kept.PartBytes = howmany.PartBytes(r.data, r.bytes, kept.Columns, r.spec.MaxK)
 	need.Range = kept
 	return need
 }

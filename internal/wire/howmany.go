@@ -43,7 +43,7 @@ func howManyProto(h *clustering.HowMany) *cleavev1.HowMany {
 	for _, s := range h.Scores {
 		p.Scores = append(p.Scores, &cleavev1.KScore{
 			K: uint32(s.K), Objective: s.Objective, Space: wayProto(clustering.Way{Space: s.Space}).GetSpace(),
-			Agreement: s.Agreement, Stability: s.Stability, Silhouette: s.Silhouette, Modularity: s.Modularity,
+			Agreement: s.Agreement, Stability: s.Stability, Silhouette: s.Silhouette, Modularity: s.Modularity, Eigengap: s.Eigengap,
 		})
 	}
 	return p

@@ -634,7 +634,9 @@ type KScore struct {
 	// have many columns, of a sample.
 	Silhouette *float64 `protobuf:"fixed64,6,opt,name=silhouette,proto3,oneof" json:"silhouette,omitempty"`
 	// Of graphs: the share of the edges' weight within clusters beyond chance.
-	Modularity    *float64 `protobuf:"fixed64,7,opt,name=modularity,proto3,oneof" json:"modularity,omitempty"`
+	Modularity *float64 `protobuf:"fixed64,7,opt,name=modularity,proto3,oneof" json:"modularity,omitempty"`
+	// Of graphs that are not large: how much smaller the next eigenvalue of D^-1/2 A D^-1/2 is than the k-th.
+	Eigengap      *float64 `protobuf:"fixed64,8,opt,name=eigengap,proto3,oneof" json:"eigengap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -714,6 +716,13 @@ func (x *KScore) GetSilhouette() float64 {
 func (x *KScore) GetModularity() float64 {
 	if x != nil && x.Modularity != nil {
 		return *x.Modularity
+	}
+	return 0
+}
+
+func (x *KScore) GetEigengap() float64 {
+	if x != nil && x.Eigengap != nil {
+		return *x.Eigengap
 	}
 	return 0
 }
@@ -2150,7 +2159,7 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\bsureness\x18\x02 \x01(\x0e2\x13.cleave.v1.SurenessR\bsureness\x12\x1c\n" +
 	"\tplausible\x18\x03 \x03(\rR\tplausible\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12)\n" +
-	"\x06scores\x18\x05 \x03(\v2\x11.cleave.v1.KScoreR\x06scores\"\xa6\x02\n" +
+	"\x06scores\x18\x05 \x03(\v2\x11.cleave.v1.KScoreR\x06scores\"\xd4\x02\n" +
 	"\x06KScore\x12\f\n" +
 	"\x01k\x18\x01 \x01(\rR\x01k\x12\x1c\n" +
 	"\tobjective\x18\x02 \x01(\x01R\tobjective\x12&\n" +
@@ -2162,13 +2171,15 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"silhouette\x88\x01\x01\x12#\n" +
 	"\n" +
 	"modularity\x18\a \x01(\x01H\x03R\n" +
-	"modularity\x88\x01\x01B\f\n" +
+	"modularity\x88\x01\x01\x12\x1f\n" +
+	"\beigengap\x18\b \x01(\x01H\x04R\beigengap\x88\x01\x01B\f\n" +
 	"\n" +
 	"_agreementB\f\n" +
 	"\n" +
 	"_stabilityB\r\n" +
 	"\v_silhouetteB\r\n" +
-	"\v_modularity\"\xc4\x01\n" +
+	"\v_modularityB\v\n" +
+	"\t_eigengap\"\xc4\x01\n" +
 	"\x06Origin\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
 	"\acommand\x18\x02 \x03(\tR\acommand\x12\x1c\n" +

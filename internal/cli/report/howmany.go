@@ -40,6 +40,7 @@ func kColumns(h *cleavev1.HowMany) []kColumn {
 		{"stability", func(s *cleavev1.KScore) *float64 { return s.Stability }},
 		{"silhouette", func(s *cleavev1.KScore) *float64 { return s.Silhouette }},
 		{"modularity", func(s *cleavev1.KScore) *float64 { return s.Modularity }},
+		{"eigengap", func(s *cleavev1.KScore) *float64 { return s.Eigengap }},
 	} {
 		for _, s := range h.GetScores() {
 			if c.of(s) != nil {
@@ -137,6 +138,7 @@ var kNames = map[string]string{
 	"stability":  "stability: the worst cluster, from a part of the data",
 	"silhouette": "silhouette",
 	"modularity": "modularity",
+	"eigengap":   "eigengap: how far the next eigenvalue falls",
 }
 
 // CallEach gives the clusters of every k of a range their classes, by its labels.

@@ -40,6 +40,7 @@ type run struct {
 	parts   []part // of the data, where there are no folds
 	// firstPart is the number of the first part for the solver.
 	firstPart int
+	gaps      []float64 // of a graph, for each k; nil: they are not known
 }
 
 // Run runs every k of the spec's range and returns the result of the one that is proposed, with the scores and the labels
@@ -50,6 +51,13 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 	r := &run{data: data, spec: spec, origin: origin, solver: s, threads: threads, o: o}
 	if err := r.prepare(); err != nil {
 		return nil, err
+	}
+	if graph, is := data.(*dataset.Graph); is {
+		gaps, err := Eigengaps(snapshot.Within(ctx, "eigengaps"), graph, spec.MaxK, threads, spec)
+		if err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+		r.gaps = gaps
 	}
 	var results []*clustering.Result
 	report := &clustering.HowMany{Min: spec.K, Max: spec.MaxK}
@@ -127,6 +135,9 @@ func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KS
 	if graph, is := r.data.(*dataset.Graph); is {
 		modularity := Modularity(graph, result.Labels, k)
 		score.Modularity = &modularity
+		if r.gaps != nil {
+			score.Eigengap = &r.gaps[k]
+		}
 		return result, score, nil
 	}
 	score.Silhouette, err = r.silhouette(ctx, result, k)

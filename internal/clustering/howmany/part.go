@@ -66,15 +66,18 @@ func countParts(data dataset.Dataset) int {
 	return mostParts
 }
 
-// PartBytes is what the parts of data of so many bytes take, with some eigenvectors of each.
-func PartBytes(data dataset.Dataset, bytes int64, columns int) int64 {
-	n := data.Rows()
+// PartBytes is what the parts of data of so many bytes take, with some eigenvectors of each, and the search for the eigengaps
+// up to k of a graph.
+func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
+	n, gaps := data.Rows(), int64(0)
 	rows, share := n, keptEdges
-	if _, is := data.(*dataset.Graph); !is {
+	if graph, is := data.(*dataset.Graph); is {
+		gaps = 8 * int64(gapNumbers(graph, k))
+	} else {
 		rows = partRows(n)
 		share = float64(rows) / float64(max(1, n))
 	}
-	return int64(countParts(data)) * (int64(share*float64(bytes)) + 8*int64(rows)*int64(columns))
+	return gaps + int64(countParts(data)) * (int64(share*float64(bytes)) + 8*int64(rows)*int64(columns))
 }
 
 // partRows is how many of n rows a part has.
