@@ -37,6 +37,7 @@ func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
 	if f.roles, err = w.wished(t); err != nil {
 		return nil, nil, err
 	}
+	f.findAdded()
 	for _, step := range []func() error{f.findID, f.findLabels, f.findFeatures} {
 		if err := step(); err != nil {
 			return nil, nil, err
