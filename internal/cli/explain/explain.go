@@ -150,8 +150,11 @@ func (e *explainer) way() (all []string) {
 		}
 	}
 	if next != nil && taken != nil {
-		all = append(all, fmt.Sprintf("Of %s that were tried, the next best is %s, which agrees by %.2f (1: with all held-out constraints; 0: as by chance).",
-			text.Plural(len(c.GetTried()), "way"), wayText(next.GetWay()), next.GetAgreement()))
+		compared := "the next best is %s, which agrees by %.2f (1: with all held-out constraints; 0: as by chance)."
+		if next.GetAgreement() > taken.GetAgreement() {
+			compared = "%s agrees most, by %.2f (1: with all held-out constraints; 0: as by chance), which is too little more to be trusted."
+		}
+		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "way"), wayText(next.GetWay()), next.GetAgreement()))
 	}
 	if taken != nil && taken.GetAgreement() < littleAgreement {
 		all = append(all, fmt.Sprintf("Even the way that was taken agrees by %.2f only: the data say little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))

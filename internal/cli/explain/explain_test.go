@@ -59,6 +59,12 @@ func TestWhatIsSaid(t *testing.T) {
 			}}
 		}, []string{`by "rows, hard", a way that auto chose`, "It agrees best.", `Of 2 ways that were tried, the next best is "rows, no constraints", which agrees by 0.10`,
 			"agrees by 0.30 only", "All 60 are satisfied.", "Look for other measurements"}, []string{"Nothing looks wrong"}},
+		{"auto, hardly worse than another way", func(f *Facts) {
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Tried: []*cleavev1.TriedWay{
+				{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Agreement: 0.92},
+				{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD), Agreement: 0.94},
+			}}
+		}, []string{`Of 2 ways that were tried, "rows, hard" agrees most, by 0.94`, "too little more to be trusted"}, []string{"next best"}},
 		{"few constraints", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 10, Satisfied: 10}
 			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD)}
