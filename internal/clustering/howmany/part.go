@@ -77,7 +77,7 @@ func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
 		rows = partRows(n)
 		share = float64(rows) / float64(max(1, n))
 	}
-	return gaps + int64(countParts(data)) * (int64(share*float64(bytes)) + 8*int64(rows)*int64(columns))
+	return gaps + int64(countParts(data))*(int64(share*float64(bytes))+8*int64(rows)*int64(columns))
 }
 
 // partRows is how many of n rows a part has.
