@@ -11,22 +11,29 @@ import (
 
 // noticeFew says that there are too few constraints to compare ways by.
 func (r *run) noticeFew(pairs int) {
+	what := "constraints"
+	if len(r.spec.Seeds) > 0 {
+		what = "pairs of seeds"
+	}
 	r.notice(clustering.Notice{Code: "FEW_CONSTRAINTS", Message: fmt.Sprintf(
-		"too few constraints (%d) to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", pairs, heldout.EnoughPairs)})
+		"too few %s (%d) to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", what, pairs, heldout.EnoughPairs)})
 }
 
 // noticeOneKind says that must-links or cannot-links alone cannot tell ways apart: putting all points together, or all
 // apart, satisfies them.
 func (r *run) noticeOneKind(must, cannot int) {
 	what := fmt.Sprintf("all constraints (%d) are must-links", must)
-	switch {
-	case must+cannot == 0:
-		what = "the seeds are so few that none can be held out"
-	case must == 0:
+	if must == 0 {
 		what = fmt.Sprintf("all constraints (%d) are cannot-links", cannot)
 	}
+	if seeds := r.spec.Seeds; len(seeds) > 0 {
+		what = fmt.Sprintf("the seeds (%d) are too few to hold out pairs of both kinds", len(seeds))
+		if !slices.ContainsFunc(seeds, func(s clustering.Seed) bool { return s.Label != seeds[0].Label }) {
+			what = fmt.Sprintf("the seeds (%d) are all of one class", len(seeds))
+		}
+	}
 	r.notice(clustering.Notice{Code: "ONE_KIND_OF_CONSTRAINTS", Message: what +
-		", which cannot tell which way suits the data; they are used in the way that is taken without constraints"})
+		": they cannot tell which way suits the data, and are used in the way that is taken without them"})
 }
 
 // noticeLeftOut says how many vertices of a graph have no part in its cut.

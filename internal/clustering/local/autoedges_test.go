@@ -172,3 +172,25 @@ func TestAutoWithoutNeighbors(t *testing.T) {
 		}
 	}
 }
+
+// Supervision that cannot tell ways apart is called what the user gave: constraints of one kind, or seeds.
+func TestAutoSaysWhatCannotTell(t *testing.T) {
+	points, err := dataset.NewPoints(8, 1, []float64{0, 1, 2, 3, 20, 21, 22, 23})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := func(link func(i, j int32) constraint.Constraint) clustering.Spec {
+		return clustering.Spec{Constraints: []constraint.Constraint{link(0, 4), link(1, 5)}}
+	}
+	for want, spec := range map[string]clustering.Spec{
+		"all constraints (2) are must-links":                        pairs(clusteringtest.MustLink),
+		"all constraints (2) are cannot-links":                      pairs(clusteringtest.CannotLink),
+		"the seeds (3) are all of one class":                        {Seeds: []clustering.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}}},
+		"the seeds (2) are too few to hold out pairs of both kinds": {Seeds: []clustering.Seed{{Index: 0}, {Index: 5, Label: 1}}},
+	} {
+		spec.K, spec.Restarts, spec.Seed = 2, 1, 1
+		if result := solveAuto(t, points, spec); !strings.HasPrefix(warning(result, "ONE_KIND_OF_CONSTRAINTS"), want) {
+			t.Errorf("want %q, got %v", want, result.Warnings)
+		}
+	}
+}
