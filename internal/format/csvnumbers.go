@@ -29,13 +29,42 @@ var grouped = map[reading]struct{ group, point byte }{
 	asCommaGroups: {',', '.'}, asPointGroups: {'.', ','}, asSpacePoint: {' ', '.'}, asSpaceComma: {' ', ','}, asApostrophes: {'\'', '.'},
 }
 
-// preferred are the readings of a column in the order in which they are tried: 1,234 is a number with decimals, except where a
-// comma also separates cells.
-func (d dialect) preferred() []reading {
-	if d.separator == ',' {
+// Readings by what stands before the decimals.
+const (
+	withPoint = asPoint | asCommaGroups | asSpacePoint | asApostrophes
+	withComma = asComma | asPointGroups | asSpaceComma
+)
+
+// preferred are the readings of a column in the order in which they are tried, by the character before decimals in the table if it
+// is known: 1.234 is a thousand where others are written 5,6. Otherwise 1,234 is a number with decimals, except where a comma
+// also separates cells.
+func (d dialect) preferred(decimals byte) []reading {
+	switch {
+	case decimals == ',':
+		return []reading{asInteger, asComma, asPointGroups, asSpaceComma, asPoint, asCommaGroups, asSpacePoint, asApostrophes}
+	case decimals == '.' || d.separator == ',':
 		return []reading{asInteger, asPoint, asCommaGroups, asComma, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
 	}
 	return []reading{asInteger, asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
+}
+
+// decimalsOf is the character before decimals, by the columns that leave no doubt; 0: there are none, or they differ.
+func decimalsOf(columns []csvColumn) (decimals byte) {
+	for _, c := range columns {
+		possible, sure := allReadings&^reading(c.seen&isText), byte(0)
+		switch {
+		case c.asText || c.isID || c.seen&sawCell == 0 || possible&asInteger != 0:
+		case possible&withPoint != 0 && possible&withComma == 0:
+			sure = '.'
+		case possible&withComma != 0 && possible&withPoint == 0:
+			sure = ','
+		}
+		if sure != 0 && decimals != 0 && sure != decimals {
+			return 0
+		}
+		decimals = max(decimals, sure)
+	}
+	return decimals
 }
 
 // readingsOf are the readings that take a cell for a number.
@@ -100,7 +129,7 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 		}
 		break
 	}
-	if groups > 0 && digits != 3 {
+	if groups > 0 && (digits != 3 || bytes.TrimLeft(cell, "+-")[0] == '0') { // 0.123 is no thousand
 		return 0, false
 	}
 	if at < len(cell) {

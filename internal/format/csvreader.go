@@ -138,8 +138,9 @@ func (r *csvReader) start(s *source, skip int) error {
 	}
 	r.layout.kinds = make([]kind, len(r.layout.columns))
 	r.layout.usual = r.layout.separator != ' '
+	decimals := decimalsOf(r.layout.columns)
 	for at := range r.layout.kinds {
-		r.layout.kinds[at] = r.layout.columns[at].kind(r.layout.dialect)
+		r.layout.kinds[at] = r.layout.columns[at].kind(r.layout.dialect, decimals)
 		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain()
 	}
 	r.lines = newLines(s, r.layout.separator)

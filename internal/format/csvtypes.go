@@ -30,8 +30,9 @@ type csvColumn struct {
 	isID   bool // its name says that it names the rows, which must come back as they were written
 }
 
-// kind is how the cells are read: by the first way to write numbers that all of them follow.
-func (c *csvColumn) kind(d dialect) kind {
+// kind is how the cells are read: by the first way to write numbers that all of them follow, in a table with this character before
+// decimals, if it is known.
+func (c *csvColumn) kind(d dialect, decimals byte) kind {
 	marked := c.seen & allMarks
 	switch {
 	case c.asText, c.isID && (c.seen&sawCell == 0 || c.seen&(evidence(asInteger)|sawPadded|allMarks) != 0):
@@ -41,7 +42,7 @@ func (c *csvColumn) kind(d dialect) kind {
 	case marked != 0 && (marked&(marked-1) != 0 || c.seen&sawBare != 0):
 		return kind{Type: table.Text} // of several currencies, or some without a mark
 	}
-	for _, r := range d.preferred() {
+	for _, r := range d.preferred(decimals) {
 		switch {
 		case c.seen&evidence(r) != 0, marked != 0 && r == asInteger:
 		case marked != 0:
