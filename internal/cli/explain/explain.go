@@ -91,7 +91,7 @@ func (e *explainer) found() []string {
 	how := ""
 	switch {
 	case r.GetChoice() != nil:
-		how = fmt.Sprintf(" by %s, a way that auto chose", wayText(r.GetChoice().GetChosen()))
+		how = fmt.Sprintf(" by %s, a way that auto chose", quotedWay(r.GetChoice().GetChosen()))
 	case e.Spec != nil && wire.Algorithm(e.Spec).Name != "":
 		how = " by " + wire.Algorithm(e.Spec).Name
 	}
@@ -154,7 +154,7 @@ func (e *explainer) way() (all []string) {
 		if next.GetAgreement() > taken.GetAgreement() {
 			compared = "%s agrees most, by %.2f (1: with all held-out constraints; 0: as by chance), which is too little more to be trusted."
 		}
-		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "way"), wayText(next.GetWay()), next.GetAgreement()))
+		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "way"), quotedWay(next.GetWay()), next.GetAgreement()))
 	}
 	if taken != nil && taken.GetAgreement() < littleAgreement {
 		all = append(all, fmt.Sprintf("Even the way that was taken agrees by %.2f only: the data say little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))

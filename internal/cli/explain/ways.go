@@ -1,7 +1,7 @@
 package explain
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/wire"
@@ -9,14 +9,17 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// wayText names a way: "rows, no constraints".
-func wayText(w *cleavev1.Way) string {
+// WayText names a way for people: "rows, no constraints".
+func WayText(w *cleavev1.Way) string {
 	use := wire.EnumWord(w.GetUse())
 	if w.GetUse() == cleavev1.Use_USE_NONE {
 		use = "no constraints"
 	}
-	return fmt.Sprintf("%q", wire.EnumWord(w.GetSpace())+", "+use)
+	return wire.EnumWord(w.GetSpace()) + ", " + use
 }
+
+// quotedWay is its name within a sentence.
+func quotedWay(w *cleavev1.Way) string { return strconv.Quote(WayText(w)) }
 
 // wayWords say what a way is, and how it uses what is known about points, if anything is.
 func wayWords(w *cleavev1.Way, supervised bool) string {

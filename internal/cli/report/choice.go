@@ -9,23 +9,13 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/explain"
 	"github.com/cleave-project/cleave/internal/picture"
-	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// wayText names a way for people: "neighbors, hard".
-func wayText(w *cleavev1.Way) string {
-	use := wire.EnumWord(w.GetUse())
-	if w.GetUse() == cleavev1.Use_USE_NONE {
-		use = "no constraints"
-	}
-	return wire.EnumWord(w.GetSpace()) + ", " + use
-}
-
 // triedText says which way was tried, and on which of the constraints.
 func triedText(t *cleavev1.WayTried) string {
-	line := "tried " + wayText(t.GetWay())
+	line := "tried " + explain.WayText(t.GetWay())
 	if t.GetFold() > 0 {
 		line += fmt.Sprintf(": fold %d of %d", t.GetFold(), t.GetFolds())
 	}
@@ -52,7 +42,7 @@ const shownWays = 6
 // summarizeChoice writes which way was taken and why, and how well the best ways agree with constraints that they were
 // not shown; the way that would be taken without constraints is always among them.
 func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Choice) {
-	line("way", "%s", wayText(c.GetChosen()))
+	line("way", "%s", explain.WayText(c.GetChosen()))
 	if c.GetReason() != "" {
 		line("because", "%s", c.GetReason())
 	}
@@ -62,7 +52,7 @@ func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Ch
 		if sameWay(t.GetWay(), c.GetChosen()) {
 			mark = " (taken)"
 		}
-		line(name, "%.2f %s%s", t.GetAgreement(), wayText(t.GetWay()), mark)
+		line(name, "%.2f %s%s", t.GetAgreement(), explain.WayText(t.GetWay()), mark)
 		name = ""
 	}
 }
@@ -92,7 +82,7 @@ func (r *Report) drawWays(w io.Writer, title string) error {
 	choice := r.Result.GetChoice()
 	plot := picture.BarsPlot{Title: titled(title, "the ways that were tried"), Subtitle: strings.TrimSuffix(explain.ReasonText(choice.GetReason()), "."), Axis: "agreement with constraints that were held out (0: by chance)"}
 	for _, t := range bestWays(choice, len(choice.GetTried())) {
-		plot.Bars = append(plot.Bars, picture.Bar{Name: wayText(t.GetWay()), Share: min(1, max(0, t.GetAgreement())), Bold: sameWay(t.GetWay(), choice.GetChosen())})
+		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.WayText(t.GetWay()), Share: min(1, max(0, t.GetAgreement())), Bold: sameWay(t.GetWay(), choice.GetChosen())})
 	}
 	return picture.Bars(w, plot)
 }

@@ -176,7 +176,7 @@ func (b *pageBuilder) ways() *page.Section {
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, %s compared by %s.", wayText(choice.GetChosen()), b.plural(), spaceWords(choice.GetChosen().GetSpace()))}}
+	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, %s compared by %s.", explain.WayText(choice.GetChosen()), b.plural(), spaceWords(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
 		s.Text = append(s.Text, explain.ReasonText(reason))
 	}
@@ -188,7 +188,7 @@ func (b *pageBuilder) ways() *page.Section {
 		Columns: []page.Column{{Name: "way"}, {Name: "agreement"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "against no constraints, in standard errors", Numbers: true}},
 	}
 	for _, t := range bestWays(choice, len(choice.GetTried())) {
-		name := page.Text(wayText(t.GetWay()))
+		name := page.Text(explain.WayText(t.GetWay()))
 		if sameWay(t.GetWay(), choice.GetChosen()) {
 			name.Text += " (taken)"
 		}
