@@ -11,12 +11,12 @@ import (
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// Eigengaps are found of graphs of at most so many entries and so many numbers in the vectors of the search: of larger ones they
-// would take longer than the clusters.
+// Eigengaps decide nothing, and so must not cost much: they are looked for in graphs of at most so many entries, if the vectors of
+// the search hold at most so many numbers.
 const (
 	mostGapEntries = 1 << 23
-	mostGapNumbers = 1 << 24
-	gapTolerance   = 1e-5
+	mostGapNumbers = 1 << 24 // 128 MiB
+	gapTolerance   = 1e-5    // of eigenvalues, which are at most 1
 )
 
 // gapNumbers is how many numbers the search for the eigengaps up to k holds; 0: they are not looked for.

@@ -40,7 +40,8 @@ func everyRow(n, most int) []int32 {
 	return rows
 }
 
-// Silhouette is the mean of profile.Silhouette over some rows. Rows in no cluster, with labels below 0, are left out. The distances of a row are asked for together, in the order of rows.
+// Silhouette is the mean of profile.Silhouette over some rows. Rows in no cluster, with labels below 0, are left out. The distances
+// of a row are asked for together, in the order of rows.
 func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Distances, threads int) (float64, error) {
 	var kept []int32
 	sizes := make([]int, k)
