@@ -3,6 +3,7 @@ package clustertest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,8 +80,31 @@ func (p *Process) Kill() {
 	p.ExitCode()
 }
 
-// Pause stops the process with SIGSTOP, like a machine that swaps or is suspended.
-func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
+// Pause stops the process with SIGSTOP, like a machine that swaps or is suspended, and waits: the signal goes to one thread, and
+// until that one has a processor the others run on.
+func (p *Process) Pause() {
+	p.t.Helper()
+	p.signal(syscall.SIGSTOP)
+	deadline := time.Now().Add(Timeout)
+	for p.Running() && !p.stopped() {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s does not stop", p.name)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// stopped tells whether no thread of the process runs.
+func (p *Process) stopped() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+	for _, path := range threads {
+		stat, err := os.ReadFile(path)
+		if _, state, found := bytes.Cut(stat, []byte(") ")); err == nil && found && state[0] != 'T' {
+			return false
+		}
+	}
+	return true
+}
 
 // Resume continues a paused process.
 func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
