@@ -31,6 +31,9 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 	if err != nil {
 		return err
 	}
+	if err := s.c.checkDisk(s.c.tables.size(t)); err != nil {
+		return err
+	}
 	record, err := s.c.tables.add(stream.Context(), upload.Name(), t, s.c.now())
 	if err != nil {
 		return err
