@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -17,9 +18,12 @@ import (
 // callGate bounds the calls that are in work and the streams that are open. One too many is refused when its headers have
 // come, before anything else of it is read, so that a coordinator with too much to do spends nothing on what it refuses.
 type callGate struct {
-	calls, streams doorway
-	doors          map[string]*doorway // by method; workers, health and reflection have none
+	calls, streams, probes doorway
+	doors                  map[string]*doorway // by method; workers have none
 }
+
+// maxProbes bounds what strangers take: checks of the health need no credentials, and no more than a moment each.
+const maxProbes = 1000
 
 // doorway lets a limited number through.
 type doorway struct {
@@ -37,6 +41,15 @@ func newCallGate(l Limits) *callGate {
 	g := &callGate{doors: map[string]*doorway{}}
 	g.calls.init(l.Calls, "TOO_MANY_CALLS", "this coordinator has %d calls in work, which is the limit; try again")
 	g.streams.init(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator; try again when some have ended")
+	g.probes.init(maxProbes, "TOO_MANY_PROBES", "%d checks of the health are in work, which is the limit of this coordinator; try again")
+	for name, rule := range methods {
+		switch {
+		case rule.needs == anyone:
+			g.doors[name] = &g.probes
+		case !strings.HasPrefix(name, "/cleave."): // health and reflection
+			g.doors[name] = &g.streams
+		}
+	}
 	for _, service := range []grpc.ServiceDesc{
 		cleavev1.DatasetService_ServiceDesc, cleavev1.TableService_ServiceDesc, cleavev1.JobService_ServiceDesc, cleavev1.ClusterService_ServiceDesc,
 	} {
@@ -90,11 +103,12 @@ func hold(ctx context.Context) (release func()) {
 }
 
 func holdUnary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	requestArrived(ctx)
 	defer hold(ctx)()
 	return handler(ctx, request)
 }
 
-func holdStream(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func holdStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	defer hold(stream.Context())()
-	return handler(server, stream)
+	return handler(server, awaitFirst(stream, info))
 }
