@@ -47,7 +47,7 @@ func (c *Coordinator) awaitRequest(ctx context.Context, call *tap.Info) context.
 		cancel(errNoRequest)
 		if caller.Name != "" { // strangers could fill the log
 			p, _ := peer.FromContext(ctx)
-			c.log.Warn("a call is given up: its request did not come", "method", knownMethod(call.FullMethodName), "caller", caller.Name, "peer", p.Addr, "waited", wait)
+			c.log.Warn("a call is given up: its request did not come", "method", knownMethod(call.FullMethodName), "caller", caller.Name, "peer", p.Addr.String(), "waited", wait.String())
 		}
 	})
 	ended := context.AfterFunc(ctx, func() { timer.Stop() })
