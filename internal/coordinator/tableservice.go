@@ -22,7 +22,10 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 		return err
 	}
 	upload := wire.NewTableUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin(stream.Context())
+	held, err := s.c.uploads.begin(stream.Context())
+	if err != nil {
+		return err
+	}
 	defer held.end()
 	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
 		return err
