@@ -30,11 +30,21 @@ type doorway struct {
 	limit   int64
 	inside  atomic.Int64
 	refusal error // made once: there are many of them just when there is no time
+	waiting waiting
 }
 
 func (d *doorway) init(limit int, reason, says string) {
-	d.limit = int64(limit)
+	d.limit, d.waiting.patience = int64(limit), evictAfter
 	d.refusal = wire.Status(fault.New(fault.ResourceExhausted, reason, says, limit).With("limit", fmt.Sprint(limit)).RetryIn(retryCall))
+}
+
+// take takes a place, if there is one.
+func (d *doorway) take() bool {
+	if d.inside.Add(1) > d.limit {
+		d.inside.Add(-1)
+		return false
+	}
+	return true
 }
 
 func newCallGate(l Limits) *callGate {
@@ -83,8 +93,7 @@ func (g *callGate) enter(ctx context.Context, info *tap.Info) (context.Context, 
 	if door == nil {
 		return ctx, nil
 	}
-	if inside := door.inside.Add(1); inside > door.limit {
-		door.inside.Add(-1)
+	if !door.take() && !(door.waiting.evict() && door.take()) {
 		return nil, door.refusal
 	}
 	a := &admittance{giveBack: sync.OnceFunc(func() { door.inside.Add(-1) })}

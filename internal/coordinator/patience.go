@@ -1,8 +1,10 @@
 package coordinator
 
 import (
+	"container/list"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -13,7 +15,8 @@ import (
 )
 
 // A call takes its place when its header has come, and its request follows, usually at once. Whoever sends headers alone would
-// keep those places, and the memory of the headers, for nothing and for ever: a call whose request does not come ends.
+// keep those places, and the memory of the headers, for nothing and for ever: a call whose request does not come ends, and
+// sooner where others wait for its place.
 
 // strangersPatience is how long a call that anyone may make waits for its request.
 const strangersPatience = 5 * time.Second
@@ -23,7 +26,9 @@ var errNoRequest = errors.New("the request of the call did not come")
 // awaiting is a call whose request has not come yet.
 type awaiting struct {
 	context.Context
+	since   time.Time
 	arrived func()
+	giveUp  func()
 }
 
 type awaitingKey struct{}
@@ -36,6 +41,43 @@ func (a *awaiting) Err() error {
 	return a.Context.Err()
 }
 
+// evictAfter is how old such a call must be for its place to go to another, where no other place is left.
+const evictAfter = time.Second
+
+// waiting are the calls at a doorway whose requests have not come, the oldest first.
+type waiting struct {
+	patience time.Duration
+
+	mu    sync.Mutex
+	calls list.List // of *awaiting
+}
+
+func (w *waiting) add(a *awaiting) (remove func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := w.calls.PushBack(a)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.calls.Remove(at)
+	}
+}
+
+// evict ends the oldest call, and tells whether that gave back a place.
+func (w *waiting) evict() bool {
+	w.mu.Lock()
+	oldest := w.calls.Front()
+	if oldest == nil || time.Since(oldest.Value.(*awaiting).since) < w.patience {
+		w.mu.Unlock()
+		return false
+	}
+	a := w.calls.Remove(oldest).(*awaiting)
+	w.mu.Unlock()
+	a.giveUp()
+	hold(a)()
+	return true
+}
+
 // awaitRequest ends a call whose request does not come in time.
 func (c *Coordinator) awaitRequest(ctx context.Context, call *tap.Info) context.Context {
 	wait, caller := c.cfg.UploadStall, identity.FromContext(ctx)
@@ -43,18 +85,30 @@ func (c *Coordinator) awaitRequest(ctx context.Context, call *tap.Info) context.
 		wait = min(wait, strangersPatience)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(wait, func() {
+	a := &awaiting{Context: ctx, since: time.Now()}
+	a.giveUp = func() {
 		cancel(errNoRequest)
 		if caller.Name != "" { // strangers could fill the log
 			p, _ := peer.FromContext(ctx)
-			c.log.Warn("a call is given up: its request did not come", "method", knownMethod(call.FullMethodName), "caller", caller.Name, "peer", p.Addr.String(), "waited", wait.String())
+			c.log.Warn("a call is given up: its request did not come", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
+				"peer", p.Addr.String(), "waited", time.Since(a.since).String())
 		}
-	})
-	ended := context.AfterFunc(ctx, func() { timer.Stop() })
-	a := &awaiting{Context: ctx, arrived: func() {
+	}
+	leave := func() {}
+	if door := c.gate.doors[call.FullMethodName]; door != nil {
+		leave = door.waiting.add(a)
+	}
+	timer := time.AfterFunc(wait, a.giveUp)
+	ended := context.AfterFunc(ctx, func() {
 		timer.Stop()
-		ended()
-	}}
+		leave()
+	})
+	a.arrived = func() {
+		timer.Stop()
+		if ended() {
+			leave()
+		}
+	}
 	return context.WithValue(a, awaitingKey{}, a)
 }
 
