@@ -28,7 +28,7 @@ func addLimitFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	set.IntVar(&l.Calls, "max-calls", l.Calls, "calls in work at once, without streams; others are refused and may try again")
 	set.IntVar(&l.Streams, "max-streams", l.Streams, "watches, uploads and downloads at once; others are refused and may try again")
 	set.Var(timeOf(&l.SlowReader), "slow-reader", "how long a watch or download may take to accept one message before it is ended")
-	set.DurationVar(&cfg.UploadStall, "upload-stall", cfg.UploadStall, "how long an upload may be silent before it is given up")
+	set.DurationVar(&cfg.UploadStall, "upload-stall", cfg.UploadStall, "how long an upload may be silent, or the request of a call may take to come, before it is given up")
 	set.Var(bytesOf(&l.UploadRate), "upload-rate", "bytes a second of all uploads, such as 100MiB (default: any number)")
 	set.Var(bytesOf(&l.UploadRatePerOwner), "upload-rate-per-owner", "bytes a second of one owner's uploads (default: any number)")
 

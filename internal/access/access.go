@@ -66,7 +66,7 @@ func (c *Callers) Identify(certificate *x509.Certificate, authorization string) 
 		return c.byToken(authorization)
 	}
 	if certificate != nil {
-		return byCertificate(certificate)
+		return ByCertificate(certificate)
 	}
 	return identity.Caller{}, unauthenticated("NO_CREDENTIALS",
 		"this coordinator wants to know who calls; log in with: cleave login --server HOST:PORT --tls DIR, or with --token-stdin")
@@ -97,8 +97,8 @@ func URI(c identity.Caller) *url.URL {
 	return &url.URL{Scheme: Scheme, Host: c.Role.String(), Path: "/" + c.Name}
 }
 
-// byCertificate is the owner of a certificate.
-func byCertificate(certificate *x509.Certificate) (identity.Caller, error) {
+// ByCertificate is the owner of a certificate.
+func ByCertificate(certificate *x509.Certificate) (identity.Caller, error) {
 	var found []identity.Caller
 	for _, uri := range certificate.URIs {
 		if uri.Scheme != Scheme {

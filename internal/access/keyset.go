@@ -50,6 +50,7 @@ type keySet struct {
 	fetched  time.Time
 	tried    time.Time // when the last attempt began; zero: never
 	fetching bool
+	failed   bool // the last attempt
 }
 
 func newKeySet(cfg OIDC, log hclog.Logger, now func() time.Time) (*keySet, error) {
@@ -92,7 +93,8 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	return nil, errors.New("no key of the issuer has signed it")
 }
 
-// current are the keys with an id, or all if it is empty; pending tells that more are being fetched.
+// current are the keys with an id, or all if it is empty; pending tells that more may come: they are being fetched, or could
+// not be.
 func (k *keySet) current(id string) (keys []jose.JSONWebKey, pending bool) {
 	if k.file != nil {
 		return withID(k.file.Get(), id), false
@@ -103,7 +105,7 @@ func (k *keySet) current(id string) (keys []jose.JSONWebKey, pending bool) {
 	if len(keys) == 0 || k.now().Sub(k.fetched) > keysExpire {
 		k.refreshLocked()
 	}
-	return keys, k.fetching && len(keys) == 0
+	return keys, (k.fetching || k.failed) && len(keys) == 0
 }
 
 func withID(set *jose.JSONWebKeySet, id string) []jose.JSONWebKey {
@@ -132,7 +134,7 @@ func (k *keySet) refreshLocked() {
 		keys, err := k.fetch()
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.fetching = false
+		k.fetching, k.failed = false, err != nil
 		if err != nil {
 			k.log.Error("the keys of the issuer of web tokens cannot be fetched", "issuer", k.cfg.Issuer, "error", err)
 			return

@@ -76,7 +76,7 @@ func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
 	var expired *oidc.TokenExpiredError
 	switch {
 	case pending:
-		return caller, fault.New(fault.Unavailable, "KEYS_MISSING", "the keys of %s are being fetched; try again", w.cfg.Issuer)
+		return caller, fault.New(fault.Unavailable, "KEYS_MISSING", "the keys of %s are not here yet; try again", w.cfg.Issuer)
 	case errors.As(err, &expired):
 		return caller, unauthenticated("TOKEN_EXPIRED", "the token expired at %s; get a new one", expired.Expiry.UTC().Format(time.RFC3339))
 	case err != nil:
@@ -90,7 +90,10 @@ func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
 	if err := identity.CheckName(name); err != nil {
 		return caller, unauthenticated("BAD_TOKEN", "the claim %s of the token: %v", w.cfg.NameClaim, err)
 	}
-	role := max(w.role, roleOf(claims[w.cfg.RoleClaim]))
+	role := roleOf(claims[w.cfg.RoleClaim])
+	if role == 0 {
+		role = w.role
+	}
 	if role == 0 {
 		return caller, fault.New(fault.PermissionDenied, "NO_ROLE",
 			"the token gives %s no role: its claim %s must have reader, submitter or admin", name, w.cfg.RoleClaim)

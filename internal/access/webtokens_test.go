@@ -138,6 +138,66 @@ func TestWebTokens(t *testing.T) {
 	}
 }
 
+// The default is for tokens that give no role; it raises none.
+func TestTheDefaultRoleRaisesNone(t *testing.T) {
+	i := newIssuer(t, "one")
+	path := filepath.Join(t.TempDir(), "jwks")
+	if err := os.WriteFile(path, i.keys(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultOIDC()
+	cfg.Issuer, cfg.Audience, cfg.JWKS, cfg.DefaultRole = theIssuer, "cleave", path, "submitter"
+	callers, err := New(Config{OIDC: cfg}, nil, func() time.Time { return noon })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer callers.Close()
+	for claim, want := range map[any]identity.Role{"reader": identity.Reader, "admin": identity.Admin, "guest": identity.Submitter, nil: identity.Submitter} {
+		token := sign(t, jose.ES256, i.key, "one", claims(map[string]any{"cleave_role": claim}))
+		if got, err := callers.Identify(nil, "Bearer "+token); err != nil || got.Role != want {
+			t.Errorf("the role %v gives %v, %v; want %v", claim, got.Role, err, want)
+		}
+	}
+}
+
+// While the keys cannot be fetched, nothing is known of a token: it may be good.
+func TestKeysThatCannotBeFetched(t *testing.T) {
+	i := newIssuer(t, "one")
+	var works atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !works.Load() {
+			http.Error(w, "later", http.StatusInternalServerError)
+			return
+		}
+		_, _ = w.Write(i.keys())
+	}))
+	defer server.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	cfg := DefaultOIDC()
+	cfg.Issuer, cfg.Audience, cfg.JWKS = theIssuer, "cleave", server.URL
+	var seconds atomic.Int64
+	callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), func() time.Time { return noon.Add(time.Duration(seconds.Load()) * time.Second) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer callers.Close()
+	identify := func() error {
+		_, err := callers.Identify(nil, "Bearer "+sign(t, jose.ES256, i.key, i.id, claims(nil)))
+		return err
+	}
+	callers.oidc.keys.wait.Wait()
+	if err := identify(); !fault.Is(err, "KEYS_MISSING") {
+		t.Errorf("while the issuer fails: %v", err)
+	}
+	works.Store(true)
+	seconds.Add(int64(fetchPause / time.Second))
+	_ = identify()
+	callers.oidc.keys.wait.Wait()
+	if err := identify(); err != nil {
+		t.Errorf("after the issuer is back: %v", err)
+	}
+}
+
 // Keys come from where the issuer says, are fetched again when a token has a new one, and no call waits for that.
 func TestKeysAreFetched(t *testing.T) {
 	current := newIssuer(t, "one")

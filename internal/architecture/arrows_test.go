@@ -98,7 +98,7 @@ var packages = []packageRule{
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning recipe spectral table vector"},
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector waitlock wire"},
-	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/howmany clustering/kernelkmeans clustering/knn clustering/landmark clustering/local constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning recipe snapshot store table text turns waitlock wire"},
+	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/howmany clustering/kernelkmeans clustering/knn clustering/landmark clustering/local constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning recipe redact snapshot store table text turns waitlock wire"},
 	{"worker", api, "backoff candidates clustering constraint credentials dataset fault kernel labeling neighbor observe parallel partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault redact text"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset evaluate fault format recipe synth table text wire"},

@@ -64,7 +64,8 @@ func (c *Candidates) connect(address string) (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	connection, err := grpc.NewClient(address, options...)
+	// How calls are made is not for the name server to say, and no connection waits until it has been asked.
+	connection, err := grpc.NewClient(address, append(options, grpc.WithDisableServiceConfig())...)
 	if err != nil {
 		return nil, fault.Invalid("BAD_ADDRESS", "%q is no address of a coordinator, use HOST:PORT: %v", address, err)
 	}

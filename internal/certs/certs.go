@@ -131,6 +131,34 @@ func (f Folder) Issue(folder string, p Party) (string, error) {
 	return dir, writePair(dir, credentials.CertFile, der, key)
 }
 
+// Party is who the certificate in a folder is for, so that a new one can be for the same; ok tells whether there is one.
+func (f Folder) Party(folder string) (p Party, ok bool, err error) {
+	path := filepath.Join(f.Dir, folder, credentials.CertFile)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return p, false, nil
+	}
+	if err != nil {
+		return p, false, fault.Invalid("BAD_CERTIFICATES", "the certificate that is to be renewed cannot be read: %v", err)
+	}
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return p, false, fault.Invalid("BAD_CERTIFICATES", "%s is no certificate in PEM", path)
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return p, false, fault.Invalid("BAD_CERTIFICATES", "%s cannot be read: %v", path, err)
+	}
+	p.Hosts = certificate.DNSNames
+	for _, ip := range certificate.IPAddresses {
+		p.Hosts = append(p.Hosts, ip.String())
+	}
+	if caller, err := access.ByCertificate(certificate); err == nil {
+		p.Caller = &caller
+	}
+	return p, true, nil
+}
+
 // authority reads what signs certificates.
 func (f Folder) authority() (*tls.Certificate, error) {
 	dir := filepath.Join(f.Dir, authorityDir)

@@ -102,9 +102,14 @@ func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (
 	if use == "client" {
 		cmd.Flags().StringVar(&f.role, "role", identity.Submitter.String(), "what they may do: reader, submitter or admin")
 	}
-	cmd.RunE = func(*cobra.Command, []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.name == "" {
 			return shell.Usage("who is it for? Give --name")
+		}
+		if f.renew {
+			if err := f.keep(cmd); err != nil {
+				return err
+			}
 		}
 		p, err := of(f)
 		if err != nil {
@@ -119,6 +124,32 @@ func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (
 		return err
 	}
 	return cmd
+}
+
+// keep takes from the certificate that is to be renewed what the flags do not say: a new one is for the same party, and lets it
+// do no more and no less.
+func (f *certsFlags) keep(cmd *cobra.Command) error {
+	before, there, err := f.folder().Party(f.name)
+	if err != nil || !there {
+		return err
+	}
+	kind := "coordinator"
+	if before.Caller != nil {
+		kind = "client"
+		if before.Caller.Role == identity.Worker {
+			kind = "worker"
+		}
+	}
+	if kind != cmd.Name() {
+		return shell.Usage("the certificate of %s is that of a %s; renew it with: cleave certs %s --name %s --renew", f.name, kind, kind, f.name)
+	}
+	if kind == "client" && !cmd.Flags().Changed("role") {
+		f.role = before.Caller.Role.String()
+	}
+	if kind == "coordinator" && len(f.hosts) == 0 {
+		f.hosts = before.Hosts
+	}
+	return nil
 }
 
 func (a *app) certsInitCommand() *cobra.Command {

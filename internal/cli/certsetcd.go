@@ -33,6 +33,11 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 				return err
 			}
 		}
+		if before, there, err := folder.Party("member"); err != nil {
+			return err
+		} else if there && len(f.hosts) == 0 {
+			f.hosts = before.Hosts
+		}
 		hosts := f.allHosts()
 		if _, err := folder.Issue("member", certs.Party{Etcd: true, Hosts: hosts, Life: f.life(), Renew: f.renew}); err != nil {
 			return err

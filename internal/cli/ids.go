@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -83,7 +84,7 @@ func jobCandidates(jobs []*cleavev1.Job) (all []candidate) {
 	for _, j := range jobs {
 		about := strings.ToLower(report.ShortName(j.GetState()))
 		if j.GetDisplayName() != "" {
-			about = j.GetDisplayName() + ", " + about
+			about = text.OneLine(j.GetDisplayName()) + ", " + about
 		}
 		all = append(all, candidate{id: j.GetJobId(), about: about})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -60,7 +61,7 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 	table := tabwriter.NewWriter(a.folded(), 0, 0, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(table, "%s\t%s\n", name, value)
+			fmt.Fprintf(table, "%s\t%s\n", name, text.OneLine(value))
 		}
 	}
 	line("job", j.GetJobId())

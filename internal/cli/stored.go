@@ -88,7 +88,7 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 func datasetCandidates(ctx context.Context, c *client.Client) (all []candidate, err error) {
 	listed, err := c.ListDatasets(ctx)
 	for _, d := range listed {
-		all = append(all, candidate{id: d.GetDatasetId(), about: d.GetDisplayName()})
+		all = append(all, candidate{id: d.GetDatasetId(), about: text.OneLine(d.GetDisplayName())})
 	}
 	return all, err
 }
@@ -96,7 +96,7 @@ func datasetCandidates(ctx context.Context, c *client.Client) (all []candidate, 
 func tableCandidates(ctx context.Context, c *client.Client) (all []candidate, err error) {
 	listed, err := c.ListTables(ctx)
 	for _, t := range listed {
-		all = append(all, candidate{id: t.GetTableId(), about: t.GetDisplayName()})
+		all = append(all, candidate{id: t.GetTableId(), about: text.OneLine(t.GetDisplayName())})
 	}
 	return all, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/redact"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -75,9 +76,9 @@ func (c *Coordinator) auditEnd(ctx context.Context, method string, ids *auditedI
 
 func auditLine(ctx context.Context, event, method string) audit.Line {
 	caller := identity.FromContext(ctx)
-	line := audit.Line{Event: event, Caller: caller.Name, Role: caller.Role.String(), Method: method}
-	if id := observe.RequestID(ctx); idShape.MatchString(id) {
-		line.Request = id
+	line := audit.Line{
+		Event: event, Caller: caller.Name, Role: caller.Role.String(), Method: method,
+		Request: redact.Text(observe.RequestID(ctx)), // as the coordinator's log has it
 	}
 	if p, known := peer.FromContext(ctx); known && p.Addr != nil {
 		line.Peer = p.Addr.String()

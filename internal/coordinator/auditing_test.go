@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/access"
 	"github.com/cleave-project/cleave/internal/audit"
+	"github.com/cleave-project/cleave/internal/observe"
 )
 
 func readAudit(t *testing.T, path string) (lines []audit.Line) {
@@ -47,6 +49,13 @@ func TestAuditLog(t *testing.T) {
 	wantError(t, err, codes.Unauthenticated, "UNKNOWN_TOKEN")
 	_, err = alice.cluster.DrainWorker(t.Context(), &cleavev1.DrainWorkerRequest{WorkerId: "w"})
 	wantError(t, err, codes.PermissionDenied, "ROLE_MISSING")
+	for _, chosen := range []string{"nightly-run.42", secret} {
+		named := metadata.AppendToOutgoingContext(t.Context(), observe.RequestIDHeader, chosen)
+		_, err = alice.cluster.GetLimits(named, &cleavev1.GetLimitsRequest{})
+		if err != nil {
+			t.Error(err)
+		}
+	}
 	s.close()
 
 	type short struct{ event, caller, role, method, code, reason, ids string }
@@ -60,6 +69,8 @@ func TestAuditLog(t *testing.T) {
 		{"end", "alice", "submitter", "JobService/GetJob", "NotFound", "JOB_NOT_FOUND", "job_id=(not an id)"},
 		{"end", "", "nobody", "JobService/GetJob", "Unauthenticated", "UNKNOWN_TOKEN", ""},
 		{"end", "alice", "submitter", "ClusterService/DrainWorker", "PermissionDenied", "ROLE_MISSING", ""},
+		{"end", "alice", "submitter", "ClusterService/GetLimits", "OK", "", ""},
+		{"end", "alice", "submitter", "ClusterService/GetLimits", "OK", "", ""},
 	}
 	lines := readAudit(t, cfg.Security.AuditLog)
 	if len(lines) != len(want) {
@@ -67,6 +78,9 @@ func TestAuditLog(t *testing.T) {
 	}
 	if lines[2].Request == "" || lines[2].Request != lines[3].Request || lines[2].Request == lines[4].Request {
 		t.Errorf("lines of one call have one id of the request, and those of another another: %v", lines[2:5])
+	}
+	if named := lines[9].Request + " " + lines[10].Request; named != "nightly-run.42 [redacted]" {
+		t.Errorf("the ids that the caller chose are %s", named)
 	}
 	for at, line := range lines {
 		var ids []string

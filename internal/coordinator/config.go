@@ -47,7 +47,7 @@ type Config struct {
 	MaxDatasetBytes int64
 	// UploadBytes limits the memory of all uploads that are under way; one alone may have MaxDatasetBytes.
 	UploadBytes int64
-	// UploadStall is how long an upload may be silent before it is given up.
+	// UploadStall is how long an upload may be silent, or the request of a call may take to come, before it is given up.
 	UploadStall time.Duration
 	// MaxMessageBytes limits the size of one message from a client. It never limits what workers send.
 	MaxMessageBytes int

@@ -23,9 +23,12 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 		return err
 	}
 	upload := wire.NewUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin(stream.Context())
+	held, err := s.c.uploads.begin(stream.Context())
+	if err != nil {
+		return err
+	}
 	defer held.end()
-	err := receiveUpload(held, stream.Recv, func(part *cleavev1.CreateDatasetRequest) error {
+	err = receiveUpload(held, stream.Recv, func(part *cleavev1.CreateDatasetRequest) error {
 		if err := s.c.cfg.Limits.checkRows(wire.DeclaredRows(part.GetHeader())); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ type Limits struct {
 	DefaultTime, MaxTime time.Duration
 
 	// Calls is how many calls are in work at once, without streams, and Streams how many streams are open. Both must be
-	// positive. Workers and health checks do not count.
+	// positive. Workers and checks of the health do not count.
 	Calls, Streams int
 	// SlowReader is how long a stream may take to accept one message; it must be positive.
 	SlowReader time.Duration

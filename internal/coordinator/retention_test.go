@@ -11,6 +11,9 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // clock is a clock that tests set.
@@ -158,6 +161,21 @@ func TestQuota(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("left over are %v and %v", keys, blobs)
 		}
+	}
+}
+
+// A table is an upload like any other.
+func TestTablesCountForTheQuota(t *testing.T) {
+	h, _ := retaining(t, Retention{Quota: 300}, steps(1))
+	send := func(rows int) error {
+		_, err := wire.SendTable(t.Context(), h.tables(), "", tabletest.Labels(make([]int32, rows)))
+		return err
+	}
+	if err := send(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := send(1000); !fault.Is(err, "QUOTA_EXCEEDED") {
+		t.Errorf("a table over the quota: %v", err)
 	}
 }
 

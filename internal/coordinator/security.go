@@ -98,7 +98,7 @@ func (c *Coordinator) enter(ctx context.Context, call *tap.Info) (_ context.Cont
 		c.cfg.Observe.Refused(knownMethod(call.FullMethodName), status.Code(err))
 		return nil, err
 	}
-	return ctx, nil
+	return c.awaitRequest(ctx, call), nil
 }
 
 // knownMethod is a method, or a word for all that do not exist: their names may be as long as a header, and anything.

@@ -22,13 +22,19 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 		return err
 	}
 	upload := wire.NewTableUpload(s.c.cfg.MaxDatasetBytes)
-	held := s.c.uploads.begin(stream.Context())
+	held, err := s.c.uploads.begin(stream.Context())
+	if err != nil {
+		return err
+	}
 	defer held.end()
 	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
 		return err
 	}
 	t, err := upload.Finish()
 	if err != nil {
+		return err
+	}
+	if err := s.c.checkDisk(s.c.tables.size(t)); err != nil {
 		return err
 	}
 	record, err := s.c.tables.add(stream.Context(), upload.Name(), t, s.c.now())

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -19,9 +20,16 @@ type uploads struct {
 	stall time.Duration // how long one may be silent
 	rates *uploadRates
 
-	mu   sync.Mutex
-	used int64
+	// most is how many one owner may have under way: a part takes memory while it comes, before it can be counted.
+	most int
+
+	mu       sync.Mutex
+	used     int64
+	underWay map[string]int // by owner
 }
+
+// fewestUploads may be under way in any case.
+const fewestUploads = 16
 
 // heldPerByte is the memory that a byte of an upload takes: lists grow by doubling.
 const heldPerByte = 2
@@ -29,18 +37,31 @@ const heldPerByte = 2
 // upload is what one upload holds.
 type upload struct {
 	all       *uploads
+	owner     string
 	held      int64
 	pace      func(bytes int) error
 	endPacing func()
 }
 
 func newUploads(cfg Config) *uploads {
-	return &uploads{limit: cfg.UploadBytes, stall: cfg.UploadStall, rates: newUploadRates(cfg.Limits)}
+	return &uploads{
+		limit: cfg.UploadBytes, stall: cfg.UploadStall, rates: newUploadRates(cfg.Limits),
+		most: max(fewestUploads, int(cfg.UploadBytes/int64(cfg.MaxMessageBytes))), underWay: map[string]int{},
+	}
 }
 
-func (u *uploads) begin(ctx context.Context) *upload {
+// begin begins an upload, unless its owner has too many.
+func (u *uploads) begin(ctx context.Context) (*upload, error) {
+	owner := identity.FromContext(ctx).Name
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.underWay[owner] >= u.most {
+		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
+			"%d uploads of yours are under way, which is as many as this coordinator has memory for; try again when some have ended", u.most).RetryIn(retryUpload)
+	}
+	u.underWay[owner]++
 	pace, end := u.rates.begin(ctx)
-	return &upload{all: u, pace: pace, endPacing: end}
+	return &upload{all: u, owner: owner, pace: pace, endPacing: end}, nil
 }
 
 // hold takes memory for a part, unless all uploads together would have too much. One that is alone may have any size: what it
@@ -65,6 +86,9 @@ func (u *upload) end() {
 	defer u.all.mu.Unlock()
 	u.all.used -= u.held
 	u.held = 0
+	if u.all.underWay[u.owner]--; u.all.underWay[u.owner] == 0 {
+		delete(u.all.underWay, u.owner)
+	}
 }
 
 // receiveUpload calls take with one part of an upload after the other, until its stream ends with io.EOF. The handler of the

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,6 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 type datasetUpload = grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]
@@ -69,7 +72,10 @@ func TestUploadsShareMemory(t *testing.T) {
 	if err := upload(20_000); err != nil {
 		t.Errorf("an upload that is alone: %v", err)
 	}
-	other := h.c.uploads.begin(t.Context())
+	other, err := h.c.uploads.begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := other.hold(50_000); err != nil {
 		t.Fatal(err)
 	}
@@ -83,5 +89,32 @@ func TestUploadsShareMemory(t *testing.T) {
 	other.end()
 	if err := upload(4001); err != nil {
 		t.Errorf("an upload after the others: %v", err)
+	}
+}
+
+// One owner has only so many uploads under way, and keeps nobody else from theirs.
+func TestUploadsOfOneOwner(t *testing.T) {
+	u := newUploads(DefaultConfig())
+	u.most = 2
+	as := func(name string) context.Context {
+		return identity.NewContext(t.Context(), identity.Caller{Name: name, Role: identity.Submitter})
+	}
+	var all []*upload
+	for _, owner := range []string{"ann", "ann", "bob"} {
+		one, err := u.begin(as(owner))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	_, err := u.begin(as("ann"))
+	wantRefusal(t, wire.Status(err), "TOO_MANY_UPLOADS")
+	for _, one := range all {
+		one.end()
+	}
+	if again, err := u.begin(as("ann")); err != nil || len(u.underWay) != 1 {
+		t.Errorf("after they ended: %v, %v", err, u.underWay)
+	} else {
+		again.end()
 	}
 }

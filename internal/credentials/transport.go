@@ -38,7 +38,7 @@ func (t *transport) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthIn
 	secured, info, err := credentials.NewTLS(t.config()).ServerHandshake(open)
 	open.held.Store(false)
 	if err != nil { // not louder: anyone can cause it
-		t.log.Debug("a connection is refused", "peer", conn.RemoteAddr(), "error", err)
+		t.log.Debug("a connection is refused", "peer", conn.RemoteAddr().String(), "error", err)
 		linger(conn)
 	}
 	return secured, info, err

@@ -15,6 +15,8 @@ import (
 // checkEvery is how often files are looked at, at most.
 const checkEvery = time.Second
 
+const cannotRead = "CANNOT_READ"
+
 // Files is a value that was read from some files, and is read again when one of them changes.
 type Files[T any] struct {
 	what  string // for people: "the certificate"
@@ -27,6 +29,7 @@ type Files[T any] struct {
 	value   T
 	stamps  []stamp
 	checked time.Time
+	said    string // the error that the log has of them
 }
 
 // stamp tells one version of a file from another.
@@ -66,9 +69,16 @@ func (f *Files[T]) Get() T {
 	f.stamps = stamps
 	value, err := f.read()
 	if err != nil {
-		f.log.Error(f.what+" was changed and cannot be used; the one before stays", "error", err)
+		if fault.Is(err, cannotRead) { // nor does a stamp tell when it can be: permissions are none of it
+			f.stamps = nil
+		}
+		if err.Error() != f.said {
+			f.said = err.Error()
+			f.log.Error(f.what+" was changed and cannot be used; the one before stays", "error", err)
+		}
 		return f.value
 	}
+	f.said = ""
 	f.log.Info(f.what+" was read again", "files", f.paths)
 	f.value = value
 	return value
@@ -88,7 +98,7 @@ func (f *Files[T]) read() (value T, err error) {
 	contents := make([][]byte, len(f.paths))
 	for at, path := range f.paths {
 		if contents[at], err = os.ReadFile(path); err != nil {
-			return value, fault.Invalid("CANNOT_READ", "%s cannot be read: %v", f.what, err)
+			return value, fault.Invalid(cannotRead, "%s cannot be read: %v", f.what, err)
 		}
 	}
 	if value, err = f.parse(contents); err != nil {

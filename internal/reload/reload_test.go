@@ -60,11 +60,38 @@ func TestFilesAreReadAgain(t *testing.T) {
 			t.Errorf("after %q it is %q, and the log says %q", step.text, got, lines.String())
 		}
 	}
+
+	// What cannot be read at first can be later, also where time and size of the file are the same, as after chown.
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700), os.Chtimes(path, changed, changed)); err != nil {
+		t.Fatal(err)
+	}
+	unreadable, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		clock = clock.Add(checkEvery)
+		if got := f.Get(); got != "three" {
+			t.Errorf("what cannot be read is %q", got)
+		}
+	}
+	if said := strings.Count(lines.String(), "the one before stays"); said != 1 {
+		t.Errorf("that it cannot be read is said %d times", said)
+	}
+	four := strings.Repeat("4", int(unreadable.Size()))
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte(four), 0o600), os.Chtimes(path, changed, changed)); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(checkEvery)
+	if got := f.Get(); got != four {
+		t.Errorf("after it can be read again it is %.10q", got)
+	}
+
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	clock = clock.Add(checkEvery)
-	if got := f.Get(); got != "three" {
-		t.Errorf("after the file is gone it is %q", got)
+	if got := f.Get(); got != four {
+		t.Errorf("after the file is gone it is %.10q", got)
 	}
 }

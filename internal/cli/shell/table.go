@@ -20,7 +20,7 @@ type Table struct {
 func (t *Table) Add(cells ...any) {
 	row := make([]string, len(cells))
 	for at, cell := range cells {
-		row[at] = fmt.Sprint(cell)
+		row[at] = text.OneLine(fmt.Sprint(cell)) // others have chosen names
 	}
 	t.rows = append(t.rows, row)
 }

@@ -29,3 +29,15 @@ func TestTable(t *testing.T) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
+
+// Nobody adds rows to the lists of others, nor steers their screens.
+func TestNamesStayInTheirCells(t *testing.T) {
+	table := Table{Header: []string{"JOB", "NAME"}}
+	table.Add("1", "evil\n2  good\x1b[31m\u202e \u00fcber")
+	for _, width := range []int{0, 12} {
+		var out strings.Builder
+		if err := table.Write(&out, width); err != nil || strings.ContainsAny(out.String(), "\x1b\u202e") || !strings.Contains(out.String(), `evil\n2`) || !strings.Contains(out.String(), "\u00fcber") {
+			t.Errorf("%v\n%q", err, out.String())
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"crypto/tls"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A renewed certificate is for the same party, and lets it do neither more nor less, unless a flag says so.
+func TestRenewedCertificates(t *testing.T) {
+	dir := t.TempDir()
+	in := " --dir " + dir
+	names := func(folder string) (all []string) {
+		t.Helper()
+		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, folder, "cert.pem"), filepath.Join(dir, folder, "key.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, uri := range pair.Leaf.URIs {
+			all = append(all, uri.String())
+		}
+		for _, ip := range pair.Leaf.IPAddresses {
+			all = append(all, ip.String())
+		}
+		return append(all, pair.Leaf.DNSNames...)
+	}
+	succeed(t, "certs init --host c1.example,10.0.0.7"+in)
+	succeed(t, "certs client --name rita --role reader"+in)
+	succeed(t, "certs etcd --host e1.example"+in)
+	for _, c := range []struct{ command, folder string }{
+		{"certs coordinator --renew", "coordinator"},
+		{"certs worker --renew", "worker"},
+		{"certs client --name admin --renew", "admin"},
+		{"certs client --name rita --renew", "rita"},
+		{"certs etcd --renew", "etcd/member"},
+	} {
+		before := names(c.folder)
+		succeed(t, c.command+in)
+		if after := names(c.folder); !slices.Equal(after, before) {
+			t.Errorf("%s: it was for %v and is for %v", c.command, before, after)
+		}
+	}
+
+	succeed(t, "certs client --name rita --renew --role admin"+in)
+	if got := names("rita"); !slices.Equal(got, []string{"cleave://admin/rita"}) {
+		t.Errorf("with another role it is for %v", got)
+	}
+	succeed(t, "certs coordinator --renew --host c2.example"+in)
+	if got := names("coordinator"); !slices.Contains(got, "c2.example") || slices.Contains(got, "c1.example") {
+		t.Errorf("with another host it is for %v", got)
+	}
+	if r := invoke(t, "certs client --name worker --renew"+in); r.code == 0 || !strings.Contains(r.stderr, "cleave certs worker --name worker --renew") {
+		t.Errorf("a worker as a client: %d, %s", r.code, r.stderr)
+	}
+}
