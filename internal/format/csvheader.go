@@ -13,10 +13,11 @@ import (
 
 // beginning is what the first rows of a text tell.
 type beginning struct {
-	first [][]byte   // the cells of the first row
-	width int        // the number of cells of the rows after it; 0 when there are none
-	below []evidence // what these rows tell about each column
-	again bool       // a cell of the first row stands in the same column of another
+	first  [][]byte   // the cells of the first row
+	width  int        // the number of cells of the rows after it; 0 when there are none
+	below  []evidence // what these rows tell about each column
+	again  bool       // a cell of the first row stands in the same column of another
+	trails bool       // nothing stands in the last cell of all of these rows
 }
 
 // sniffRows reads the first rows.
@@ -30,8 +31,9 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 			return
 		}
 		if b.width == 0 {
-			b.width, b.below = len(cells), make([]evidence, len(cells))
+			b.width, b.below, b.trails = len(cells), make([]evidence, len(cells)), true
 		}
+		b.trails = b.trails && len(cells) == b.width && len(cells[b.width-1]) == 0
 		for at, cell := range cells[:min(len(cells), b.width)] {
 			b.below[at] |= d.classify(cell)
 			b.again = b.again || at < len(b.first) && len(cell) > 0 && bytes.Equal(cell, b.first[at])

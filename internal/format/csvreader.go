@@ -64,7 +64,7 @@ func (r *csvReader) sniff() error {
 	length, blank := skipBlank(prefix[title:])
 	b := sniffRows(prefix[title:], d)
 	if b.first == nil {
-		return s.invalid("EMPTY_DATA", "the file is empty")
+		return r.noRow(s, d, prefix[title+length:], lines+blank+1)
 	}
 	start := title + length
 	blank += lines
@@ -78,6 +78,9 @@ func (r *csvReader) sniff() error {
 		header = nil
 	} else if b.width > 0 {
 		width = b.width
+	}
+	if b.trails && len(header) == width-1 {
+		header = append(header, nil) // rows end in a separator
 	}
 	columns, notices := nameColumns(header, width)
 	if len(columns) > table.MaxColumns {
@@ -109,6 +112,15 @@ func (r *csvReader) sniff() error {
 		start = end
 	}
 	return r.start(s, start)
+}
+
+// noRow says why there is no first row.
+func (r *csvReader) noRow(s *source, d dialect, text []byte, line int) error {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return s.invalid("EMPTY_DATA", "the file is empty")
+	}
+	_, _, err := d.split(append(bytes.Clone(text), '\n'), 0, nil)
+	return (&csvLayout{name: s.name}).invalid(line, "UNCLOSED_QUOTE", "the header: %v: %s", err, quoted(firstLine(text)))
 }
 
 // begin opens the input at its beginning, as UTF-8.

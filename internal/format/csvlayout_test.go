@@ -1,0 +1,50 @@
+package format
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Tables as R, spreadsheets and instruments lay them out.
+func TestLayoutsOfTables(t *testing.T) {
+	for name, c := range map[string]struct{ text, want, says string }{
+		"write.table of R":        {"\"x\" \"y z\"\n\"Mazda RX4\" 1.5 2\n\"Fiat 128\" 2.5 3\n", "column 1:t=Mazda RX4|Fiat 128 x:n=1.5|2.5 y z:i=2|3", "separated by spaces"},
+		"write.table, no quotes":  {"x y\n1 1.5 2\n2 2.5 3\n", "column 1:i=1|2 x:n=1.5|2.5 y:i=2|3", "separated by spaces"},
+		"a word and a unit":       {"weight\n10 kg\n20 kg\n", "weight:t=10 kg|20 kg", ""},
+		"rows end in a separator": {"x;y\n1;2;\n3;4;\n", "x:i=1|3 y:i=2|4 column 3:n=_|_", ""},
+		"all rows do":             {"x;y;\n1;2;\n3;4;\n", "x:i=1|3 y:i=2|4 column 3:n=_|_", ""},
+		"a last column of NA":     {"x,y\nr1,1,NA\nr2,3,NA\n", "column 1:t=r1|r2 x:i=1|3 y:n=_|_", ""},
+		"one, decimal commas":     {"x\n12,5\n-3,25\n7\n", "x:n=12.5|-3.25|7", ""},
+		"one, names of rows":      {"x\n1,5\n2,7\n3,8\n", "column 1:i=1|2|3 x:i=5|7|8", ""},
+		"one, quoted names":       {"x\n\"12\",5\n\"3\",7\n", "column 1:i=12|3 x:i=5|7", ""},
+	} {
+		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if show(got) != c.want || !strings.Contains(says, c.says) || c.says == "" && says != "" {
+			t.Errorf("%s: got %s (%s), want %s", name, show(got), says, c.want)
+		}
+	}
+}
+
+// A text whose first row cannot be told is not called empty.
+func TestNoFirstRow(t *testing.T) {
+	for text, reason := range map[string]string{
+		"\"x\"y,z\n1,2\n":          "UNCLOSED_QUOTE",
+		"\n\"x\n1,2\n":             "UNCLOSED_QUOTE",
+		"[{\"x\": 1}, {\"x\": 2}]": "UNKNOWN_FORMAT",
+		"{\"x\": 1}\n{\"x\": 2}\n": "UNKNOWN_FORMAT",
+	} {
+		_, _, err := readText(t, "t.csv", text, TableOptions{})
+		if !fault.Is(err, reason) {
+			t.Errorf("%q: got %v", text, err)
+		}
+		if reason == "UNCLOSED_QUOTE" && !strings.Contains(err.Error(), "t.csv, line 1: the header") && !strings.Contains(err.Error(), "t.csv, line 2: the header") {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
