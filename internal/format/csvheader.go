@@ -109,6 +109,9 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 		name := ""
 		if header != nil {
 			name = shortName(string(header[at]))
+			if rest := strings.TrimSpace(strings.TrimLeft(name, "#")); at == 0 && rest != "" {
+				name = rest // a header in the form of a comment: #id,x,y
+			}
 		}
 		if name == "" {
 			name = table.Unnamed(at)

@@ -18,6 +18,14 @@ func TestLayoutsOfTables(t *testing.T) {
 		"a last column of NA":     {"x,y\nr1,1,NA\nr2,3,NA\n", "column 1:t=r1|r2 x:i=1|3 y:n=_|_", ""},
 		"one, decimal commas":     {"x\n12,5\n-3,25\n7\n", "x:n=12.5|-3.25|7", ""},
 		"one, names of rows":      {"x\n1,5\n2,7\n3,8\n", "column 1:i=1|2|3 x:i=5|7|8", ""},
+		"told to Excel":           {"sep=;\r\na;b;c\r\n1,5;2;x\r\n2,5;3;y\r\n", "a:n=1.5|2.5 b:i=2|3 c:t=x|y", ""},
+		"told, one column":        {"\"sep=|\"\na\n1,5\n2,5\n", "a:n=1.5|2.5", ""},
+		"comments on two columns": {"# by x, at noon, in mm\n# 5 rows\nx,y\n1,2\n3,4\n", "x:i=1|3 y:i=2|4", "the table begins on line 3"},
+		"a comment before spaces": {"# made by a probe\n1 2\n3 4\n", "column 1:i=1|3 column 2:i=2|4", "the table begins on line 2"},
+		"a header as a comment":   {"#id,x\n7,1\n5,2\n", "id:i=7|5 x:i=1|2", ""},
+		"a title of a sheet":      {"Sales 2024;;\n;;\na;b;c\n1;2;x\n3;4;y\n", "a:i=1|3 b:i=2|4 c:t=x|y", `begins on line 3; what stands before it, "Sales 2024", is left out`},
+		"a header with gaps":      {"name;;\nann;1;2\nbob;3;4\n", "name:t=ann|bob column 2:i=1|3 column 3:i=2|4", ""},
+		"a first row with gaps":   {"a;b\n1;\n2;x\n", "a:i=1|2 b:t=_|x", ""},
 		"one, quoted names":       {"x\n\"12\",5\n\"3\",7\n", "column 1:i=12|3 x:i=5|7", ""},
 	} {
 		got, says, err := readText(t, "t.csv", c.text, TableOptions{})

@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -50,17 +51,20 @@ func (r *csvReader) sniff() error {
 	if err != nil {
 		return err
 	}
-	d := dialect{r.options.Delimiter}
+	separator, begin := excelSeparator(prefix)
+	d := dialect{cmp.Or(r.options.Delimiter, separator)}
 	if d.separator == 0 {
-		d.separator = sniffSeparator(prefix, usualSeparator(s.suffix))
+		d.separator = sniffSeparator(prefix[skipComments(prefix):], usualSeparator(s.suffix))
 	}
 	if d.separator == ' ' && r.options.Delimiter == 0 {
 		r.say(s.name + ": cells are separated by spaces; --delimiter says otherwise")
 	}
-	title, lines := skipTitle(prefix, d)
+	title, lines := skipTitle(prefix[begin:], d)
+	title += begin
 	if lines > 0 {
-		r.say(fmt.Sprintf("%s: the table begins on line %d; what stands before it, %s, is left out", s.name, lines+1, quoted(bytes.TrimSpace(prefix[:title]))))
+		r.say(fmt.Sprintf("%s: the table begins on line %d; what stands before it, %s, is left out", s.name, lines+1+bytes.Count(prefix[:begin], []byte("\n")), quoted(bytes.Trim(prefix[begin:title], " \r\n"+string(d.separator)))))
 	}
+	lines += bytes.Count(prefix[:begin], []byte("\n"))
 	length, blank := skipBlank(prefix[title:])
 	b := sniffRows(prefix[title:], d)
 	if b.first == nil {
@@ -171,49 +175,6 @@ func usualSeparator(suffix string) byte {
 		return '|'
 	}
 	return ','
-}
-
-// skipTitle is the length and the number of the lines before the table: a title, or comments, each a single cell where the rows
-// that follow have more than two. A header may have one cell less than rows that have names.
-func skipTitle(text []byte, d dialect) (length, lines int) {
-	const most = 20
-	var cells [][]byte
-	titles := 0
-	for at := 0; at < len(text) && lines < most; {
-		end := bytes.IndexByte(text[at:], '\n')
-		if end < 0 {
-			break
-		}
-		end += at + 1
-		if !isBlank(text[at:end]) {
-			var err error
-			if cells, _, err = d.split(text[:end], at, cells[:0]); err != nil {
-				break
-			}
-			if len(cells) > 1 {
-				if titles == 0 || len(cells) == 2 || evenness(text[at:], d) < 0.5 {
-					break
-				}
-				return at, lines
-			}
-			titles++
-		}
-		at = end
-		lines++
-	}
-	return 0, 0
-}
-
-// skipBlank is the length and the number of the blank lines that a text begins with.
-func skipBlank(text []byte) (length, lines int) {
-	for line := range bytes.Lines(text) {
-		if !isBlank(line) {
-			break
-		}
-		length += len(line)
-		lines++
-	}
-	return length, lines
 }
 
 // peekRows is the beginning of a text with two lines at least, if it has so many.
