@@ -39,6 +39,48 @@ func TestLayoutsOfTables(t *testing.T) {
 	}
 }
 
+// Rows without values are left out after the last row that has some, and nowhere else; also if they are many.
+func TestHollowRows(t *testing.T) {
+	const many = 300_000
+	hollow := strings.Repeat(";;\n", many)
+	for _, c := range []struct {
+		text, says string
+		rows       int
+	}{
+		{"a;b;c\n1;x;2.5\n;;\n2;y;3\n; ;\r\n;;\n", "lines from 5 on", 3},
+		{"a;b;c\n1;x;2.5\n;;\n\n;;\n", "lines from 3 on", 1},
+		{"a;b;c\n1;x;2.5\n" + hollow, "lines from 3 on", 1},
+		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;4\n", "", many + 2},
+		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;many\n;;\n", "lines from 300004 on", many + 2}, // read again
+	} {
+		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Rows() != c.rows || !strings.Contains(says, c.says) || c.says == "" && says != "" {
+			t.Errorf("got %d rows (%s), want %d", got.Rows(), says, c.rows)
+		}
+		for at := range got.Columns {
+			if last := got.Rows() - 1; got.Columns[at].IsEmpty(last) || last > 1 && !got.Columns[at].IsEmpty(1) {
+				t.Errorf("%d rows: column %d is wrong", c.rows, at)
+			}
+		}
+		if last := got.Rows() - 1; last > 2 && got.Place(last) != "on line 300003" {
+			t.Errorf("the last row stands %s", got.Place(last))
+		}
+	}
+	for text, want := range map[string]string{
+		"a;b;c\n1;2;3\n;\n":                          "line 3: the line has 2 cells",
+		"a;b;c\n1;2;3\n\n;;\n4;5;6\n":                "line 3: the line is blank",
+		"a;b;c\n;;\n;;\n":                            "no rows of data",
+		"a;b;c\n1;2;3\n" + hollow + "\n" + "4;5;6\n": "line 300003: the line is blank",
+	} {
+		if _, _, err := readText(t, "t.csv", text, TableOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 // A text whose first row cannot be told is not called empty.
 func TestNoFirstRow(t *testing.T) {
 	for text, reason := range map[string]string{

@@ -26,6 +26,7 @@ type csvReader struct {
 	blocks  *blockParser[*csvRows]
 	queue   []parsedBlock[*csvRows]
 	blank   int // a blank line after the last row; 0: none
+	hollow  hollow
 	rows    int
 
 	learned []evidence // about each column, by a survey
@@ -160,7 +161,7 @@ func (r *csvReader) start(s *source, skip int) error {
 		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain()
 	}
 	r.lines = newLines(s, r.layout.separator)
-	r.queue, r.blank, r.rows = nil, 0, 0
+	r.queue, r.blank, r.hollow, r.rows = nil, 0, hollow{}, 0
 	layout := r.layout
 	r.blocks = newBlockParser(&blockReader{source: s, nextLine: r.skipped + 1, cut: layout.lastRowEnd}, layout.parse)
 	return nil
@@ -233,7 +234,16 @@ func (r *csvReader) next() (*table.Table, error) {
 		if b.parsed.seen != nil || b.parsed.latin {
 			return nil, r.restart()
 		}
+		if b.parsed.rows > 0 && r.hollow.rows > 0 {
+			r.rows += r.hollow.rows
+			return r.hollow.take(&r.layout)
+		}
 		r.queue = r.queue[1:]
+		if r.hollow.rows == 0 {
+			r.hollow = b.parsed.hollow
+		} else {
+			r.hollow.rows += b.parsed.hollow.rows
+		}
 		if b.parsed.blank > 0 {
 			r.blank = b.parsed.blank
 		}
@@ -252,6 +262,7 @@ func (r *csvReader) finish() error {
 	if err := r.blocks.end(r.lines); err != nil {
 		return err
 	}
+	r.say(r.hollow.notice(r.layout.name))
 	if r.rows == 0 {
 		return r.lines.source.invalid("EMPTY_DATA", "the file has a header, but no rows of data; --header no makes the first line data")
 	}
