@@ -20,6 +20,10 @@ const (
 	sawPadded evidence = 1 << 25 // an integer that would change if it were written again: 007
 	sawCell   evidence = 1 << 26 // one that is not missing
 	allMarks           = sawBare - firstMark
+
+	sawParentheses evidence = 1 << 27 // a negative number as (5)
+	sawMinus       evidence = 1 << 28 // one with the minus of typesetters, which is no hyphen
+	allSigns                = sawParentheses | sawMinus
 )
 
 // csvColumn is a column of a text.
@@ -42,11 +46,14 @@ func (c *csvColumn) kind(d dialect, decimals byte) kind {
 	case marked != 0 && (marked&(marked-1) != 0 || c.seen&sawBare != 0):
 		return kind{Type: table.Text} // of several currencies, or some without a mark
 	}
+	signs := c.seen & allSigns
 	for _, r := range d.preferred(decimals) {
 		switch {
-		case c.seen&evidence(r) != 0, marked != 0 && r == asInteger:
+		case c.seen&evidence(r) != 0, (marked != 0 || signs != 0) && r == asInteger:
 		case marked != 0:
-			return kind{Type: table.Number, reading: r, mark: bits.TrailingZeros32(uint32(marked / firstMark))}
+			return kind{Type: table.Number, reading: r, mark: bits.TrailingZeros32(uint32(marked / firstMark)), signs: signs}
+		case signs != 0:
+			return kind{Type: table.Number, reading: r, mark: noMark, signs: signs}
 		case r == asInteger:
 			return kind{Type: table.Integer}
 		case r == asPoint:
@@ -71,12 +78,15 @@ func (d dialect) classify(cell []byte) evidence {
 		}
 		return sawCell | sawBare
 	}
-	bare, mark := cutMark(cell)
+	bare, mark, signs := cutMark(cell)
 	seen := sawCell | evidence(allReadings&^readingsOf(bare))
 	switch {
 	case seen&isText == isText:
 		return seen
-	case mark != noMark:
+	case signs != 0:
+		seen |= signs | evidence(asInteger)
+	}
+	if mark != noMark {
 		return seen | firstMark<<mark
 	}
 	return seen | sawBare
