@@ -39,6 +39,8 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		"accounts as ids":     {"id,b\n(5),1\n(6),2\n", "id:t=(5)|(6) b:i=1|2", ""},
 		"bad groups":          {"a;b\n1,23,456;1\n2;2\n", "a:t=1,23,456|2 b:i=1|2", ""},
 		"missing":             {"a,b,c\n--,x,1\n5,-,.\n7,\\N,<NA>\n", "a:i=_|5|7 b:t=x|-|_ c:i=1|_|_", ""},
+		"errors of Excel":     {"a,b,c\n#DIV/0!,#REF!,#NUM!\n5,#WERT!,#NAME?\n#NV,7.5,n.a.\n", "a:i=_|5|_ b:n=_|_|7.5 c:n=_|_|_", ""},
+		"of statistics":       {"a,b\n..,x\n5,#top!\n", "a:i=_|5 b:t=x|#top!", ""},
 		"ids":                 {"id,b\n\"1,234\",1\n\"2,345\",2\n", "id:t=1,234|2,345 b:i=1|2", ""},
 		"only spaces between": {" x   y\n 1  2.5 \n30  4\n", "x:i=1|30 y:n=2.5|4", "separated by spaces"},
 		"words, not cells":    {"full name\nann lee\nbob ray\n", "full name:t=ann lee|bob ray", ""},

@@ -127,13 +127,19 @@ func parseNumber(cell []byte, point byte) (float64, bool) {
 // isMissingNumber tells whether a cell in a column of numbers says that its value is not known.
 func isMissingNumber(cell []byte) bool {
 	if len(cell) > 4 {
-		return false
+		return isErrorOfExcel(cell)
 	}
 	switch string(cell) {
-	case "-", "--", ".": // as in reports, and in files of SAS
+	case "-", "--", ".", "..": // as in reports, in files of SAS, and of offices of statistics
 		return true
 	}
 	return isMissingText(cell) || strings.EqualFold(string(cell), "none")
+}
+
+// isErrorOfExcel tells whether a cell is what formulas become that have no value: #DIV/0!, #NAME?, and in German #WERT!.
+func isErrorOfExcel(cell []byte) bool {
+	last := cell[len(cell)-1]
+	return cell[0] == '#' && (last == '!' || last == '?') && len(cell) <= 9
 }
 
 // isMissingText is isMissingNumber for texts, among which none and a dash may be words as others are.
@@ -142,7 +148,7 @@ func isMissingText(cell []byte) bool {
 		return false
 	}
 	switch strings.ToLower(string(cell)) {
-	case "", "?", "na", "n/a", "null", "nan", "#n/a", "<na>", `\n`: // the last as databases write it
+	case "", "?", "na", "n/a", "n.a.", "null", "nan", "#n/a", "#nv", "<na>", `\n`: // the last as databases write it
 		return true
 	}
 	return false

@@ -182,7 +182,7 @@ func (f *fitting) findFeatures() error {
 			if isNumber(c.Texts[row]) {
 				problem = "mixes decimal points and commas with the cells before"
 			}
-			return f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make its values categories, or --ignore %s",
+			return f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make its values categories, or --ignore %s; a cell without a value is left empty",
 				c.Texts[row], problem, typed(c.Name, at), typed(c.Name, at))
 		case role == feature && c.Type == table.Text && holdsDates(c):
 			if f.roles[at] == feature {
