@@ -200,8 +200,11 @@ func (r *csvReader) columns() []table.Column {
 func (r *csvReader) notices() []string {
 	var unusual []string
 	for at, k := range r.layout.kinds {
-		if notice := k.notice(r.layout.columns[at].name); notice != "" {
+		c := &r.layout.columns[at]
+		if notice := k.notice(c.name); notice != "" {
 			unusual = append(unusual, notice)
+		} else if k.Type == table.Integer && c.seen&sawZeros != 0 {
+			unusual = append(unusual, fmt.Sprintf("column %q is read as numbers, without the zeros in front; if these are codes: --id-column, --categorical or --ignore", c.name))
 		}
 	}
 	const most = 8

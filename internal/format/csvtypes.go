@@ -24,6 +24,7 @@ const (
 	sawParentheses evidence = 1 << 27 // a negative number as (5)
 	sawMinus       evidence = 1 << 28 // one with the minus of typesetters, which is no hyphen
 	allSigns                = sawParentheses | sawMinus
+	sawZeros       evidence = 1 << 29 // an integer with zeros in front
 )
 
 // csvColumn is a column of a text.
@@ -73,8 +74,11 @@ func (d dialect) classify(cell []byte) evidence {
 		return 0
 	}
 	if _, padded, ok := integerCell(cell); ok { // as most are, which all readings take for the same
-		if padded {
+		switch {
+		case padded && cell[0] == '+':
 			return sawCell | sawBare | sawPadded
+		case padded:
+			return sawCell | sawBare | sawPadded | sawZeros
 		}
 		return sawCell | sawBare
 	}

@@ -194,8 +194,10 @@ func (f *fitting) findFeatures() error {
 			many = append(many, typed(c.Name, at))
 			continue
 		}
-		if from, does := counts(c); does && f.roles[at] == undecided {
-			f.notice("column %q counts the rows from %d and is used as a feature; if it is none: --id-column %s, or --ignore", c.Name, from, typed(c.Name, at))
+		if f.roles[at] == undecided {
+			if how := likeID(c); how != "" {
+				f.notice("column %q %s and is used as a feature; if it is none: --id-column %s, or --ignore", c.Name, how, typed(c.Name, at))
+			}
 		}
 		made := Feature{Column: c.Name}
 		if c.Type == table.Text || role == category {
