@@ -156,8 +156,8 @@ func typed(name string, at int) string {
 
 // findFeatures makes features of all other columns.
 func (f *fitting) findFeatures() error {
-	var many []string // columns of too many different texts
-	var gaps []gap    // of the features
+	var many []int // columns of too many different texts
+	var gaps []gap // of the features
 	for at := range f.Columns {
 		c, role := &f.Columns[at], f.roles[at]
 		if role == undecided && len(f.wishes.Only) == 0 {
@@ -191,7 +191,7 @@ func (f *fitting) findFeatures() error {
 			f.leaveOut(c, "it holds dates, which are no numbers; --categorical makes each a category")
 			continue
 		case role == feature && c.Type == table.Text && tooMany(c):
-			many = append(many, typed(c.Name, at))
+			many = append(many, at)
 			continue
 		}
 		if f.roles[at] == undecided {
@@ -216,7 +216,7 @@ func (f *fitting) findFeatures() error {
 		gaps = append(gaps, gap{c, empty, len(f.notices)})
 	}
 	if len(many) > 0 {
-		return tooManyTexts(many)
+		return f.tooManyTexts(many)
 	}
 	if err := f.findFills(gaps); err != nil {
 		return err
@@ -297,13 +297,18 @@ func tooMany(c *table.Column) bool {
 	return false
 }
 
-func tooManyTexts(columns []string) error {
+// tooManyTexts is about columns whose texts are neither categories nor names.
+func (f *fitting) tooManyTexts(columns []int) error {
+	var names, flags []string
+	for _, at := range columns {
+		names, flags = append(names, f.Columns[at].Name), append(flags, typed(f.Columns[at].Name, at))
+	}
 	be := "column %s holds"
 	if len(columns) > 1 {
 		be = "columns %s hold"
 	}
 	return fault.Invalid("TOO_MANY_TEXTS", be+" texts with many different values, which are no numbers; --ignore %s leaves out, --id-column NAME names the rows by, --categorical makes each value a category",
-		quoted(columns), strings.Join(columns, ",")).With("column", columns[0])
+		quoted(names), strings.Join(flags, ",")).With("column", names[0])
 }
 
 // findCategories finds the values of a column.
