@@ -77,6 +77,15 @@ func (b *beginning) hasHeader(d dialect, name string) (has bool, notice string) 
 	return false, ""
 }
 
+// hasNames tells whether all of these names, if there are any, stand in the first row.
+func (b *beginning) hasNames(names []string) bool {
+	first := make(map[string]bool, len(b.first))
+	for _, cell := range b.first {
+		first[shortName(string(cell))] = true
+	}
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !first[name] })
+}
+
 // looksLikeYears tells whether the numbers of the first row are several years in a row, which the numbers below are not.
 func (b *beginning) looksLikeYears() bool {
 	last, count := 0, 0

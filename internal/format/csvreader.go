@@ -76,6 +76,8 @@ func (r *csvReader) sniff() error {
 	has, notice := b.hasHeader(d, s.name)
 	if header := r.options.Header; header == "yes" || header == "no" {
 		has, notice = header == "yes", ""
+	} else if b.hasNames(r.options.Names) {
+		has, notice = true, ""
 	}
 	r.say(notice)
 	width, header := len(b.first), b.first
