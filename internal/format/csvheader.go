@@ -61,20 +61,24 @@ func (b *beginning) hasHeader(d dialect, name string) (has bool, notice string) 
 			numbers++
 		}
 	}
-	years := b.looksLikeYears()
+	years := !b.again && b.countsUp(1500, 2200, 2)
 	switch {
-	case names == 0 && years:
-		return false, fmt.Sprintf("%s: the first line looks like a header of years, but is read as data; --header yes makes it the header", name)
+	case names == 0 && b.beginsAbove() && (years || b.countsUp(0, 1, 1)), names > 0 && numbers > 0 && (overNumbers > 0 || years):
+		return true, fmt.Sprintf("%s: the first line has numbers, but is read as the header; --header no makes it data", name)
+	case names == 0 && (years || !b.again && b.countsUp(0, 1, 3)):
+		return false, fmt.Sprintf("%s: the first line looks like a header of years or numbers, but is read as data; --header yes makes it the header", name)
 	case names == 0:
 		return false, ""
 	case numbers == 0 && overNumbers == 0 && b.again:
 		return false, fmt.Sprintf("%s: the first line is read as data, because other lines repeat it in part; --header yes makes it the header", name)
-	case numbers == 0:
-		return true, ""
-	case overNumbers > 0 || years:
-		return true, fmt.Sprintf("%s: the first line has numbers, but is read as the header; --header no makes it data", name)
 	}
-	return false, ""
+	return numbers == 0, ""
+}
+
+// beginsAbove tells whether the first row has no cell where others have one in front, as the names of columns that pandas writes
+// above an index.
+func (b *beginning) beginsAbove() bool {
+	return len(b.first) > 1 && len(b.first[0]) == 0 && b.width > 0 && b.below[0]&sawCell != 0
 }
 
 // hasNames tells whether all of these names, if there are any, stand in the first row.
@@ -86,21 +90,22 @@ func (b *beginning) hasNames(names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !first[name] })
 }
 
-// looksLikeYears tells whether the numbers of the first row are several years in a row, which the numbers below are not.
-func (b *beginning) looksLikeYears() bool {
+// countsUp tells whether the numbers of the first row are so many at least, and each is one more than the one before, from low to
+// high for the first.
+func (b *beginning) countsUp(low, high, least int) bool {
 	last, count := 0, 0
 	for _, cell := range b.first {
-		year, err := strconv.Atoi(string(cell))
+		number, err := strconv.Atoi(string(cell))
 		if err != nil {
 			continue
 		}
-		if year < 1500 || year > 2200 || count > 0 && year != last+1 {
+		if count == 0 && (number < low || number > high) || count > 0 && number != last+1 {
 			return false
 		}
-		last = year
+		last = number
 		count++
 	}
-	return count > 1 && !b.again
+	return count >= least
 }
 
 // nameColumns names the columns: by the cells of a header, made distinct, or by their places. Rows may have a cell more
