@@ -199,23 +199,6 @@ func (r *csvReader) columns() []table.Column {
 	return columns
 }
 
-func (r *csvReader) notices() []string {
-	var unusual []string
-	for at, k := range r.layout.kinds {
-		c := &r.layout.columns[at]
-		if notice := k.notice(c.name); notice != "" {
-			unusual = append(unusual, notice)
-		} else if k.Type == table.Integer && c.seen&sawZeros != 0 {
-			unusual = append(unusual, fmt.Sprintf("column %q is read as numbers, without the zeros in front; if these are codes: --id-column, --categorical or --ignore", c.name))
-		}
-	}
-	const most = 8
-	if more := len(unusual) - most; more > 1 {
-		unusual = append(unusual[:most], fmt.Sprintf("%d more columns are read as numbers in such ways", more))
-	}
-	return slices.Concat(r.said, unusual)
-}
-
 func (r *csvReader) close() { r.input.close() }
 
 func (r *csvReader) next() (*table.Table, error) {

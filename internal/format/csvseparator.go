@@ -58,7 +58,7 @@ func hasDecimalCommas(prefix []byte) bool {
 	if bytes.IndexByte(prefix, '"') >= 0 {
 		return false
 	}
-	row, decimals, counts := 0, true, true
+	row, commas, decimals, counts := 0, 0, true, true
 	eachSniffedRow(prefix, dialect{','}, len(prefix), func(cells [][]byte) {
 		switch whole, _, ok := integerCell(bytes.TrimLeft(cells[0], "-")); {
 		case row == 0:
@@ -69,6 +69,7 @@ func hasDecimalCommas(prefix []byte) bool {
 			counts = counts && len(cells) == 2 && (whole == int64(row) || whole == int64(row-1))
 		}
 		row++
+		commas += len(cells) - 1
 	})
-	return decimals && !counts
+	return decimals && commas > 0 && !counts
 }
