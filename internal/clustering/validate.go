@@ -5,6 +5,14 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
+// onlyRows is what there is to cluster, in a sentence.
+func onlyRows(rows int) string {
+	if rows == 1 {
+		return "is only 1 row"
+	}
+	return "are only " + text.Plural(rows, "row")
+}
+
 // Validate checks what the catalog cannot: the tables of a spec, against the number of rows.
 func Validate(rows int, spec Spec) error {
 	switch {
@@ -17,7 +25,7 @@ func Validate(rows int, spec Spec) error {
 			return err
 		}
 	case spec.K > rows:
-		return fault.Invalid("BAD_K", "k is %d but there are only %s; k must be at most the number of rows", spec.K, text.Plural(rows, "row")).OnField("spec.k")
+		return fault.Invalid("BAD_K", "k is %d but there %s; k must be at most the number of rows", spec.K, onlyRows(rows)).OnField("spec.k")
 	}
 	if err := validateStart(rows, spec); err != nil {
 		return err

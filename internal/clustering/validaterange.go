@@ -2,7 +2,6 @@ package clustering
 
 import (
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
@@ -29,7 +28,7 @@ func validateRange(rows int, spec Spec) error {
 	case spec.MaxK-spec.K >= MaxRange:
 		return refuse("the range %d..%d has %d numbers of clusters; %d is the most that a job compares", spec.K, spec.MaxK, spec.MaxK-spec.K+1, MaxRange)
 	case spec.MaxK > rows:
-		return refuse("the range of k is %d..%d but there are only %s; k must be at most the number of rows", spec.K, spec.MaxK, text.Plural(rows, "row"))
+		return refuse("the range of k is %d..%d but there %s; k must be at most the number of rows", spec.K, spec.MaxK, onlyRows(rows))
 	case labels > spec.K:
 		return refuse("the range of k begins at %d but seeds have labels up to %d: begin at %d", spec.K, labels-1, labels)
 	case spec.Start == StartLabels || spec.Start == StartCentroids:

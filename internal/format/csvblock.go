@@ -32,6 +32,7 @@ type csvRows struct {
 	seen    []evidence   // what contradicts the kinds of the columns; nil: nothing does
 	doubt   *fault.Error // about the first cell that does
 	blank   int          // a blank line after the last row; 0: none
+	hollow  hollow       // rows without values after the last one
 	latin   bool         // there are texts that are not UTF-8
 	table   *table.Table // of the rows, unless something above is the matter
 }
@@ -71,8 +72,22 @@ func (l *csvLayout) parseRows(p *csvRows, b block) error {
 			line++
 			continue
 		}
+		if b.text[at] == l.separator && l.isHollow(b.text[at:at+length]) {
+			if p.hollow.rows == 0 {
+				p.hollow.firstLine = line
+			}
+			if p.blank == 0 { // after a blank line, others are too
+				p.hollow.rows++
+			}
+			at += length
+			line++
+			continue
+		}
 		if p.blank > 0 {
 			return l.blankLine(p.blank)
+		}
+		if p.hollow.rows > 0 {
+			p.hollow.appendTo(p, l.kinds)
 		}
 		if quote < at {
 			quote = nextQuote(b.text, at)

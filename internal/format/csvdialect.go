@@ -124,46 +124,6 @@ func (d dialect) opens(text []byte, quote int) bool {
 	return true
 }
 
-// separators are those that tables use, the ones first that stand in few cells.
-var separators = []byte{'\t', ';', '|', ','}
-
-// sniffSeparator finds what separates the cells of a text, by the rows of its beginning: the first separator that
-// makes the same number of cells in all of them, or else the one that does so in most. Rows without any are of one cell.
-func sniffSeparator(prefix []byte, usual byte) byte {
-	best, most := usual, 0.0
-	for _, separator := range separators {
-		share := evenness(prefix, dialect{separator})
-		if share == 1 {
-			return separator
-		}
-		if share > most || share == most && separator == usual {
-			best, most = separator, share
-		}
-	}
-	if spaces := (dialect{' '}); most == 0 && evenness(prefix, spaces) == 1 && sniffRows(prefix, spaces).hasNumbers() {
-		return ' '
-	}
-	return best
-}
-
-// evenness is the share of rows that have the most frequent number of cells, if that is more than 1; else it is 0.
-func evenness(prefix []byte, d dialect) float64 {
-	const rows = 200
-	count := map[int]int{}
-	all := 0
-	eachSniffedRow(prefix, d, rows, func(cells [][]byte) {
-		count[len(cells)]++
-		all++
-	})
-	most := 0
-	for cells, rows := range count {
-		if cells > 1 {
-			most = max(most, rows)
-		}
-	}
-	return float64(most) / float64(max(all, 1))
-}
-
 // eachSniffedRow visits rows of the beginning of a text, up to so many, that are not blank. The last may be cut, and is
 // left out unless it is the only one.
 func eachSniffedRow(prefix []byte, d dialect, most int, visit func(cells [][]byte)) {

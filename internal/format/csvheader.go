@@ -13,10 +13,11 @@ import (
 
 // beginning is what the first rows of a text tell.
 type beginning struct {
-	first [][]byte   // the cells of the first row
-	width int        // the number of cells of the rows after it; 0 when there are none
-	below []evidence // what these rows tell about each column
-	again bool       // a cell of the first row stands in the same column of another
+	first  [][]byte   // the cells of the first row
+	width  int        // the number of cells of the rows after it; 0 when there are none
+	below  []evidence // what these rows tell about each column
+	again  bool       // a cell of the first row stands in the same column of another
+	trails bool       // nothing stands in the last cell of all of these rows
 }
 
 // sniffRows reads the first rows.
@@ -30,8 +31,9 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 			return
 		}
 		if b.width == 0 {
-			b.width, b.below = len(cells), make([]evidence, len(cells))
+			b.width, b.below, b.trails = len(cells), make([]evidence, len(cells)), true
 		}
+		b.trails = b.trails && len(cells) == b.width && len(cells[b.width-1]) == 0
 		for at, cell := range cells[:min(len(cells), b.width)] {
 			b.below[at] |= d.classify(cell)
 			b.again = b.again || at < len(b.first) && len(cell) > 0 && bytes.Equal(cell, b.first[at])
@@ -59,37 +61,51 @@ func (b *beginning) hasHeader(d dialect, name string) (has bool, notice string) 
 			numbers++
 		}
 	}
-	years := b.looksLikeYears()
+	years := !b.again && b.countsUp(1500, 2200, 2)
 	switch {
-	case names == 0 && years:
-		return false, fmt.Sprintf("%s: the first line looks like a header of years, but is read as data; --header yes makes it the header", name)
+	case names == 0 && b.beginsAbove() && (years || b.countsUp(0, 1, 1)), names > 0 && numbers > 0 && (overNumbers > 0 || years):
+		return true, fmt.Sprintf("%s: the first line has numbers, but is read as the header; --header no makes it data", name)
+	case names == 0 && (years || !b.again && b.countsUp(0, 1, 3)):
+		return false, fmt.Sprintf("%s: the first line looks like a header of years or numbers, but is read as data; --header yes makes it the header", name)
 	case names == 0:
 		return false, ""
 	case numbers == 0 && overNumbers == 0 && b.again:
 		return false, fmt.Sprintf("%s: the first line is read as data, because other lines repeat it in part; --header yes makes it the header", name)
-	case numbers == 0:
-		return true, ""
-	case overNumbers > 0 || years:
-		return true, fmt.Sprintf("%s: the first line has numbers, but is read as the header; --header no makes it data", name)
 	}
-	return false, ""
+	return numbers == 0, ""
 }
 
-// looksLikeYears tells whether the numbers of the first row are several years in a row, which the numbers below are not.
-func (b *beginning) looksLikeYears() bool {
+// beginsAbove tells whether the first row has no cell where others have one in front, as the names of columns that pandas writes
+// above an index.
+func (b *beginning) beginsAbove() bool {
+	return len(b.first) > 1 && len(b.first[0]) == 0 && b.width > 0 && b.below[0]&sawCell != 0
+}
+
+// hasNames tells whether all of these names, if there are any, stand in the first row.
+func (b *beginning) hasNames(names []string) bool {
+	first := make(map[string]bool, len(b.first))
+	for _, cell := range b.first {
+		first[shortName(string(cell))] = true
+	}
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !first[name] })
+}
+
+// countsUp tells whether the numbers of the first row are so many at least, and each is one more than the one before, from low to
+// high for the first.
+func (b *beginning) countsUp(low, high, least int) bool {
 	last, count := 0, 0
 	for _, cell := range b.first {
-		year, err := strconv.Atoi(string(cell))
+		number, err := strconv.Atoi(string(cell))
 		if err != nil {
 			continue
 		}
-		if year < 1500 || year > 2200 || count > 0 && year != last+1 {
+		if count == 0 && (number < low || number > high) || count > 0 && number != last+1 {
 			return false
 		}
-		last = year
+		last = number
 		count++
 	}
-	return count > 1 && !b.again
+	return count >= least
 }
 
 // nameColumns names the columns: by the cells of a header, made distinct, or by their places. Rows may have a cell more
@@ -107,6 +123,9 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 		name := ""
 		if header != nil {
 			name = shortName(string(header[at]))
+			if rest := strings.TrimSpace(strings.TrimLeft(name, "#")); at == 0 && rest != "" {
+				name = rest // a header in the form of a comment: #id,x,y
+			}
 		}
 		if name == "" {
 			name = table.Unnamed(at)

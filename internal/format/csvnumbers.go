@@ -150,16 +150,39 @@ var marks = [][]byte{[]byte("%"), []byte("$"), []byte("€"), []byte("£"), []by
 // noMark stands for the mark of numbers that have none.
 const noMark = -1
 
-// cutMark is a cell without its mark, and which one that is. Spaces that do not break lines become ordinary ones.
-func cutMark(cell []byte) (bare []byte, mark int) {
+// cutMark is a cell without its mark, and which one that is. Spaces that do not break lines become ordinary ones, and so do
+// apostrophes and the signs of negative numbers, about which signs tells.
+func cutMark(cell []byte) (bare []byte, mark int, signs evidence) {
 	if len(cell) > 0 && onlyDigits(cell[len(cell)-1:]) && (onlyDigits(cell[:1]) || cell[0] == '-' && len(cell) > 1 && onlyDigits(cell[1:2])) {
 		if bytes.IndexByte(cell, 0xC2) < 0 && bytes.IndexByte(cell, 0xE2) < 0 {
-			return cell, noMark // neither a mark at an end, nor spaces of other kinds
+			return cell, noMark, 0 // neither a mark at an end, nor spaces of other kinds
 		}
 	}
-	for _, space := range []string{"\u00a0", "\u202f"} {
-		cell = bytes.ReplaceAll(cell, []byte(space), []byte(" "))
+	for _, s := range [][2]string{{"\u00a0", " "}, {"\u202f", " "}, {"\u2019", "'"}} {
+		cell = bytes.ReplaceAll(cell, []byte(s[0]), []byte(s[1]))
 	}
+	if rest, found := bytes.CutPrefix(cell, []byte("\u2212")); found {
+		cell, signs = append([]byte("-"), rest...), sawMinus
+	}
+	cell, inside := cutParentheses(cell)
+	bare, mark = cutOneMark(cell)
+	bare, outside := cutParentheses(bare)
+	if inside || outside {
+		signs |= sawParentheses
+	}
+	return bare, mark, signs
+}
+
+// cutParentheses makes -5 of (5), as accounts write it.
+func cutParentheses(cell []byte) (bare []byte, found bool) {
+	if len(cell) < 3 || cell[0] != '(' || cell[len(cell)-1] != ')' || cell[1] == '-' || cell[1] == '+' {
+		return cell, false
+	}
+	return append([]byte("-"), bytes.TrimSpace(cell[1:len(cell)-1])...), true
+}
+
+// cutOneMark is a cell without its mark, and which one that is.
+func cutOneMark(cell []byte) (bare []byte, mark int) {
 	for mark, text := range marks {
 		if rest, found := bytes.CutSuffix(cell, text); found {
 			return bytes.TrimSpace(rest), mark
@@ -182,14 +205,15 @@ type kind struct {
 	point   byte // the character before the decimals, of plain numbers
 	reading reading
 	mark    int
+	signs   evidence // other ways to write negative numbers
 }
 
 // plainNumbers are without marks, and without characters between thousands.
 func plainNumbers(point byte) kind {
 	if point == ',' {
-		return kind{table.Number, point, asComma, noMark}
+		return kind{Type: table.Number, point: point, reading: asComma, mark: noMark}
 	}
-	return kind{table.Number, point, asPoint, noMark}
+	return kind{Type: table.Number, point: point, reading: asPoint, mark: noMark}
 }
 
 // plain tells whether cells are as they mostly are, so that they can be read fast.
@@ -200,8 +224,8 @@ func (k kind) parse(cell []byte) (float64, bool) {
 	if k.plain() {
 		return parseNumber(cell, k.point)
 	}
-	bare, mark := cutMark(cell)
-	if mark != k.mark {
+	bare, mark, signs := cutMark(cell)
+	if mark != k.mark || signs&^k.signs != 0 {
 		return 0, false
 	}
 	return k.reading.parse(bare)
@@ -218,6 +242,12 @@ func (k kind) notice(column string) string {
 	}
 	if g, ok := grouped[k.reading]; ok {
 		how = append(how, fmt.Sprintf("with %q between thousands", string(g.group)))
+	}
+	if k.signs&sawParentheses != 0 {
+		how = append(how, "with (5) for -5")
+	}
+	if k.signs&sawMinus != 0 {
+		how = append(how, "with \u22125 for -5")
 	}
 	return fmt.Sprintf("column %q is read as numbers, %s", column, strings.Join(how, " and "))
 }

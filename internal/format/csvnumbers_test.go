@@ -26,11 +26,25 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		"points, by others":   {"a;b\n1.234;5,6\n950;7,5\n", "a:n=1234|950 b:n=5.6|7.5", `column "a" is read as numbers, with "." between thousands`},
 		"commas, by others":   {"a;b\n1,234;5.6\n950;7.5\n", "a:n=1234|950 b:n=5.6|7.5", `column "a" is read as numbers, with "," between thousands`},
 		"no thousands":        {"a;b\n0.234;5,6\n1.950;7,5\n", "a:n=0.234|1.95 b:n=5.6|7.5", ""},
-		"of both kinds":       {"a;b;c\n1.234;5,6;1\n1.950;7,5;2.5\n", "a:n=1.234|1.95 b:n=5.6|7.5 c:n=1|2.5", ""},
+		"of both kinds":       {"a;b;c\n1.234;5,6;1\n1.950;7,5;2.5\n", "a:n=1.234|1.95 b:n=5.6|7.5 c:n=1|2.5", `column "a": 1.234 is read as a number with decimals`},
+		"perhaps thousands":   {"a;b\n1.234;1\n950;2\n", "a:n=1.234|950 b:i=1|2", `column "a": 1.234 is read as a number with decimals; if it is a thousand here`},
+		"no doubt":            {"a;b\n1.234;1\n0.950;2\n", "a:n=1.234|0.95 b:i=1|2", ""},
+		"no doubt, no point":  {"a;b\n-0;1\n2;2\n", "a:n=0|2 b:i=1|2", ""},
+		"no doubt, commas":    {"a,b\n1.234,1\n2.950,2\n", "a:n=1.234|2.95 b:i=1|2", ""},
 		"spaces":              {"a;b\n1 234,5;1\n12\u202f345;2\n", "a:n=1234.5|12345 b:i=1|2", `with " " between thousands`},
 		"apostrophes":         {"a;b\n1'234.5;1\n1'000'000;2\n", "a:n=1234.5|1000000 b:i=1|2", `with "'" between thousands`},
+		"apostrophes, curved": {"a;b\n1’234.5;1\n1’000’000;2\n", "a:n=1234.5|1000000 b:i=1|2", `with "'" between thousands`},
+		"accounts":            {"a,b\n\"(1,234.50)\",1\n7,2\n", "a:n=-1234.5|7 b:i=1|2", `with "," between thousands and with (5) for -5`},
+		"accounts, dollars":   {"a,b,c\n($ 5.25),$(3),1\n$ 7,$4,2\n", "a:n=-5.25|7 b:n=-3|4 c:i=1|2", `column "a" is read as numbers, without "$" and with (5) for -5`},
+		"accounts, integers":  {"a,b\n(5),1\n7,2\n", "a:n=-5|7 b:i=1|2", `with (5) for -5`},
+		"accounts, commas":    {"a;b\n(5,5);1\n7;2\n", "a:n=-5.5|7 b:i=1|2", `with (5) for -5`},
+		"no accounts":         {"a,b\n(x),1\n(),2\n(-5),3\n", "a:t=(x)|()|(-5) b:i=1|2|3", ""},
+		"typeset minus":       {"a,b\n\u22125.5,1\n7,2\n", "a:n=-5.5|7 b:i=1|2", "with \u22125 for -5"},
+		"accounts as ids":     {"id,b\n(5),1\n(6),2\n", "id:t=(5)|(6) b:i=1|2", ""},
 		"bad groups":          {"a;b\n1,23,456;1\n2;2\n", "a:t=1,23,456|2 b:i=1|2", ""},
 		"missing":             {"a,b,c\n--,x,1\n5,-,.\n7,\\N,<NA>\n", "a:i=_|5|7 b:t=x|-|_ c:i=1|_|_", ""},
+		"errors of Excel":     {"a,b,c\n#DIV/0!,#REF!,#NUM!\n5,#WERT!,#NAME?\n#NV,7.5,n.a.\n", "a:i=_|5|_ b:n=_|_|7.5 c:n=_|_|_", ""},
+		"of statistics":       {"a,b\n..,x\n5,#top!\n", "a:i=_|5 b:t=x|#top!", ""},
 		"ids":                 {"id,b\n\"1,234\",1\n\"2,345\",2\n", "id:t=1,234|2,345 b:i=1|2", ""},
 		"only spaces between": {" x   y\n 1  2.5 \n30  4\n", "x:i=1|30 y:n=2.5|4", "separated by spaces"},
 		"words, not cells":    {"full name\nann lee\nbob ray\n", "full name:t=ann lee|bob ray", ""},
@@ -55,7 +69,7 @@ func TestNumbersAreReadAgain(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	const rows = 100_000 // more than tell the form of a table
-	for late, want := range map[string]string{"1.234,5": "n", "7 %": "t", "1'000": "n", "2,5": "n"} {
+	for late, want := range map[string]string{"1.234,5": "n", "7 %": "t", "1'000": "n", "2,5": "n", "(5)": "n", "\u22125": "n"} {
 		got, _, err := readText(t, "t.csv", "a;b\n"+strings.Repeat("1;2\n", rows)+late+";2\n", TableOptions{})
 		if err != nil || got.Columns[0].Type.String()[:1] != want || got.Rows() != rows+1 {
 			t.Errorf("%s: got %v, %v", late, got.Columns[0].Type, err)

@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -25,6 +26,7 @@ type csvReader struct {
 	blocks  *blockParser[*csvRows]
 	queue   []parsedBlock[*csvRows]
 	blank   int // a blank line after the last row; 0: none
+	hollow  hollow
 	rows    int
 
 	learned []evidence // about each column, by a survey
@@ -50,27 +52,32 @@ func (r *csvReader) sniff() error {
 	if err != nil {
 		return err
 	}
-	d := dialect{r.options.Delimiter}
+	separator, begin := excelSeparator(prefix)
+	d := dialect{cmp.Or(r.options.Delimiter, separator)}
 	if d.separator == 0 {
-		d.separator = sniffSeparator(prefix, usualSeparator(s.suffix))
+		d.separator = sniffSeparator(prefix[skipComments(prefix):], usualSeparator(s.suffix))
 	}
 	if d.separator == ' ' && r.options.Delimiter == 0 {
 		r.say(s.name + ": cells are separated by spaces; --delimiter says otherwise")
 	}
-	title, lines := skipTitle(prefix, d)
+	title, lines := skipTitle(prefix[begin:], d)
+	title += begin
 	if lines > 0 {
-		r.say(fmt.Sprintf("%s: the table begins on line %d; what stands before it, %s, is left out", s.name, lines+1, quoted(bytes.TrimSpace(prefix[:title]))))
+		r.say(fmt.Sprintf("%s: the table begins on line %d; what stands before it, %s, is left out", s.name, lines+1+bytes.Count(prefix[:begin], []byte("\n")), quoted(bytes.Trim(prefix[begin:title], " \r\n"+string(d.separator)))))
 	}
+	lines += bytes.Count(prefix[:begin], []byte("\n"))
 	length, blank := skipBlank(prefix[title:])
 	b := sniffRows(prefix[title:], d)
 	if b.first == nil {
-		return s.invalid("EMPTY_DATA", "the file is empty")
+		return r.noRow(s, d, prefix[title+length:], lines+blank+1)
 	}
 	start := title + length
 	blank += lines
 	has, notice := b.hasHeader(d, s.name)
 	if header := r.options.Header; header == "yes" || header == "no" {
 		has, notice = header == "yes", ""
+	} else if b.hasNames(r.options.Names) {
+		has, notice = true, ""
 	}
 	r.say(notice)
 	width, header := len(b.first), b.first
@@ -78,6 +85,9 @@ func (r *csvReader) sniff() error {
 		header = nil
 	} else if b.width > 0 {
 		width = b.width
+	}
+	if b.trails && len(header) == width-1 {
+		header = append(header, nil) // rows end in a separator
 	}
 	columns, notices := nameColumns(header, width)
 	if len(columns) > table.MaxColumns {
@@ -109,6 +119,15 @@ func (r *csvReader) sniff() error {
 		start = end
 	}
 	return r.start(s, start)
+}
+
+// noRow says why there is no first row.
+func (r *csvReader) noRow(s *source, d dialect, text []byte, line int) error {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return s.invalid("EMPTY_DATA", "the file is empty")
+	}
+	_, _, err := d.split(append(bytes.Clone(text), '\n'), 0, nil)
+	return (&csvLayout{name: s.name}).invalid(line, "UNCLOSED_QUOTE", "the header: %v: %s", err, quoted(firstLine(text)))
 }
 
 // begin opens the input at its beginning, as UTF-8.
@@ -144,7 +163,7 @@ func (r *csvReader) start(s *source, skip int) error {
 		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain()
 	}
 	r.lines = newLines(s, r.layout.separator)
-	r.queue, r.blank, r.rows = nil, 0, 0
+	r.queue, r.blank, r.hollow, r.rows = nil, 0, hollow{}, 0
 	layout := r.layout
 	r.blocks = newBlockParser(&blockReader{source: s, nextLine: r.skipped + 1, cut: layout.lastRowEnd}, layout.parse)
 	return nil
@@ -159,49 +178,6 @@ func usualSeparator(suffix string) byte {
 		return '|'
 	}
 	return ','
-}
-
-// skipTitle is the length and the number of the lines before the table: a title, or comments, each a single cell where the rows
-// that follow have more than two. A header may have one cell less than rows that have names.
-func skipTitle(text []byte, d dialect) (length, lines int) {
-	const most = 20
-	var cells [][]byte
-	titles := 0
-	for at := 0; at < len(text) && lines < most; {
-		end := bytes.IndexByte(text[at:], '\n')
-		if end < 0 {
-			break
-		}
-		end += at + 1
-		if !isBlank(text[at:end]) {
-			var err error
-			if cells, _, err = d.split(text[:end], at, cells[:0]); err != nil {
-				break
-			}
-			if len(cells) > 1 {
-				if titles == 0 || len(cells) == 2 || evenness(text[at:], d) < 0.5 {
-					break
-				}
-				return at, lines
-			}
-			titles++
-		}
-		at = end
-		lines++
-	}
-	return 0, 0
-}
-
-// skipBlank is the length and the number of the blank lines that a text begins with.
-func skipBlank(text []byte) (length, lines int) {
-	for line := range bytes.Lines(text) {
-		if !isBlank(line) {
-			break
-		}
-		length += len(line)
-		lines++
-	}
-	return length, lines
 }
 
 // peekRows is the beginning of a text with two lines at least, if it has so many.
@@ -221,20 +197,6 @@ func (r *csvReader) columns() []table.Column {
 		columns[at] = table.Column{Name: r.layout.columns[at].name, Type: r.layout.kinds[at].Type}
 	}
 	return columns
-}
-
-func (r *csvReader) notices() []string {
-	var unusual []string
-	for at, k := range r.layout.kinds {
-		if notice := k.notice(r.layout.columns[at].name); notice != "" {
-			unusual = append(unusual, notice)
-		}
-	}
-	const most = 8
-	if more := len(unusual) - most; more > 1 {
-		unusual = append(unusual[:most], fmt.Sprintf("%d more columns are read as numbers in such ways", more))
-	}
-	return slices.Concat(r.said, unusual)
 }
 
 func (r *csvReader) close() { r.input.close() }
@@ -260,7 +222,16 @@ func (r *csvReader) next() (*table.Table, error) {
 		if b.parsed.seen != nil || b.parsed.latin {
 			return nil, r.restart()
 		}
+		if b.parsed.rows > 0 && r.hollow.rows > 0 {
+			r.rows += r.hollow.rows
+			return r.hollow.take(&r.layout)
+		}
 		r.queue = r.queue[1:]
+		if r.hollow.rows == 0 {
+			r.hollow = b.parsed.hollow
+		} else {
+			r.hollow.rows += b.parsed.hollow.rows
+		}
 		if b.parsed.blank > 0 {
 			r.blank = b.parsed.blank
 		}
@@ -279,6 +250,7 @@ func (r *csvReader) finish() error {
 	if err := r.blocks.end(r.lines); err != nil {
 		return err
 	}
+	r.say(r.hollow.notice(r.layout.name))
 	if r.rows == 0 {
 		return r.lines.source.invalid("EMPTY_DATA", "the file has a header, but no rows of data; --header no makes the first line data")
 	}

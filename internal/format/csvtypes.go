@@ -20,6 +20,11 @@ const (
 	sawPadded evidence = 1 << 25 // an integer that would change if it were written again: 007
 	sawCell   evidence = 1 << 26 // one that is not missing
 	allMarks           = sawBare - firstMark
+
+	sawParentheses evidence = 1 << 27 // a negative number as (5)
+	sawMinus       evidence = 1 << 28 // one with the minus of typesetters, which is no hyphen
+	allSigns                = sawParentheses | sawMinus
+	sawZeros       evidence = 1 << 29 // an integer with zeros in front
 )
 
 // csvColumn is a column of a text.
@@ -42,11 +47,14 @@ func (c *csvColumn) kind(d dialect, decimals byte) kind {
 	case marked != 0 && (marked&(marked-1) != 0 || c.seen&sawBare != 0):
 		return kind{Type: table.Text} // of several currencies, or some without a mark
 	}
+	signs := c.seen & allSigns
 	for _, r := range d.preferred(decimals) {
 		switch {
-		case c.seen&evidence(r) != 0, marked != 0 && r == asInteger:
+		case c.seen&evidence(r) != 0, (marked != 0 || signs != 0) && r == asInteger:
 		case marked != 0:
-			return kind{Type: table.Number, reading: r, mark: bits.TrailingZeros32(uint32(marked / firstMark))}
+			return kind{Type: table.Number, reading: r, mark: bits.TrailingZeros32(uint32(marked / firstMark)), signs: signs}
+		case signs != 0:
+			return kind{Type: table.Number, reading: r, mark: noMark, signs: signs}
 		case r == asInteger:
 			return kind{Type: table.Integer}
 		case r == asPoint:
@@ -66,17 +74,23 @@ func (d dialect) classify(cell []byte) evidence {
 		return 0
 	}
 	if _, padded, ok := integerCell(cell); ok { // as most are, which all readings take for the same
-		if padded {
+		switch {
+		case padded && cell[0] == '+':
 			return sawCell | sawBare | sawPadded
+		case padded:
+			return sawCell | sawBare | sawPadded | sawZeros
 		}
 		return sawCell | sawBare
 	}
-	bare, mark := cutMark(cell)
+	bare, mark, signs := cutMark(cell)
 	seen := sawCell | evidence(allReadings&^readingsOf(bare))
 	switch {
 	case seen&isText == isText:
 		return seen
-	case mark != noMark:
+	case signs != 0:
+		seen |= signs | evidence(asInteger)
+	}
+	if mark != noMark {
 		return seen | firstMark<<mark
 	}
 	return seen | sawBare
@@ -117,13 +131,19 @@ func parseNumber(cell []byte, point byte) (float64, bool) {
 // isMissingNumber tells whether a cell in a column of numbers says that its value is not known.
 func isMissingNumber(cell []byte) bool {
 	if len(cell) > 4 {
-		return false
+		return isErrorOfExcel(cell)
 	}
 	switch string(cell) {
-	case "-", "--", ".": // as in reports, and in files of SAS
+	case "-", "--", ".", "..": // as in reports, in files of SAS, and of offices of statistics
 		return true
 	}
 	return isMissingText(cell) || strings.EqualFold(string(cell), "none")
+}
+
+// isErrorOfExcel tells whether a cell is what formulas become that have no value: #DIV/0!, #NAME?, and in German #WERT!.
+func isErrorOfExcel(cell []byte) bool {
+	last := cell[len(cell)-1]
+	return cell[0] == '#' && (last == '!' || last == '?') && len(cell) <= 9
 }
 
 // isMissingText is isMissingNumber for texts, among which none and a dash may be words as others are.
@@ -132,7 +152,7 @@ func isMissingText(cell []byte) bool {
 		return false
 	}
 	switch strings.ToLower(string(cell)) {
-	case "", "?", "na", "n/a", "null", "nan", "#n/a", "<na>", `\n`: // the last as databases write it
+	case "", "?", "na", "n/a", "n.a.", "null", "nan", "#n/a", "#nv", "<na>", `\n`: // the last as databases write it
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package format
 import (
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -20,7 +21,11 @@ type matrix struct {
 
 // ReadPoints reads rows of features, and the names of the columns, which are nil if the file has none.
 func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
-	m, err := readMatrix(r, name, func(s *source) { s.asPoints = true })
+	return readNamed(r, name, nil)
+}
+
+func readNamed(r io.Reader, name string, names []string) (*dataset.Points, []string, error) {
+	m, err := readMatrix(r, name, func(s *source) { s.asPoints, s.names = true, names })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,10 +40,14 @@ func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
 }
 
 // LoadPoints is ReadPoints of a path.
-func LoadPoints(path string) (*dataset.Points, []string, error) {
+func LoadPoints(path string) (*dataset.Points, []string, error) { return LoadPointsOf(path, nil) }
+
+// LoadPointsOf is LoadPoints where the names of the columns are known, if the file has any: years, which are names of columns too,
+// are no row then.
+func LoadPointsOf(path string, names []string) (*dataset.Points, []string, error) {
 	var header []string
 	points, err := load(path, func(r io.Reader, name string) (points *dataset.Points, err error) {
-		points, header, err = ReadPoints(r, name)
+		points, header, err = readNamed(r, name, names)
 		return points, err
 	})
 	return points, header, err
@@ -83,7 +92,11 @@ func readDelimited(l *lines) (*matrix, error) {
 	err := l.eachRow(func(cells [][]byte) error {
 		if m.columns == 0 {
 			m.columns = len(cells)
-			switch kindOfRow(cells) {
+			kind := kindOfRow(cells)
+			if slices.EqualFunc(cells, l.names, func(cell []byte, name string) bool { return string(cell) == name }) {
+				kind = rowOfNames
+			}
+			switch kind {
 			case rowOfNames:
 				for _, cell := range cells {
 					m.header = append(m.header, string(cell))

@@ -18,7 +18,9 @@ var foreign = []struct {
 	{"an Excel workbook", "", []string{".xlsx", ".xlsm", ".xlsb"}, saveAsCSV},
 	{"a workbook of an old Excel", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", []string{".xls"}, saveAsCSV},
 	{"a spreadsheet of LibreOffice", "", []string{".ods", ".fods"}, saveAsCSV},
-	{"JSON", "", []string{".json", ".jsonl", ".ndjson"}, `make a CSV or Parquet file of it, by duckdb -c "copy (from 'FILE') to 'data.parquet'" for example`},
+	{"JSON", "", []string{".json", ".jsonl", ".ndjson"}, jsonToTable},
+	{"JSON", "{\"", nil, jsonToTable},
+	{"JSON", "[{", nil, jsonToTable},
 	{"a PDF document", "%PDF-", []string{".pdf"}, "export its table as CSV where it comes from"},
 	{"a web page", "<!doctype html", []string{".html", ".htm"}, "if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
 	{"a web page", "<html", nil, "if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
@@ -39,6 +41,7 @@ var foreign = []struct {
 const (
 	saveAsCSV   = "open it and save the sheet as CSV (File, Save As), with any delimiter"
 	unpackFirst = "unpack it first"
+	jsonToTable = `make a CSV or Parquet file of it, by duckdb -c "copy (from 'FILE') to 'data.parquet'" for example`
 )
 
 // checkForeign refuses a file of a format that is known but not read here, and says what helps.

@@ -32,11 +32,12 @@ const bufferSize = 256 << 10
 type source struct {
 	*bufio.Reader
 	name         string
-	suffix       string // that tells the format, see suffixOf: ".csv"
-	found        string // the same, where not only the name tells it
-	allowMissing bool   // missing values are read as NaN, not refused
-	asPoints     bool   // points are wanted, if they can be made at once
-	blockSize    int    // of text that is parsed at a time
+	suffix       string   // that tells the format, see suffixOf: ".csv"
+	found        string   // the same, where not only the name tells it
+	allowMissing bool     // missing values are read as NaN, not refused
+	asPoints     bool     // points are wanted, if they can be made at once
+	names        []string // a first line with these cells is a header, also if some of them are numbers
+	blockSize    int      // of text that is parsed at a time
 
 	array    string   // which one of several
 	vertices []string // that the file lists by name

@@ -15,6 +15,7 @@ type TableOptions struct {
 	Format    string    // such as "csv"; "": as the suffix says
 	Delimiter byte      // between the cells of a text
 	Header    string    // whether the first line names the columns: "yes", "no", or "auto"
+	Names     []string  // of columns that are known: a first line with all of them is the header, also if they are numbers
 	Texts     []string  // columns to be read as texts, by name or by number from 1
 	Ignore    []string  // columns that need not be read, by name or by number from 1: what no table can hold is empty there
 	Stdin     io.Reader // what the path "-" stands for; a Spool is read from its beginning

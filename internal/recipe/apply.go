@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -95,7 +96,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		if f.Categories != nil {
 			s.category, s.unknown, s.one = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch()
 			for number, category := range f.Categories {
-				s.category[category] = number
+				s.category[s.spelled(category)] = number
 			}
 		} else if s.column.Type == table.Text && empty < t.Rows() {
 			for row = 0; s.column.IsEmpty(row); row++ {
@@ -186,13 +187,21 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 	}
 }
 
+// spelled is a category as it is compared: TRUE, as spreadsheets write it, is the true of other programs.
+func (s *source) spelled(category string) string {
+	if s.one {
+		return strings.ToLower(category)
+	}
+	return category
+}
+
 // mark puts a 1 at the category of a row. A category that is not known has none.
 func (s *source) mark(values []float64, row int) {
 	value := s.FillCategory
 	if !s.column.IsEmpty(row) {
 		value = s.column.CellText(row)
 	}
-	number, known := s.category[value]
+	number, known := s.category[s.spelled(value)]
 	switch {
 	case !known:
 		s.mu.Lock()

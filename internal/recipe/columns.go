@@ -199,19 +199,6 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// counts tells whether a column numbers the rows, and from where.
-func counts(c *table.Column) (from int64, does bool) {
-	if c.Type != table.Integer || c.Empty != nil || c.Len() < 3 || c.Integers[0] != 0 && c.Integers[0] != 1 {
-		return 0, false
-	}
-	for row, v := range c.Integers {
-		if v != c.Integers[0]+int64(row) {
-			return 0, false
-		}
-	}
-	return c.Integers[0], true
-}
-
 // countEmpty is how many cells are empty, and which is the first.
 func countEmpty(c *table.Column) (count, first int) {
 	if c.Empty == nil && c.Type != table.Text {

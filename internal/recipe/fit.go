@@ -156,8 +156,8 @@ func typed(name string, at int) string {
 
 // findFeatures makes features of all other columns.
 func (f *fitting) findFeatures() error {
-	var many []string // columns of too many different texts
-	var gaps []gap    // of the features
+	var many []int // columns of too many different texts
+	var gaps []gap // of the features
 	for at := range f.Columns {
 		c, role := &f.Columns[at], f.roles[at]
 		if role == undecided && len(f.wishes.Only) == 0 {
@@ -182,7 +182,7 @@ func (f *fitting) findFeatures() error {
 			if isNumber(c.Texts[row]) {
 				problem = "mixes decimal points and commas with the cells before"
 			}
-			return f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make its values categories, or --ignore %s",
+			return f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make its values categories, or --ignore %s; a cell without a value is left empty",
 				c.Texts[row], problem, typed(c.Name, at), typed(c.Name, at))
 		case role == feature && c.Type == table.Text && holdsDates(c):
 			if f.roles[at] == feature {
@@ -191,11 +191,13 @@ func (f *fitting) findFeatures() error {
 			f.leaveOut(c, "it holds dates, which are no numbers; --categorical makes each a category")
 			continue
 		case role == feature && c.Type == table.Text && tooMany(c):
-			many = append(many, typed(c.Name, at))
+			many = append(many, at)
 			continue
 		}
-		if from, does := counts(c); does && f.roles[at] == undecided {
-			f.notice("column %q counts the rows from %d and is used as a feature; if it is none: --id-column %s, or --ignore", c.Name, from, typed(c.Name, at))
+		if f.roles[at] == undecided {
+			if how := likeID(c); how != "" {
+				f.notice("column %q %s and is used as a feature; if it is none: --id-column %s, or --ignore", c.Name, how, typed(c.Name, at))
+			}
 		}
 		made := Feature{Column: c.Name}
 		if c.Type == table.Text || role == category {
@@ -214,7 +216,7 @@ func (f *fitting) findFeatures() error {
 		gaps = append(gaps, gap{c, empty, len(f.notices)})
 	}
 	if len(many) > 0 {
-		return tooManyTexts(many)
+		return f.tooManyTexts(many)
 	}
 	if err := f.findFills(gaps); err != nil {
 		return err
@@ -295,13 +297,18 @@ func tooMany(c *table.Column) bool {
 	return false
 }
 
-func tooManyTexts(columns []string) error {
+// tooManyTexts is about columns whose texts are neither categories nor names.
+func (f *fitting) tooManyTexts(columns []int) error {
+	var names, flags []string
+	for _, at := range columns {
+		names, flags = append(names, f.Columns[at].Name), append(flags, typed(f.Columns[at].Name, at))
+	}
 	be := "column %s holds"
 	if len(columns) > 1 {
 		be = "columns %s hold"
 	}
 	return fault.Invalid("TOO_MANY_TEXTS", be+" texts with many different values, which are no numbers; --ignore %s leaves out, --id-column NAME names the rows by, --categorical makes each value a category",
-		quoted(columns), strings.Join(columns, ",")).With("column", columns[0])
+		quoted(names), strings.Join(flags, ",")).With("column", names[0])
 }
 
 // findCategories finds the values of a column.

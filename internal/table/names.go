@@ -11,7 +11,7 @@ func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
 // IsIDName tells whether a column is called as people call one that names its rows.
 func IsIDName(name string) bool {
 	switch lower := strings.ToLower(name); lower {
-	case "id", "ids", "index", "key", "uuid", "guid", "rowid", "rownames", "unnamed: 0", "__index_level_0__":
+	case "id", "ids", "index", "key", "uuid", "guid", "rowid", "rownames", "#", "unnamed: 0", "unnamed: 0.1", "__index_level_0__":
 		return true
 	default:
 		for _, end := range []string{"_id", "-id", " id", ".id"} {

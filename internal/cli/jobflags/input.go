@@ -85,7 +85,7 @@ func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming 
 
 // loadCentroids reads the centroids to start from: a row for each cluster, in the columns of the data.
 func loadCentroids(path string, j *Job) ([]float64, error) {
-	points, header, err := format.LoadPoints(path)
+	points, header, err := format.LoadPointsOf(path, j.Header)
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ func (f *DataFlags) Made(r *recipe.Recipe, directions bool) (*MadeRows, error) {
 func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.TableOptions) (*table.Table, []string, error)) (*MadeRows, error) {
 	o := format.TableOptions{Header: "auto", Texts: []string{r.ID}}
 	for _, f := range r.Features {
+		o.Names = append(o.Names, f.Column)
 		if f.Categories != nil {
 			o.Texts = append(o.Texts, f.Column)
 		}

@@ -75,8 +75,12 @@ func (r *Report) centroids() *dataset.Points {
 // LoadModel reads the model that a result describes from the same folder, and the names of its columns.
 func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []string, error) {
 	head := result.GetModel()
+	var names []string
+	if steps := wire.Recipe(result.GetRecipe()); steps != nil {
+		names = steps.Names()
+	}
 	path := filepath.Join(folder, centroidsFile)
-	centroids, header, err := format.LoadPoints(path)
+	centroids, header, err := format.LoadPointsOf(path, names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,20 +94,20 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 	}
 	m := &clustering.Model{K: centroids.N, D: centroids.D, Centroids: centroids.Values, Distortion: distortion}
 	if of := head.GetLandmarks(); of != nil {
-		if m.Landmarks, header, err = loadLandmarks(folder, of, m.D); err != nil {
+		if m.Landmarks, header, err = loadLandmarks(folder, of, m.D, names); err != nil {
 			return nil, nil, err
 		}
 	}
-	if m.Metric, err = loadMetric(filepath.Join(folder, metricFile), head.GetMetric(), m.D); err == nil && head.GetScaled() {
-		m.Units, err = loadUnits(filepath.Join(folder, unitsFile), m.Columns())
+	if m.Metric, err = loadMetric(filepath.Join(folder, metricFile), head.GetMetric(), m.D, names); err == nil && head.GetScaled() {
+		m.Units, err = loadUnits(filepath.Join(folder, unitsFile), m.Columns(), names)
 	}
 	return m, header, err
 }
 
 // loadLandmarks reads the landmarks and their projection to features, and the names of the columns.
-func loadLandmarks(folder string, head *cleavev1.LandmarkHead, rank int) (*clustering.Landmarks, []string, error) {
+func loadLandmarks(folder string, head *cleavev1.LandmarkHead, rank int, names []string) (*clustering.Landmarks, []string, error) {
 	path := filepath.Join(folder, landmarksFile)
-	points, header, err := format.LoadPoints(path)
+	points, header, err := format.LoadPointsOf(path, names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,8 +131,8 @@ func loadLandmarks(folder string, head *cleavev1.LandmarkHead, rank int) (*clust
 }
 
 // loadUnits reads the units of the columns.
-func loadUnits(path string, columns int) (*dataset.Units, error) {
-	points, _, err := format.LoadPoints(path)
+func loadUnits(path string, columns int, names []string) (*dataset.Units, error) {
+	points, _, err := format.LoadPointsOf(path, names)
 	if err != nil {
 		return nil, err
 	}
@@ -144,11 +148,11 @@ func loadUnits(path string, columns int) (*dataset.Units, error) {
 }
 
 // loadMetric reads a metric of a form; the identity has no file.
-func loadMetric(path string, form cleavev1.Metric, columns int) (*metric.Metric, error) {
+func loadMetric(path string, form cleavev1.Metric, columns int, names []string) (*metric.Metric, error) {
 	if form == cleavev1.Metric_METRIC_IDENTITY {
 		return metric.NewIdentity(columns), nil
 	}
-	points, _, err := format.LoadPoints(path)
+	points, _, err := format.LoadPointsOf(path, names)
 	if err != nil {
 		return nil, err
 	}
