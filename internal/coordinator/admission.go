@@ -53,6 +53,9 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	if err := c.checkDisk(int64(len(encoded))); err != nil {
 		return nil, err
 	}
+	if err := c.checkSize(ctx, spec); err != nil {
+		return nil, err
+	}
 	problem, err := c.prepare(ctx, spec)
 	if err != nil {
 		return nil, err

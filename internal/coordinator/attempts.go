@@ -12,8 +12,9 @@ import (
 
 // maxAttempts is how many runs of a job may end with a crash of the coordinator. A run that makes more events than the
 // one before, or a later snapshot, does not count: whatever ended the coordinator, the job gets on. The last attempt runs alone, so that no
-// job fails because another one ended the coordinator.
-const maxAttempts = 3
+// job fails because another one ended the coordinator. A few kills in a row, from outside, are not yet a reason to give up a job that
+// was acknowledged.
+const maxAttempts = 5
 
 // beginAttempt makes it durable that the job runs, before anything of the run can end the coordinator. It fails if the
 // job has run too often.

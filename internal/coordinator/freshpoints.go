@@ -51,6 +51,9 @@ func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord
 
 // preparedTable makes points of a table by a recipe.
 func (c *Coordinator) preparedTable(ctx context.Context, id string, steps *recipe.Recipe) (*recipe.Prepared, error) {
+	if err := c.checkTableRows(ctx, id); err != nil {
+		return nil, err
+	}
 	if err := c.checkTable(ctx, id); err != nil {
 		return nil, err
 	}

@@ -89,13 +89,10 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 	return nil
 }
 
-// checkTable refuses a table whose rows are too many points, before it is read.
+// checkTable refuses a table that does not fit into the memory, before it is read.
 func (c *Coordinator) checkTable(ctx context.Context, id string) error {
 	record, err := c.tables.record(ctx, id)
 	if err != nil {
-		return err
-	}
-	if err := c.cfg.Limits.checkRows(record.GetTable().GetRows()); err != nil {
 		return err
 	}
 	return c.checkMemory(int64(record.GetTable().GetBytes()), 0)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/text"
@@ -98,11 +99,20 @@ func (l Limits) checkRows(rows uint64) error {
 	return nil
 }
 
-// checkSize refuses a job of too many clusters or constraints. Nothing has been read for it yet.
+// checkSize refuses a job of too many rows, clusters or constraints. Nothing has been read for it yet. A job that was accepted
+// goes on when a coordinator with smaller limits takes over.
 func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) error {
 	l := c.cfg.Limits
 	if k := int64(spec.GetK()); l.Clusters > 0 && k > l.Clusters {
 		return overLimit("TOO_MANY_CLUSTERS", "spec.k", "clusters", k, l.Clusters)
+	}
+	if k := int64(spec.GetKRange().GetMax()); l.Clusters > 0 && k > l.Clusters {
+		return overLimit("TOO_MANY_CLUSTERS", clustering.FieldRange, "clusters", k, l.Clusters)
+	}
+	if id := spec.GetTable().GetTableId(); id != "" {
+		if err := c.checkTableRows(ctx, id); err != nil {
+			return wire.OnTable(err)
+		}
 	}
 	if l.Constraints == 0 {
 		return nil
@@ -124,6 +134,15 @@ func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) err
 		}
 	}
 	return nil
+}
+
+// checkTableRows refuses a table whose rows are too many points, before it is read.
+func (c *Coordinator) checkTableRows(ctx context.Context, id string) error {
+	record, err := c.tables.record(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.cfg.Limits.checkRows(record.GetTable().GetRows())
 }
 
 // checkPriority refuses a priority that the caller may not have.

@@ -204,6 +204,9 @@ func TestSizes(t *testing.T) {
 	many.K = 3
 	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: many})
 	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CLUSTERS")
+	many.K, many.KRange = 0, &cleavev1.KRange{Min: 2, Max: 3}
+	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: many})
+	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CLUSTERS")
 	for _, stored := range []bool{false, true} {
 		s := spec(data)
 		pairs := constraintTable("must 0 2", "must 1 3")
@@ -213,6 +216,22 @@ func TestSizes(t *testing.T) {
 		s.Supervision = &cleavev1.Supervision{Constraints: pairs}
 		_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: s})
 		wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CONSTRAINTS")
+	}
+}
+
+// A job that was accepted is run by a coordinator that has smaller limits.
+func TestAcceptedJobsKeepTheirSize(t *testing.T) {
+	cfg := durableConfig(t)
+	g := newGate()
+	h := newHarness(t, cfg, scripted(g.run))
+	s := spec(h.upload())
+	s.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 2", "must 1 3")}
+	id := h.create(s)
+	h.firstEvents(id, 1)
+	h.crash()
+	cfg.Limits.Rows, cfg.Limits.Clusters, cfg.Limits.Constraints, cfg.Limits.Queued = 1, 1, 1, 1
+	if job := newHarness(t, cfg, scripted(steps(1))).end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job ended as %v", job)
 	}
 }
 

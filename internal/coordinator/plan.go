@@ -31,9 +31,6 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err := wire.CheckInput(p); err != nil {
 		return nil, err
 	}
-	if err := c.checkSize(ctx, p); err != nil {
-		return nil, err
-	}
 	in, err := c.findInput(ctx, p)
 	if err != nil {
 		return nil, err
@@ -118,6 +115,9 @@ func (p *prepared) fitLanes(f *fleet.Fleet) {
 func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
 	if request.GetSpec() == nil {
 		return nil, errNoSpec()
+	}
+	if err := s.c.checkSize(ctx, request.GetSpec()); err != nil {
+		return nil, err
 	}
 	ready, err := s.c.prepare(ctx, request.GetSpec())
 	if err != nil {

@@ -104,7 +104,7 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 	}
 	slices.SortFunc(s.blobs, compareSnapshots)
 	if j.alone && len(s.blobs) > 0 { // if a snapshot makes it crash, it does not
-		c.log.Warn("the job starts from the beginning, because it ended the coordinator twice", "job", j.id)
+		c.log.Warn("the job starts from the beginning, because it ended the coordinator again and again", "job", j.id)
 		return s, nil
 	}
 	if err := s.read(j.ctx); err != nil {

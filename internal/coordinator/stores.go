@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/credentials"
@@ -67,7 +68,7 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 	}
 	used := len(entries) > 0
 	if used && entries[0].Key == createdKey { // the first of all keys
-		return nil
+		return c.checkBlobs(ctx)
 	}
 	if !used {
 		blobs, err := c.blobs.List(ctx, "")
@@ -84,4 +85,24 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 		return err
 	}
 	return nil // a state of an earlier version, on a full disk: next time
+}
+
+// checkBlobs refuses a blob store that is empty although there are jobs, as where a disk is not mounted: unfinished jobs would
+// fail, and what is stored from now on would be in the wrong place. A store that does not answer is waited for elsewhere.
+func (c *Coordinator) checkBlobs(ctx context.Context) error {
+	newest, err := c.state.List(ctx, jobPrefix, "", 1)
+	if err != nil || len(newest) == 0 {
+		return err
+	}
+	id := strings.TrimPrefix(jobKey(strings.TrimPrefix(newest[0].Key, jobPrefix)), jobPrefix) // inverted twice
+	asking, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if _, err := c.blobs.Size(asking, specBlob(id)); !errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if blobs, err := c.blobs.List(asking, ""); err != nil || len(blobs) > 0 {
+		return nil // one that is damaged says so when it is read
+	}
+	return fault.New(fault.DataLoss, "BLOBS_MISSING", "the state store has jobs, but the blob store %s is empty: is it the right one, and mounted? "+
+		"Restore it from a backup, or start with another state store", c.cfg.Blobs)
 }

@@ -40,6 +40,32 @@ func TestMissingStateBesideBlobs(t *testing.T) {
 	newHarness(t, cfg, scripted(steps(1))).upload()
 }
 
+// Unfinished jobs do not fail because the disk with the blobs is not there.
+func TestMissingBlobsBesideState(t *testing.T) {
+	cfg := durableConfig(t)
+	g := newGate()
+	h := newHarness(t, cfg, scripted(g.run))
+	id := h.create(spec(h.upload()))
+	h.firstEvents(id, 1)
+	h.crash()
+	blobs := filepath.Join(cfg.DataDir, "blobs")
+	if err := os.Rename(blobs, blobs+".elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Listen = "127.0.0.1:0"
+	for range 2 {
+		if _, err := New(t.Context(), cfg); !fault.Is(err, "BLOBS_MISSING") || !strings.Contains(err.Error(), blobs) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if err := errors.Join(os.RemoveAll(blobs), os.Rename(blobs+".elsewhere", blobs)); err != nil {
+		t.Fatal(err)
+	}
+	if job := newHarness(t, cfg, scripted(steps(1))).end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job ended as %v", job)
+	}
+}
+
 // A crash between the first blob and its record leaves a blob that nobody knows. That is no reason not to start.
 func TestBlobsOfAnUnfinishedUpload(t *testing.T) {
 	cfg := durableConfig(t)

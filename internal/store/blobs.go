@@ -82,6 +82,8 @@ type bucket struct {
 	// gocloud's directory driver checks that a name is free and then renames a file. The lock makes
 	// this and the sync of the directory one step, so that a name that is taken is durable.
 	publishMu sync.Mutex
+	// directories is held while a temporary file is made in a directory that may be new, and while empty ones are removed.
+	directories sync.Mutex
 }
 
 // OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory (created if it does not
@@ -125,7 +127,8 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var file *os.File // the temporary file of a local bucket, which is synced before it is renamed
+	var file *os.File    // the temporary file of a local bucket, which is synced before it is renamed
+	b.directories.Lock() // only for a moment: nothing is written yet
 	w, err := b.NewWriter(ctx, name+sealSuffix, &blob.WriterOptions{
 		IfNotExist: true,
 		// Without a type, gocloud would buffer the first bytes to guess it.
@@ -134,6 +137,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		MaxConcurrency: partsAtOnce,
 		BeforeWrite:    func(as func(any) bool) error { as(&file); return nil },
 	})
+	b.directories.Unlock()
 	if err != nil {
 		return b.explain(name, err)
 	}
@@ -142,6 +146,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		if !published { // also if write panics
 			cancel() // makes Close discard what was written
 			_ = w.Close()
+			b.removeEmpty(b.directoryOf(name))
 		}
 	}()
 
@@ -239,6 +244,9 @@ func (b *bucket) Delete(ctx context.Context, name string) error {
 	err := b.Bucket.Delete(ctx, name+sealSuffix)
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		err = b.Bucket.Delete(ctx, name)
+	}
+	if err == nil {
+		b.removeEmpty(b.directoryOf(name))
 	}
 	return b.explain(name, err)
 }

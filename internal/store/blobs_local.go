@@ -40,21 +40,58 @@ func openDirectory(dir string) (Blobs, error) {
 // clockMargin is more than the clocks of files are behind.
 const clockMargin = 100 * time.Millisecond
 
-// RemoveTemporary ignores errors: files that stay only take space. Object stores have no temporary files.
+// directoryOf is the directory of a blob, empty unless the bucket is local.
+func (b *bucket) directoryOf(name string) string {
+	if b.root == "" {
+		return ""
+	}
+	return filepath.Dir(filepath.Join(b.root, filepath.FromSlash(name)))
+}
+
+// removeEmpty removes a directory of the bucket if it is empty, and those above it that become so. The number of a file
+// system's directories may be limited.
+func (b *bucket) removeEmpty(dir string) {
+	if dir == "" {
+		return
+	}
+	b.directories.Lock()
+	defer b.directories.Unlock()
+	for ; dir != b.root; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || os.Remove(dir) != nil {
+			return
+		}
+	}
+}
+
+// RemoveTemporary also removes empty directories. It ignores errors: files that stay only take space. Object stores have no
+// temporary files.
 func (b *bucket) RemoveTemporary(ctx context.Context) {
 	if b.root == "" {
 		return
 	}
 	before := time.Now().Add(-clockMargin)
+	empty := map[string]bool{} // directories in which nothing was found
 	_ = filepath.WalkDir(b.root, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && strings.HasSuffix(path, tempSuffix) {
 			if info, err := entry.Info(); err == nil && info.ModTime().Before(before) {
 				_ = os.Remove(path)
 			}
 		}
+		delete(empty, filepath.Dir(path))
+		if err == nil && entry.IsDir() {
+			empty[path] = true
+		}
 		progressed(ctx)
 		return ctx.Err()
 	})
+	delete(empty, b.root)
+	for dir := range empty {
+		if ctx.Err() != nil {
+			return
+		}
+		b.removeEmpty(dir)
+		progressed(ctx)
+	}
 }
 
 // listDirectory returns the names of blobs under root that begin with prefix, sorted. gocloud's own

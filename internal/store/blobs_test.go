@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -280,6 +281,73 @@ func TestBlobsRemoveTemporaryFiles(t *testing.T) {
 	b.RemoveTemporary(t.Context())
 	check(t, os.Remove(now)) // what is being written now stays
 	onlyBlobs(t, b, "sub/kept")
+}
+
+// Blobs that are gone leave no directories, nor do those that never came to be.
+func TestBlobsLeaveNoDirectories(t *testing.T) {
+	root := t.TempDir()
+	b, err := OpenBlobs(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	content := func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }
+	found := func() (all []string) {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error { all = append(all, path[len(root):]); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[1:]
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(b.Put(t.Context(), "jobs/1/2.0/labels", content))
+	must(b.Put(t.Context(), "jobs/1/spec", content))
+	must(b.Delete(t.Context(), "jobs/1/2.0/labels"))
+	if got := found(); !slices.Equal(got, []string{"/jobs", "/jobs/1", "/jobs/1/spec.sealed"}) {
+		t.Errorf("beside the spec there is %q", got)
+	}
+	must(b.Delete(t.Context(), "jobs/1/spec"))
+	failed := errors.New("cut")
+	if err := b.Put(t.Context(), "tables/1/2", func(io.Writer) error { return failed }); !errors.Is(err, failed) {
+		t.Errorf("got %v", err)
+	}
+	if got := found(); len(got) > 0 {
+		t.Errorf("left: %q", got)
+	}
+	must(os.MkdirAll(filepath.Join(root, "jobs", "of", "earlier"), 0o700)) // versions left them
+	b.RemoveTemporary(t.Context())
+	if got := found(); len(got) > 0 {
+		t.Errorf("left after the start: %q", got)
+	}
+}
+
+// A directory is not removed under a blob that is being written into it.
+func TestDirectoriesOfBlobsComeAndGo(t *testing.T) {
+	b, err := OpenBlobs(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	var all sync.WaitGroup
+	for at := range 4 {
+		all.Go(func() {
+			name := fmt.Sprintf("datasets/same/%d", at)
+			for range 50 {
+				if err := b.Put(t.Context(), name, func(io.Writer) error { return nil }); err != nil {
+					t.Error(err)
+				}
+				if err := b.Delete(t.Context(), name); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestOpenBlobsRefuses(t *testing.T) {

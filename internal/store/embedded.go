@@ -66,7 +66,7 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 	server, err := startEtcd(ctx, cfg, log)
 	if err != nil {
 		unlock()
-		if fault.Is(err, storeDamaged) {
+		if _, is := errors.AsType[*fault.Error](err); is {
 			return nil, nil, fault.Wrap(err, "cannot open the state in the data directory %s", dir)
 		}
 		return nil, nil, fmt.Errorf("cannot open the state in the data directory %s: %w; if its files are damaged, "+

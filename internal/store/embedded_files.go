@@ -17,6 +17,14 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
+// errUnreadable says that a part of the store cannot be read: that it is damaged, unless we may not read it.
+func errUnreadable(what, path string, err error) error {
+	if errors.Is(err, os.ErrPermission) {
+		return fault.Invalid("DATA_DIR_UNUSABLE", "cannot use the data directory: %v", err)
+	}
+	return errStoreDamaged("%s %s cannot be read: %v", what, path, err)
+}
+
 func errStoreDamaged(format string, args ...any) error {
 	return fault.New(fault.DataLoss, storeDamaged, format+"; restore the directory from a backup or start with another one", args...)
 }
@@ -28,21 +36,26 @@ func checkFiles(member string) error {
 	path := filepath.Join(member, "snap", "db")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil // a new one, or the log has all
+	} else if errors.Is(err, os.ErrPermission) {
+		return errUnreadable("the database", path, err)
 	}
 	applied, err := lastApplied(path)
 	if err != nil {
-		return errStoreDamaged("the database %s cannot be read: %v", path, err)
+		return errUnreadable("the database", path, err)
 	}
 	if applied == 0 { // it was never used
 		return nil
 	}
 	logs := filepath.Join(member, "wal")
+	if _, err := os.ReadDir(logs); errors.Is(err, os.ErrPermission) {
+		return errUnreadable("the write-ahead log", logs, err)
+	}
 	if !wal.Exist(logs) {
 		return errStoreDamaged("the write-ahead log %s is missing", logs)
 	}
 	last, err := lastLogged(logs)
 	if err != nil {
-		return errStoreDamaged("the write-ahead log %s cannot be read: %v", logs, err)
+		return errUnreadable("the write-ahead log", logs, err)
 	}
 	if last < applied {
 		return errStoreDamaged("the write-ahead log %s is cut: it ends with entry %d, and the database has %d", logs, last, applied)

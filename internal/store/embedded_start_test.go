@@ -1,10 +1,12 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -48,6 +50,19 @@ func TestEmbeddedLogDamaged(t *testing.T) {
 			t.Errorf("%s: the files were %q and are %q", what, before, after)
 		}
 	}
+}
+
+// Files that we may not read are not damaged.
+func TestEmbeddedFilesForbidden(t *testing.T) {
+	wantReason(t, errUnreadable("the database", "db", &os.PathError{Op: "open", Path: "db", Err: syscall.EACCES}), "DATA_DIR_UNUSABLE")
+	wantReason(t, errUnreadable("the database", "db", errors.New("invalid database")), storeDamaged)
+	if os.Geteuid() == 0 {
+		return // who may read everything
+	}
+	dir, _, database := usedStore(t)
+	check(t, os.Chmod(database, 0))
+	_, err := OpenEmbedded(t.Context(), dir, nil)
+	wantReason(t, err, "DATA_DIR_UNUSABLE")
 }
 
 // The log alone has everything that the database has, until etcd makes its first snapshot.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -67,5 +68,35 @@ func TestAnEarlierLeaderIsRefused(t *testing.T) {
 	})
 	if err != nil || streams != 3 {
 		t.Errorf("ended after %d streams with %v", streams, err)
+	}
+}
+
+// A coordinator of an earlier term is refused for a while only: after that it is one with another data directory, or with a backup.
+func TestAnEarlierTermWillDoAfterAWhile(t *testing.T) {
+	streams, refused, taken := 0, 0, false
+	err := runKeeping(t, 50*time.Millisecond, func(stream workerv1.WorkerService_AttachServer) error {
+		m, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		w := welcome("session", false)
+		switch streams++; {
+		case streams == 1:
+			w.GetWelcome().Term = 5
+			return errors.Join(stream.Send(w), errors.New("a break"))
+		case m.GetHello().GetTerm() > 2:
+			refused++
+			return wire.Unavailable(wire.NotLeader, "the worker has seen a later leader")
+		}
+		w.GetWelcome().Term = 2
+		if err := stream.Send(w); err != nil {
+			return err
+		}
+		_, err = stream.Recv() // a heartbeat
+		taken = err == nil
+		return stream.Send(farewell)
+	})
+	if err != nil || refused == 0 || !taken {
+		t.Errorf("ended after %d streams, %d of them refused, with %v; the earlier term was taken: %v", streams, refused, err, taken)
 	}
 }

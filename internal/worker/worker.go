@@ -59,6 +59,11 @@ const defaultLeaveTimeout = 5 * time.Second
 // DefaultKeepFor is how long tiles are kept for another coordinator.
 const DefaultKeepFor = time.Minute
 
+// refuseEarlier is how long the coordinator that a worker had may be gone until one of an earlier term will do. By then a
+// leader that was replaced knows it by its own clock; what still has an earlier term begins anew, with another data directory
+// or with a backup.
+const refuseEarlier = 10 * time.Second
+
 // retryPolicy paces attempts to reach a coordinator. Jobs wait for the workers that hold their tiles, so pauses are short.
 var retryPolicy = backoff.Policy{First: 100 * time.Millisecond, Max: 500 * time.Millisecond}
 
@@ -70,7 +75,7 @@ type worker struct {
 	memory   *memory
 	datasets *datasets
 	session  *session       // nil before the first welcome
-	term     int64          // the largest that was seen
+	term     int64          // the largest that was seen; 0 again after refuseEarlier
 	kept     *kept          // jobs of earlier sessions
 	running  sync.WaitGroup // goroutines of jobs, those of ended sessions too
 	offers   atomic.Uint64  // so many jobs were made
@@ -136,6 +141,9 @@ func (w *worker) serve(ctx context.Context) error {
 			if time.Since(began) > retryPolicy.Max {
 				continue // at once: the coordinator takes a worker that stays away for one that has ended
 			}
+		}
+		if time.Since(lost) > min(refuseEarlier, w.cfg.KeepFor) {
+			w.term = 0
 		}
 		if w.session != nil && time.Since(lost) > w.cfg.KeepFor {
 			w.log.Warn("no coordinator is there: dropping the tiles", "session", w.session.id)

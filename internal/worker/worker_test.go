@@ -40,6 +40,12 @@ func (s *fakeCoordinator) Attach(stream workerv1.WorkerService_AttachServer) err
 // runAgainst runs a worker against a fake coordinator until the worker ends.
 func runAgainst(t *testing.T, attach func(workerv1.WorkerService_AttachServer) error) error {
 	t.Helper()
+	return runKeeping(t, DefaultKeepFor, attach)
+}
+
+// runKeeping is runAgainst with another KeepFor.
+func runKeeping(t *testing.T, keepFor time.Duration, attach func(workerv1.WorkerService_AttachServer) error) error {
+	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	server := grpc.NewServer()
 	workerv1.RegisterWorkerServiceServer(server, &fakeCoordinator{attach: attach})
@@ -57,6 +63,7 @@ func runAgainst(t *testing.T, attach func(workerv1.WorkerService_AttachServer) e
 		Coordinator: "passthrough:///fake",
 		Name:        "w",
 		Threads:     1,
+		KeepFor:     keepFor,
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })},
 	})
 }

@@ -63,6 +63,7 @@ func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) 
 	if err != nil {
 		return nil, err
 	}
+	c.leader.warn = c.warn
 	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(c.leader), cleavev1.NewTableServiceClient(c.leader)
 	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(c.leader), cleavev1.NewClusterServiceClient(c.leader)
 	return c, nil

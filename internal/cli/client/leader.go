@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -21,7 +22,7 @@ var repeats = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second
 
 const (
 	// maxRounds is how often all coordinators are asked. While one of them says that it is a standby there will be a
-	// leader soon, and they are asked for electionTimeout.
+	// leader soon, and they are asked for electionTimeout; and for reconnectTimeout, if one has answered before.
 	maxRounds       = 5
 	electionTimeout = 30 * time.Second
 )
@@ -31,13 +32,15 @@ const (
 type leader struct {
 	mu         sync.Mutex
 	candidates *candidates.Candidates
+	answered   atomic.Bool // one has, whatever
+	warn       func(format string, args ...any)
 }
 
 var _ grpc.ClientConnInterface = (*leader)(nil)
 
 func newLeader(addresses string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
 	all, err := candidates.New(addresses, options)
-	return &leader{candidates: all}, err
+	return &leader{candidates: all, warn: func(string, ...any) {}}, err
 }
 
 func (l *leader) several() bool { return l.candidates.Count() > 1 }
@@ -95,10 +98,24 @@ func (l *leader) repeat(ctx context.Context, call func() error) error {
 			continue // at once, with another coordinator
 		}
 		tries = 0
-		if standby && time.Since(began) > electionTimeout || !standby && pause.Waits() == maxRounds-1 || pause.Wait(ctx) != nil {
+		if !l.patient(err, standby, time.Since(began), pause.Waits()) || pause.Wait(ctx) != nil {
 			return err
 		}
 	}
+}
+
+// patient tells whether to try again after so much time and so many rounds. A coordinator that has answered and is gone is
+// mostly one that is started again; a client that is in the middle of its work waits for it.
+func (l *leader) patient(err error, standby bool, since time.Duration, rounds int) bool {
+	switch {
+	case standby:
+		return since <= electionTimeout
+	case !l.answered.Load() || wire.Reason(err) != "":
+		return rounds < maxRounds-1
+	case rounds == maxRounds-1:
+		l.warn("the connection to the coordinator broke; trying to get back")
+	}
+	return since <= reconnectTimeout
 }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -109,6 +126,9 @@ func (l *leader) Invoke(ctx context.Context, method string, args, reply any, opt
 			return err
 		}
 		err = c.Invoke(ctx, method, args, reply, options...)
+		if status.Code(err) != codes.Unavailable || wire.Reason(err) != "" {
+			l.answered.Store(true)
+		}
 		l.failed(address, err)
 		return err
 	})
@@ -125,6 +145,7 @@ func (l *leader) NewStream(ctx context.Context, description *grpc.StreamDesc, me
 		l.failed(address, err)
 		return nil, err
 	}
+	l.answered.Store(true) // there is a connection
 	return &followedStream{ClientStream: stream, leader: l, address: address}, nil
 }
 

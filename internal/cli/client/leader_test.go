@@ -4,8 +4,12 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -61,4 +65,41 @@ func TestCallsFollowTheLeader(t *testing.T) {
 		}
 		c.Close()
 	}
+}
+
+// A client that has had an answer waits for a coordinator that is gone, which may be one that is started again; another one soon
+// gives up.
+func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, answered := range []bool{false, true} {
+			l, err := newLeader("127.0.0.1:1", func(address string) ([]grpc.DialOption, error) { return credentials.Dial{}.Options(nil, address) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.answered.Store(answered)
+			warnings := 0
+			l.warn = func(string, ...any) { warnings++ }
+			for away, back := range map[time.Duration]bool{500 * time.Millisecond: true, 20 * time.Second: answered, 2 * reconnectTimeout: false} {
+				began := time.Now()
+				err := l.repeat(t.Context(), func() error {
+					if time.Since(began) < away {
+						return status.Error(codes.Unavailable, "connection refused")
+					}
+					return nil
+				})
+				if (err == nil) != back {
+					t.Errorf("answered %v, away for %v: %v", answered, away, err)
+				}
+			}
+			if want := map[bool]int{true: 2}[answered]; warnings != want {
+				t.Errorf("answered %v: %d warnings, want %d", answered, warnings, want)
+			}
+			began := time.Now()
+			refused := wire.Status(fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "no disk"))
+			if err := l.repeat(t.Context(), func() error { return refused }); err == nil || time.Since(began) > 10*time.Second {
+				t.Errorf("answered %v: what a coordinator cannot do is %v after %v", answered, err, time.Since(began))
+			}
+			l.close()
+		}
+	})
 }
