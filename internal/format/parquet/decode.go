@@ -190,7 +190,7 @@ func (c *column) appendBytes(out *cells, b []byte) bool {
 		return true
 	}
 	out.texts = append(out.texts, string(b))
-	return len(b) <= table.MaxTextBytes
+	return len(b) <= table.MaxTextBytes || c.unneeded
 }
 
 // indexDecoder is for indices of a dictionary.

@@ -103,7 +103,7 @@ func cell(c *table.Column, row int) any {
 	return c.Texts[row]
 }
 
-func none(string) bool { return false }
+func none(string, int) bool { return false }
 
 // readAll is all tables of a file, one after the other.
 func readAll(content []byte) (*File, []*table.Table, error) {
