@@ -21,6 +21,11 @@ const (
   </graph>
 </graphml>`
 
+	// The same graph, where the key of the weights says what those are that are not given.
+	defaultText = `<graphml><key id="w" for="edge" attr.name="weight"><desc>hours</desc><default>2</default></key><graph edgedefault="directed">
+<node id="a"/><node id="b"/><node id="c"/><node id="d"/>
+<edge source="a" target="b"><data key="w">1.5</data></edge><edge source="c" target="a"/><edge source="b" target="c" weight="1"/></graph></graphml>`
+
 	gmlText = `Creator "somebody, who writes
 over two lines"
 graph [
@@ -49,6 +54,7 @@ func TestGraphsOfOtherPrograms(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"g.graph": metisText, "g.metis": metisText, "g.graphml": graphMLText, "g.gml": gmlText,
+		"default.graphml": defaultText,
 		"sizes.metis": "4 3 111 2\n9 8 7 2 1.5 3 2\n0 0 0 1 1.5 3 1\n0 0 0 1 2 2 1\n0 0 0\n", "unknown": graphMLText,
 	} {
 		graph, err := ReadGraph(strings.NewReader(text), name, 0)
