@@ -25,6 +25,27 @@ func visitors() string {
 	return b.String()
 }
 
+// A kernel matrix has no columns that rows could be compared by.
+func TestReportOfAKernelMatrix(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var b strings.Builder
+	for i := range 20 {
+		for j := range 20 {
+			fmt.Fprintf(&b, "%d,", 1+(1-i%2*2)*(1-j%2*2)*50+i*j)
+		}
+		b.WriteString("0\n")
+	}
+	clitest.Write(t, "k.csv", strings.ReplaceAll(b.String(), ",0\n", "\n"))
+	succeed(t, "run --kernel-matrix k.csv --k 2 --quiet --out o")
+	const by = "compared by the leading components of the kernel matrix"
+	if page := clitest.Read(t, "o/report.html"); !strings.Contains(page, "20 rows, "+by+", fall into 2 clusters") || strings.Contains(page, "their columns") {
+		t.Error("the page does not say what rows were compared by")
+	}
+	if text := succeed(t, "explain o"); !strings.Contains(strings.Join(strings.Fields(text), " "), by) {
+		t.Errorf("not said:\n%s", text)
+	}
+}
+
 // The page that run writes is made again from its folder, byte for byte, with what the run has recorded.
 func TestReportOfAFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
