@@ -121,6 +121,38 @@ func sectionOf(page, id string) string {
 	return section
 }
 
+// So it is for a table: rows and columns go by their names, clusters by their classes.
+func TestReportOfAJobOnATable(t *testing.T) {
+	t.Chdir(t.TempDir())
+	clitest.Write(t, "people.csv", strings.NewReplacer("p00,150,0", "p00,150,90000", "p01,191,1", "p01,191,-90000").Replace(visitors())) // one column decides
+	address := startServe(t, "--workers 2 --data-dir state")
+	for _, missing := range []string{"auto", "drop"} {
+		job := "--data people.csv --k 2 --label-column kind --algorithm constrained-kmeans --missing " + missing
+		succeed(t, "run "+job+" --quiet --out o")
+		id := strings.TrimSpace(succeed(t, "submit --wait --quiet "+job+" --server "+address))
+		succeed(t, "report "+id+" --data people.csv --server "+address)
+		before, page := clitest.Read(t, "o/report.html"), clitest.Read(t, "report.html")
+		for _, part := range []string{"clusters", "sizes", "profiles", "rows"} {
+			if had, has := sectionOf(before, part), sectionOf(page, part); had == "" || had != has || !strings.Contains(has, "tall") {
+				t.Errorf("missing values %s: the section %s is another:\n%s", missing, part, firstDifference(had, has))
+			}
+		}
+		succeed(t, "result "+id+" --data people.csv --quiet --out again --server "+address)
+		if had, has := clitest.Read(t, "o/labels.csv"), clitest.Read(t, "again/labels.csv"); had != has {
+			t.Errorf("missing values %s: other labels:\n%s", missing, firstDifference(had, has))
+		}
+		for _, line := range []string{"explain ", "result ", "report --out bare.html "} {
+			text := succeed(t, line+id+" --server "+address)
+			if strings.HasPrefix(line, "report") {
+				text = strings.ReplaceAll(clitest.Read(t, "bare.html"), "&#34;", `"`)
+			}
+			if !strings.Contains(strings.ToLower(text), `column "visits" has`) {
+				t.Errorf("missing values %s: %s does not name the column that decides:\n%.300s", missing, line, text)
+			}
+		}
+	}
+}
+
 // The page of a job has what the page of the same run has.
 func TestReportOfAJob(t *testing.T) {
 	t.Chdir(t.TempDir())

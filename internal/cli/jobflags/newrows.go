@@ -36,7 +36,7 @@ func (f *DataFlags) Made(r *recipe.Recipe, directions bool) (*MadeRows, error) {
 }
 
 func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.TableOptions) (*table.Table, []string, error)) (*MadeRows, error) {
-	o := format.TableOptions{Header: "auto", Texts: []string{r.ID}, Only: []string{r.ID}}
+	o := format.TableOptions{Header: "auto", Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label}}
 	for _, f := range r.Features {
 		o.Only = append(o.Only, f.Column)
 		if f.Categories != nil {
