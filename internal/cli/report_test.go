@@ -25,6 +25,27 @@ func visitors() string {
 	return b.String()
 }
 
+// A kernel matrix has no columns that rows could be compared by.
+func TestReportOfAKernelMatrix(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var b strings.Builder
+	for i := range 20 {
+		for j := range 20 {
+			fmt.Fprintf(&b, "%d,", 1+(1-i%2*2)*(1-j%2*2)*50+i*j)
+		}
+		b.WriteString("0\n")
+	}
+	clitest.Write(t, "k.csv", strings.ReplaceAll(b.String(), ",0\n", "\n"))
+	succeed(t, "run --kernel-matrix k.csv --k 2 --quiet --out o")
+	const by = "compared by the leading components of the kernel matrix"
+	if page := clitest.Read(t, "o/report.html"); !strings.Contains(page, "20 rows, "+by+", fall into 2 clusters") || strings.Contains(page, "their columns") {
+		t.Error("the page does not say what rows were compared by")
+	}
+	if text := succeed(t, "explain o"); !strings.Contains(strings.Join(strings.Fields(text), " "), by) {
+		t.Errorf("not said:\n%s", text)
+	}
+}
+
 // The page that run writes is made again from its folder, byte for byte, with what the run has recorded.
 func TestReportOfAFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -98,6 +119,38 @@ func sectionOf(page, id string) string {
 	_, rest, _ := strings.Cut(page, `<h2 id="`+id+`"`)
 	section, _, _ := strings.Cut(rest, "</section>")
 	return section
+}
+
+// So it is for a table: rows and columns go by their names, clusters by their classes.
+func TestReportOfAJobOnATable(t *testing.T) {
+	t.Chdir(t.TempDir())
+	clitest.Write(t, "people.csv", strings.NewReplacer("p00,150,0", "p00,150,90000", "p01,191,1", "p01,191,-90000").Replace(visitors())) // one column decides
+	address := startServe(t, "--workers 2 --data-dir state")
+	for _, missing := range []string{"auto", "drop"} {
+		job := "--data people.csv --k 2 --label-column kind --algorithm constrained-kmeans --missing " + missing
+		succeed(t, "run "+job+" --quiet --out o")
+		id := strings.TrimSpace(succeed(t, "submit --wait --quiet "+job+" --server "+address))
+		succeed(t, "report "+id+" --data people.csv --server "+address)
+		before, page := clitest.Read(t, "o/report.html"), clitest.Read(t, "report.html")
+		for _, part := range []string{"clusters", "sizes", "profiles", "rows"} {
+			if had, has := sectionOf(before, part), sectionOf(page, part); had == "" || had != has || !strings.Contains(has, "tall") {
+				t.Errorf("missing values %s: the section %s is another:\n%s", missing, part, firstDifference(had, has))
+			}
+		}
+		succeed(t, "result "+id+" --data people.csv --quiet --out again --server "+address)
+		if had, has := clitest.Read(t, "o/labels.csv"), clitest.Read(t, "again/labels.csv"); had != has {
+			t.Errorf("missing values %s: other labels:\n%s", missing, firstDifference(had, has))
+		}
+		for _, line := range []string{"explain ", "result ", "report --out bare.html "} {
+			text := succeed(t, line+id+" --server "+address)
+			if strings.HasPrefix(line, "report") {
+				text = strings.ReplaceAll(clitest.Read(t, "bare.html"), "&#34;", `"`)
+			}
+			if !strings.Contains(strings.ToLower(text), `column "visits" has`) {
+				t.Errorf("missing values %s: %s does not name the column that decides:\n%.300s", missing, line, text)
+			}
+		}
+	}
 }
 
 // The page of a job has what the page of the same run has.

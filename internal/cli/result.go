@@ -105,13 +105,23 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	if err := checkSameData(j, o); err != nil {
 		return nil, none, err
 	}
+	var seeds [][2]int32
 	if extent == client.Everything {
 		j.Constraints, err = wire.ReadTableOfRows(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
 			return nil, none, err
 		}
+		known, err := wire.ReadTableOfRows(j.Spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
+		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") {
+			return nil, none, err
+		}
+		for _, s := range known {
+			seeds = append(seeds, [2]int32{s.Index, s.Label})
+		}
 	}
 	filter, ids := fileRows(j, o)
+	j.NameSeeds(seeds, filter)
+	sayByNames(o, ids, filter, j.Header)
 	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
 	if err == nil {
 		truth, err = filter.Truth(truth)
@@ -120,8 +130,18 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 		return nil, none, err
 	}
 	r := report.New(o, filter)
-	r.Call(ids.All(), nil)
+	r.Call(ids.All(), j.ClusterClasses(o.Labels))
+	r.CallEach(j.ClusterClasses)
 	return r, sceneOf(j, truth), r.Score(truth)
+}
+
+// sayByNames has the notices of a job speak of rows by their ids, and of columns by the names of a header, or of the recipe.
+func sayByNames(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilter, header []string) {
+	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
+		header = steps.Names()
+	}
+	j := &jobflags.Job{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}
+	j.Name(o.Result.GetWarnings())
 }
 
 // loadTable reads the table that a job clustered, to draw it.

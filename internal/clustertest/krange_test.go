@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +16,46 @@ var longRange = sync.OnceValue(func() *workload {
 		KRange: &cleavev1.KRange{Min: 2, Max: 6}, Seed: 3, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}},
 	})
 })
+
+// ranges are jobs that compare numbers of clusters by what points and graphs are scored by, silhouettes and eigengaps among them.
+var ranges = sync.OnceValue(func() map[string]*workload {
+	numbers := func(algorithm *cleavev1.JobSpec) *cleavev1.JobSpec {
+		algorithm.KRange, algorithm.Seed = &cleavev1.KRange{Min: 2, Max: 4}, 3
+		return algorithm
+	}
+	graph := groupedGraph(150, 3, 8, 2).data
+	return map[string]*workload{
+		"points":                 newWorkload(gaussians(100, 3, 4, 1), numbers(&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})),
+		"a graph":                newWorkload(graph, numbers(&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})),
+		"a graph's eigenvectors": newWorkload(graph, numbers(&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}})),
+	}
+})
+
+// TestRangesOfKHaveTheSameBitsOnAnyNumberOfWorkers compares numbers of clusters on clusters of 1, 2, 3 and 5 worker processes:
+// the scores, what is proposed and its labels must be the same.
+func TestRangesOfKHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
+	t.Parallel()
+	for name, load := range ranges() {
+		scores := load.want(t).Result.GetHowMany().GetScores()
+		if len(scores) != 3 {
+			t.Errorf("%s: %d numbers of clusters have scores", name, len(scores))
+		}
+		for _, score := range scores {
+			if isGraph := name != "points"; isGraph != (score.Eigengap != nil) {
+				t.Errorf("%s: the scores of %d clusters are %v", name, score.GetK(), score)
+			}
+		}
+	}
+	for c, workers := range growingCluster(t) {
+		watches := map[string]*Watch{}
+		for name, load := range ranges() {
+			_, watches[name] = load.run(c)
+		}
+		for name, load := range ranges() {
+			load.finish(t, fmt.Sprintf("%s, %d workers", name, workers), watches[name])
+		}
+	}
+}
 
 // TestARangeOfKFromTheCommandLine asks for numbers of clusters with the command line: it prints a table, and writes the labels
 // for each.

@@ -306,6 +306,7 @@ func TestRolesAndCredentials(t *testing.T) {
 		if err == nil {
 			_ = stream.Send(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}})
 			_, err = stream.Recv()
+			_ = stream.CloseSend()
 		}
 		return err
 	}

@@ -95,9 +95,14 @@ func asReader[R binaryReader](r R, err error) (binaryReader, error) {
 	return r, nil
 }
 
-// ignores tells whether a column need not be read.
-func (o *TableOptions) ignores() func(column string) bool {
-	return func(column string) bool { return slices.Contains(o.Ignore, column) }
+// ignores tells whether nobody needs a column.
+func (o *TableOptions) ignores() func(column string, at int) bool {
+	return func(column string, at int) bool {
+		in := func(list []string) bool {
+			return slices.Contains(list, column) || slices.Contains(list, strconv.Itoa(at+1))
+		}
+		return in(o.Ignore) || len(o.Only) > 0 && !in(o.Only)
+	}
 }
 
 // guarded makes a sentence of a mistake in the reader that a damaged file brings to light.
@@ -137,6 +142,8 @@ func (b *binaryTable) next() (*table.Table, error) {
 		return nil, fault.Invalid("EMPTY_DATA", "%s: the file has no rows of data", b.name)
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
+	case fault.Is(err, "BAD_TEXT"):
+		return nil, fault.Invalid("BAD_TEXT", "%v; --ignore leaves a column out", err)
 	case err != nil:
 		return nil, (&source{name: b.name}).readError(err)
 	}

@@ -3,7 +3,12 @@ package format
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"html"
 	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 )
@@ -12,11 +17,13 @@ import (
 //
 //	graph [ node [ id 1 label "a" ] edge [ source 1 target 2 value 3 ] ]
 //
-// Vertices go by their ids. The weight of an edge is called weight or value. All else is about drawing, and skipped.
+// Vertices go by their labels, if these are all there and different, and else by their ids, which many programs make up. The weight
+// of an edge is called weight or value. All else is about drawing, and skipped.
 type gml struct {
 	*lines
-	graph *listedGraph
-	rest  []byte // of the current line
+	graph  *listedGraph
+	labels []string // of the vertices
+	rest   []byte   // of the current line
 }
 
 const maxGMLDepth = 64
@@ -26,7 +33,31 @@ func readGML(s *source, vertices int) ([]dataset.Edges, int, error) {
 	if err := r.list(0, "", nil); err != nil {
 		return nil, 0, err
 	}
-	return r.graph.finish(vertices)
+	edges, count, err := r.graph.finish(vertices)
+	if err == nil {
+		r.nameByLabels()
+	}
+	return edges, count, err
+}
+
+// nameByLabels calls the vertices by their labels where these are names.
+func (r *gml) nameByLabels() {
+	seen := make(map[string]bool, len(r.labels))
+	for _, label := range r.labels {
+		if label == "" || !utf8.ValidString(label) {
+			return
+		}
+		if seen[label] {
+			r.notices = append(r.notices, fmt.Sprintf("%s: vertices go by their ids, because several have the label %.40q", r.name, label))
+			return
+		}
+		seen[label] = true
+	}
+	if slices.Equal(r.labels, r.source.vertices) {
+		return
+	}
+	r.source.vertices = r.labels
+	r.notices = append(r.notices, fmt.Sprintf("%s: vertices go by their labels, such as %.40q", r.name, r.labels[0]))
 }
 
 // list reads pairs up to the end of a list, or of the file at depth 0. What is said about a vertex or an edge goes to values.
@@ -55,7 +86,7 @@ func (r *gml) list(depth int, within string, values map[string]string) error {
 		}
 		if value != "[" {
 			if values != nil {
-				values[key] = string(bytes.Trim([]byte(value), `"`))
+				values[key] = html.UnescapeString(strings.Trim(value, `"`))
 			}
 			continue
 		}
@@ -76,6 +107,7 @@ func (r *gml) element(depth int, within, key string) error {
 		return err
 	}
 	if key == "node" {
+		r.labels = append(r.labels, values["label"])
 		return r.graph.addVertex(values["id"], line)
 	}
 	weight := values["weight"]

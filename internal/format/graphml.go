@@ -16,7 +16,7 @@ import (
 // library is needed for that: the format is XML, and all else in it is about drawing.
 func readGraphML(s *source, vertices int) ([]dataset.Edges, int, error) {
 	input := &counter{r: s}
-	r := &graphML{listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input)}
+	r := &graphML{listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input), weight: 1}
 	r.decoder.CharsetReader = westernXML
 	for {
 		token, err := r.decoder.Token()
@@ -41,7 +41,9 @@ type graphML struct {
 	input     *counter
 	decoder   *xml.Decoder
 	isGraph   bool
-	weightKey string // of data that are weights of edges
+	weightKey string  // of data that are weights of edges
+	weight    float64 // of edges that say none
+	inKey     bool    // in the description of that key
 	inEdge    bool
 	inWeight  bool
 	text      strings.Builder
@@ -64,14 +66,22 @@ func (r *graphML) take(token xml.Token) error {
 		switch {
 		case t.Name.Local == "edge":
 			r.inEdge = false
+		case t.Name.Local == "key":
+			r.inKey = false
+		case t.Name.Local == "default" && r.inWeight:
+			return r.endWeight(&r.weight)
 		case t.Name.Local == "data" && r.inWeight:
-			r.inWeight = false
-			weight, err := r.weightOf(strings.TrimSpace(r.text.String()), r.line())
-			r.edges[len(r.edges)-1].weight = weight
-			return err
+			return r.endWeight(&r.edges[len(r.edges)-1].weight)
 		}
 	}
 	return nil
+}
+
+// endWeight takes the text that was read for a weight.
+func (r *graphML) endWeight(into *float64) (err error) {
+	r.inWeight = false
+	*into, err = r.weightOf(strings.TrimSpace(r.text.String()), r.line())
+	return err
 }
 
 func (r *graphML) start(t xml.StartElement) error {
@@ -88,14 +98,22 @@ func (r *graphML) start(t xml.StartElement) error {
 		r.isGraph = true
 	case "key":
 		if on := attribute("for"); attribute("attr.name") == "weight" && (on == "edge" || on == "all" || on == "") {
-			r.weightKey = attribute("id")
+			r.weightKey, r.inKey = attribute("id"), true
+		}
+	case "default":
+		if r.inKey {
+			r.inWeight = true
+			r.text.Reset()
 		}
 	case "node":
 		return r.addVertex(attribute("id"), r.line())
 	case "edge":
-		weight, err := r.weightOf(attribute("weight"), r.line()) // some write it so
-		if err != nil {
-			return err
+		weight := r.weight
+		if given := attribute("weight"); given != "" { // some write it so
+			var err error
+			if weight, err = r.weightOf(given, r.line()); err != nil {
+				return err
+			}
 		}
 		r.inEdge = true
 		r.edges = append(r.edges, listedEdge{attribute("source"), attribute("target"), weight, r.line()})

@@ -21,6 +21,11 @@ const (
   </graph>
 </graphml>`
 
+	// The same graph, where the key of the weights says what those are that are not given.
+	defaultText = `<graphml><key id="w" for="edge" attr.name="weight"><desc>hours</desc><default>2</default></key><graph edgedefault="directed">
+<node id="a"/><node id="b"/><node id="c"/><node id="d"/>
+<edge source="a" target="b"><data key="w">1.5</data></edge><edge source="c" target="a"/><edge source="b" target="c" weight="1"/></graph></graphml>`
+
 	gmlText = `Creator "somebody, who writes
 over two lines"
 graph [
@@ -49,7 +54,8 @@ func TestGraphsOfOtherPrograms(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"g.graph": metisText, "g.metis": metisText, "g.graphml": graphMLText, "g.gml": gmlText,
-		"sizes.metis": "4 3 111 2\n9 8 7 2 1.5 3 2\n0 0 0 1 1.5 3 1\n0 0 0 1 2 2 1\n0 0 0\n", "unknown": graphMLText,
+		"default.graphml": defaultText,
+		"sizes.metis":     "4 3 111 2\n9 8 7 2 1.5 3 2\n0 0 0 1 1.5 3 1\n0 0 0 1 2 2 1\n0 0 0\n", "unknown": graphMLText,
 	} {
 		graph, err := ReadGraph(strings.NewReader(text), name, 0)
 		if err != nil {
@@ -97,6 +103,27 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 	}
 	_, err := ReadGraph(strings.NewReader(metisText), "g.metis", 5)
 	wantFault(t, "another number of vertices", err, "SIZE_MISMATCH", "4 vertices")
+}
+
+// Programs number the vertices of GML as they like, and write what they are called as labels.
+func TestLabelsOfGML(t *testing.T) {
+	for _, c := range []struct{ first, second, third, names, notice string }{
+		{`label "7"`, `label "Beak &amp; Co"`, `label "&#233;"`, "7 Beak & Co é", `standard input: vertices go by their labels, such as "7"`},
+		{`label "5"`, `label "3"`, `label "4"`, "5 3 4", ""},
+		{`label "a"`, `label "b"`, `label "a"`, "5 3 4", `standard input: vertices go by their ids, because several have the label "a"`},
+		{`label "a"`, ``, `label "b"`, "5 3 4", ""},
+		{`label "a"`, "label \"\xE9\"", `label "b"`, "5 3 4", ""},
+	} {
+		text := "graph [ node [ id 5 " + c.first + " ] node [ " + c.second + " id 3 ] node [ id 4 " + c.third + " ] edge [ source 3 target 4 ] edge [ source 4 target 5 ] ]"
+		g, err := Input{Path: "-", Format: "gml", Stdin: Peekable(strings.NewReader(text))}.LoadNamedGraph(GraphOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if strings.Join(g.Names, " ") != c.names || strings.Join(g.Notices, "\n") != c.notice {
+			t.Errorf("%s: %q, %q; want %q, %q", text, g.Names, g.Notices, c.names, c.notice)
+		}
+	}
 }
 
 // GraphML may be in the encodings of Western Europe.

@@ -17,7 +17,8 @@ type TableOptions struct {
 	Header    string    // whether the first line names the columns: "yes", "no", or "auto"
 	Names     []string  // of columns that are known: a first line with all of them is the header, also if they are numbers
 	Texts     []string  // columns to be read as texts, by name or by number from 1
-	Ignore    []string  // columns that need not be read, by name or by number from 1: what no table can hold is empty there
+	Ignore    []string  // columns that nobody needs, by name or by number from 1: what no table can hold is empty there
+	Only      []string  // if any, nobody needs the others, either
 	Stdin     io.Reader // what the path "-" stands for; a Spool is read from its beginning
 }
 

@@ -52,7 +52,6 @@ type MapCluster struct {
 	Size    string
 	X, Y    float64
 	Placed  bool
-	Above   bool // it would cover its few points
 }
 
 const (
@@ -106,11 +105,7 @@ func (m *Map) draw() *drawing {
 	}
 	for _, c := range m.Clusters {
 		if c.Placed {
-			at := y.at(c.Y) + 5
-			if c.Above {
-				at -= nameHeight
-			}
-			d.addName(numbered(c.Cluster, c.Class), c.Cluster, x.at(c.X), at)
+			d.addName(numbered(c.Cluster, c.Class), c.Cluster, x.at(c.X), y.at(c.Y))
 		}
 	}
 	return d
@@ -119,11 +114,36 @@ func (m *Map) draw() *drawing {
 // nameHeight and nameWidth are about the size of a line of names, and of a letter in it.
 const nameHeight, nameWidth = 17, 9
 
-// addName writes the name of a cluster within the frame, above or below others that are in its way.
+// fewDots are so few that each of them must be seen.
+const fewDots = 10
+
+// covers tells whether a name would hide its cluster: one of few dots, or most of many. Discs have room for a name.
+func (d *drawing) covers(name string, cluster int, x, y number) bool {
+	all, hidden := 0, 0
+	for _, dot := range d.Dots {
+		if dot.Cluster != cluster || dot.Radius > 0 {
+			continue
+		}
+		all++
+		if math.Abs(float64(dot.X-x)) < float64(half(name)) && math.Abs(float64(dot.Y-y)) < nameHeight/2 {
+			hidden++
+		}
+	}
+	return hidden > 0 && (all <= fewDots || 4*hidden > 3*all)
+}
+
+// half is half the width of a name.
+func half(text string) number { return nameWidth * number(len([]rune(text))) / 2 }
+
+// addName writes the name of a cluster at a place within the frame, or above or below what is in its way.
 func (d *drawing) addName(name string, cluster int, x, y number) {
-	half := func(text string) number { return nameWidth * number(len([]rune(text))) / 2 }
 	x = max(d.Left+half(name), min(d.Right-half(name), x))
-	for _, by := range []number{0, -1, 1, -2, 2, -3, 3} {
+	lines := []number{0, -1, 1, -2, 2, -3, 3}
+	if d.covers(name, cluster, x, y) {
+		lines = lines[1:]
+	}
+	y += 5 // to the foot of the letters
+	for _, by := range lines {
 		at := y + by*nameHeight
 		free := at > d.Top+nameHeight && at < d.Bottom
 		for _, other := range d.Names {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -169,5 +170,26 @@ func TestMapsOfDegenerateData(t *testing.T) {
 	}
 	if (&Course{Steps: []int{0}, Values: []float64{math.NaN()}}).draw() != nil || (&Silhouette{}).draw() != nil {
 		t.Error("something is drawn of nothing")
+	}
+}
+
+// A cluster whose points are all at one place, or which has few of them, is not hidden by its name.
+func TestNamesHideNoCluster(t *testing.T) {
+	for what, points := range map[string][]Point{
+		"27 points at one place": slices.Repeat([]Point{{X: 1, Y: 1}}, 27),
+		"four vertices":          {{X: 1, Y: 1}, {X: 9, Y: 0}, {X: 0, Y: 9}, {X: 9, Y: 9}},
+	} {
+		m := &Map{Points: append(points, Point{X: -10, Y: -10, Cluster: 1}), Clusters: []MapCluster{{X: 1, Y: 1, Placed: true}}}
+		d := m.draw()
+		if name, dot := d.Names[0], d.Dots[0]; name.X != dot.X || dot.Y-name.Y < nameHeight/2 && name.Y-dot.Y < nameHeight {
+			t.Errorf("%s: the name is at %v, %v, the points at %v, %v", what, name.X, name.Y, dot.X, dot.Y)
+		}
+	}
+	var cloud []Point
+	for i := range 400 {
+		cloud = append(cloud, Point{X: float64(i % 20), Y: float64(i / 20)})
+	}
+	if d := (&Map{Points: cloud, Clusters: []MapCluster{{X: 10, Y: 10, Placed: true}}}).draw(); d.Names[0].Y < d.Dots[210].Y {
+		t.Error("the name of a cloud is not in its middle")
 	}
 }

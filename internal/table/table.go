@@ -94,15 +94,36 @@ func (c *Column) IsEmpty(row int) bool {
 // MarkNaN marks what is not a number as empty: that is how many programs write missing values.
 func (c *Column) MarkNaN() {
 	for row, v := range c.Numbers {
-		if v == v {
-			continue
+		if v != v {
+			c.MarkEmpty(row)
 		}
-		if c.Empty == nil {
-			c.Empty = make([]bool, len(c.Numbers))
-		}
-		c.Empty[row] = true
 	}
 }
+
+// MarkUnfit marks as empty what no table can hold, in a column that nobody needs.
+func (c *Column) MarkUnfit() {
+	for row, v := range c.Numbers {
+		if v-v != 0 {
+			c.MarkEmpty(row)
+		}
+	}
+	for row, s := range c.Texts {
+		if !fits(s) {
+			c.MarkEmpty(row)
+		}
+	}
+}
+
+// MarkEmpty marks a cell as empty.
+func (c *Column) MarkEmpty(row int) {
+	if c.Empty == nil {
+		c.Empty = make([]bool, c.Len())
+	}
+	c.Empty[row] = true
+}
+
+// fits tells whether a text can be a cell.
+func fits(s string) bool { return len(s) <= MaxTextBytes && utf8.ValidString(s) }
 
 // Table is columns of equal length.
 type Table struct {
@@ -244,7 +265,7 @@ func (t *Table) checkCells(c *Column) error {
 	}
 	if c.Type == Text {
 		for row, s := range c.Texts {
-			if len(s) > MaxTextBytes || !utf8.ValidString(s) {
+			if !fits(s) {
 				return t.Fault(c, row, "BAD_TEXT", "%.60q is not a text; it must have at most %d bytes of UTF-8", s, MaxTextBytes)
 			}
 		}

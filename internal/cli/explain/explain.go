@@ -96,7 +96,7 @@ func (e *explainer) found() []string {
 		how = " by " + wire.Algorithm(e.Spec).Name
 	}
 	all := []string{fmt.Sprintf("%s were put into %s%s.", text.Plural(int(r.GetRows()), "point"), text.Plural(int(r.GetK()), "cluster"), how)}
-	if words := wayWords(r.GetChoice().GetChosen(), e.supervised()); words != "" {
+	if words := e.wayWords(r.GetChoice().GetChosen()); words != "" {
 		all = append(all, sentence(words))
 	}
 	if n := r.GetDroppedRows(); n > 0 {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ func WayText(w *cleavev1.Way) string {
 func quotedWay(w *cleavev1.Way) string { return strconv.Quote(WayText(w)) }
 
 // wayWords say what a way is, and how it uses what is known about points, if anything is.
-func wayWords(w *cleavev1.Way, supervised bool) string {
+func (e *explainer) wayWords(w *cleavev1.Way) string {
 	words := map[cleavev1.Space]string{
 		cleavev1.Space_SPACE_ROWS:                   "points were compared by their columns as they are",
 		cleavev1.Space_SPACE_STANDARDIZED:           "points were compared by their columns, all with the same variance",
@@ -31,6 +32,9 @@ func wayWords(w *cleavev1.Way, supervised bool) string {
 		cleavev1.Space_SPACE_GRAPH:                  "vertices were compared by eigenvectors of the graph",
 		cleavev1.Space_SPACE_LEVELS:                 "the graph was cut where its edges are few",
 	}[w.GetSpace()]
+	if w.GetSpace() == cleavev1.Space_SPACE_ROWS && OfKernelMatrix(e.r) {
+		words = "points were compared by the leading components of the kernel matrix"
+	}
 	use := map[cleavev1.Use]string{
 		cleavev1.Use_USE_NONE:   "constraints were not looked at",
 		cleavev1.Use_USE_SOFT:   "a violated constraint has a price",
@@ -38,10 +42,15 @@ func wayWords(w *cleavev1.Way, supervised bool) string {
 		cleavev1.Use_USE_METRIC: "constraints were taken for certain, and told how much each column counts",
 		cleavev1.Use_USE_CUTS:   "constraints chose which eigenvectors count",
 	}[w.GetUse()]
-	if words == "" || use == "" || !supervised {
+	if words == "" || use == "" || !e.supervised() {
 		return words
 	}
 	return words + "; " + use
+}
+
+// OfKernelMatrix tells whether a run was of a kernel matrix, which has no columns.
+func OfKernelMatrix(r *cleavev1.Result) bool {
+	return slices.ContainsFunc(r.GetOrigin().GetInputs(), func(in *cleavev1.InputFile) bool { return in.GetFlag() == "kernel-matrix" })
 }
 
 // ReasonText is why a way was taken, as a sentence. Some reasons only say by what the answer is.

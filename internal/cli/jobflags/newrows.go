@@ -36,9 +36,9 @@ func (f *DataFlags) Made(r *recipe.Recipe, directions bool) (*MadeRows, error) {
 }
 
 func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.TableOptions) (*table.Table, []string, error)) (*MadeRows, error) {
-	o := format.TableOptions{Header: "auto", Texts: []string{r.ID}}
+	o := format.TableOptions{Header: "auto", Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label}}
 	for _, f := range r.Features {
-		o.Names = append(o.Names, f.Column)
+		o.Names, o.Only = append(o.Names, f.Column), append(o.Only, f.Column)
 		if f.Categories != nil {
 			o.Texts = append(o.Texts, f.Column)
 		}
@@ -82,7 +82,7 @@ func nameByOrder(t *table.Table, r *recipe.Recipe) error {
 
 // readFiles reads the table that the flags name.
 func (f *DataFlags) readFiles(o format.TableOptions) (*table.Table, []string, error) {
-	o.Format, o.Ignore, o.Stdin = f.format, f.ignore, f.Stdin
+	o.Format, o.Stdin = f.format, f.Stdin
 	return readAll(f.files, o)
 }
 

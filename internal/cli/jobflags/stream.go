@@ -75,7 +75,7 @@ func (f *Flags) openLater(j *Job) error {
 	if err != nil {
 		return err
 	}
-	o.Format, o.Ignore = f.format, f.ignore
+	o.Format = f.format
 	if slices.Contains(f.files, StandardInput) {
 		o.Stdin = format.NewSpool(f.Stdin) // in case that it has to be sent again
 	}

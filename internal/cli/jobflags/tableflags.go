@@ -38,7 +38,10 @@ func (f *tableFlags) add(set *pflag.FlagSet) {
 
 // reading is what the reader of a table is told.
 func (f *tableFlags) reading() (format.TableOptions, error) {
-	o := format.TableOptions{Header: f.header.text, Texts: slices.Concat([]string{f.id, f.label}, f.categorical, f.ignore)}
+	o := format.TableOptions{Header: f.header.text, Texts: slices.Concat([]string{f.id, f.label}, f.categorical, f.ignore), Ignore: f.ignore}
+	if len(f.columns) > 0 {
+		o.Only = slices.Concat([]string{f.id, f.label}, f.columns, f.categorical)
+	}
 	switch f.delimiter {
 	case "":
 	case "comma":

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/cli/explain"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/page"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -49,7 +51,7 @@ func (b *pageBuilder) sizeSentence() string {
 	slices.SortFunc(sizes, func(x, y int) int { return y - x })
 	how := "fall"
 	if c := b.Result.GetChoice().GetChosen(); c != nil {
-		how = "compared by " + spaceWords(c.GetSpace()) + ", fall"
+		how = "compared by " + b.spaceWords(c.GetSpace()) + ", fall"
 	}
 	const listed = 6
 	switch largest, smallest := sizes[0], sizes[len(sizes)-1]; {
@@ -71,9 +73,12 @@ func comma(how string) string {
 	return " " + how
 }
 
-func spaceWords(s cleavev1.Space) string {
+func (b *pageBuilder) spaceWords(s cleavev1.Space) string {
 	switch s {
 	case cleavev1.Space_SPACE_ROWS:
+		if _, matrix := b.scene.Data.(*dataset.Kernel); matrix || explain.OfKernelMatrix(b.Result) {
+			return "the leading components of the kernel matrix"
+		}
 		return "their columns as they are"
 	case cleavev1.Space_SPACE_STANDARDIZED:
 		return "columns of equal variance"

@@ -19,7 +19,6 @@ const (
 	maxDrawnPoints = 5000
 	maxDrawnPairs  = 300 // satisfied ones, and as many violated ones
 	maxDrawnEdges  = 8000
-	fewPoints      = 3 // of a cluster, which its number would cover
 )
 
 // clusterMap shows the clusters in two dimensions, nil where the data have none.
@@ -198,7 +197,7 @@ func (b *pageBuilder) addLegend(m *page.Map) {
 		}
 	}
 	for cluster, size := range b.sizesOf() {
-		c := page.MapCluster{Cluster: cluster, Class: b.clusterClass(cluster), Size: page.Count(size), Placed: sums[cluster].count > 0, Above: sums[cluster].count <= fewPoints && m.Points[0].Radius == 0, X: middle[cluster].X, Y: middle[cluster].Y}
+		c := page.MapCluster{Cluster: cluster, Class: b.clusterClass(cluster), Size: page.Count(size), Placed: sums[cluster].count > 0, X: middle[cluster].X, Y: middle[cluster].Y}
 		m.Clusters = append(m.Clusters, c)
 		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size))}
 		if named {

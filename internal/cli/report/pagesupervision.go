@@ -176,7 +176,7 @@ func (b *pageBuilder) ways() *page.Section {
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, %s compared by %s.", explain.WayText(choice.GetChosen()), b.plural(), spaceWords(choice.GetChosen().GetSpace()))}}
+	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, %s compared by %s.", explain.WayText(choice.GetChosen()), b.plural(), b.spaceWords(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
 		s.Text = append(s.Text, explain.ReasonText(reason))
 	}

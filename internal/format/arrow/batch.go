@@ -202,6 +202,9 @@ func (b *batch) plainColumn(f *field, name string) (*table.Column, error) {
 		return nil, err
 	}
 	c.out.MarkNaN()
+	if f.unneeded {
+		c.out.MarkUnfit()
+	}
 	return &c.out, nil
 }
 

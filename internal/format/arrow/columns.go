@@ -64,6 +64,10 @@ func (c *cells) fixed() error {
 	for row := range c.rows {
 		b := data[row*c.width : (row+1)*c.width]
 		if c.above != nil && c.above(b) && !c.out.IsEmpty(row) {
+			if c.unneeded {
+				c.out.MarkEmpty(row)
+				continue
+			}
 			return fault.Invalid("NOT_AN_INTEGER", "column %q: %d is above %d", c.name, order.Uint64(b), int64(math.MaxInt64)).With("column", c.name)
 		}
 		c.out.Integers[row] = c.whole(b)
@@ -143,7 +147,7 @@ func (c *cells) views() error {
 		if number < 0 || number >= int64(len(c.buffers)-1) || length < 0 || place < 0 || place+length > int64(len(c.buffers[1+number])) {
 			return corrupt("column %q: the places of its texts are wrong", c.name).With("column", c.name)
 		}
-		if length > table.MaxTextBytes {
+		if length > table.MaxTextBytes && !c.unneeded {
 			return fault.Invalid("BAD_TEXT", "column %q, row %d of a batch: a text of %d bytes; it must have at most %d", c.name, row, length, table.MaxTextBytes).
 				With("column", c.name)
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 func TestNestedColumnsAreRefused(t *testing.T) {
-	_, err := Open(bytes.NewReader(otherBytes(t, true)), func(string) bool { return false })
+	_, err := Open(bytes.NewReader(otherBytes(t, true)), func(string, int) bool { return false })
 	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "nested" has lists as its cells`) || !strings.Contains(err.Error(), "--ignore nested") {
 		t.Error(err)
 	}

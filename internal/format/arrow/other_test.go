@@ -107,7 +107,7 @@ func otherRows(t testing.TB, rows int, file bool, options ...ipc.Option) []byte 
 	return out.Bytes()
 }
 
-func nested(name string) bool { return name == "nested" }
+func nested(name string, _ int) bool { return name == "nested" }
 
 func readAll(content []byte) (tables []*table.Table, err error) {
 	r, err := Open(bytes.NewReader(content), nested)

@@ -41,9 +41,9 @@ func corrupt(format string, args ...any) *fault.Error {
 	return fault.Invalid("CORRUPT_FILE", "the Arrow file is damaged or cut short: "+format, args...)
 }
 
-// Open reads the schema. Columns of types that no table has are an error, except for those that ignored names:
-// their cells are empty.
-func Open(r io.Reader, ignored func(column string) bool) (*Reader, error) {
+// Open reads the schema. Columns and cells that no table has are an error, except in columns that ignored names:
+// such cells are empty.
+func Open(r io.Reader, ignored func(column string, at int) bool) (*Reader, error) {
 	a := &Reader{dictionaries: map[int64]*table.Column{}, freeCells: freeCells}
 	start := make([]byte, 8)
 	n, err := io.ReadFull(r, start)

@@ -49,6 +49,7 @@ type field struct {
 	kind     int
 	children []field
 	dense    bool // of a union
+	unneeded bool // what no table can hold is no reason to refuse it
 
 	width  int                          // of a value in bytes
 	to     table.Type                   // what it becomes
@@ -70,7 +71,7 @@ var unsupported = map[int]string{
 }
 
 // schemaOf reads the schema, and refuses columns that no table can hold but those that are ignored.
-func schemaOf(schema flatTable, ignored func(string) bool) ([]field, error) {
+func schemaOf(schema flatTable, ignored func(string, int) bool) ([]field, error) {
 	if schema.shortField(0, 0) != 0 {
 		return nil, fault.Invalid("UNSUPPORTED_FILE", "the Arrow file was written for another kind of processor (big-endian); write it anew")
 	}
@@ -81,10 +82,11 @@ func schemaOf(schema flatTable, ignored func(string) bool) ([]field, error) {
 		if f.name == "" {
 			f.name = table.Unnamed(at)
 		}
+		f.unneeded = ignored(f.name, at)
 		switch {
 		case schema.failed || count > maxFields:
 			return nil, corrupt("its schema cannot be read")
-		case refusal != "" && !ignored(f.name):
+		case refusal != "" && !f.unneeded:
 			return nil, fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which no table has here; leave it out by --ignore %s", f.name, refusal, f.name).
 				With("column", f.name)
 		case refusal != "":

@@ -190,7 +190,7 @@ func (c *column) appendBytes(out *cells, b []byte) bool {
 		return true
 	}
 	out.texts = append(out.texts, string(b))
-	return len(b) <= table.MaxTextBytes
+	return len(b) <= table.MaxTextBytes || c.unneeded
 }
 
 // indexDecoder is for indices of a dictionary.
@@ -261,6 +261,9 @@ func (d *integerDecoder) decode(out *cells, n int) bool {
 		return false
 	}
 	for _, v := range d.left[:n] {
+		if d.physical == physicalInt32 {
+			v = int64(int32(v)) // differences of 32 bits wrap around
+		}
 		if !d.appendInteger(out, v) {
 			return false
 		}

@@ -53,9 +53,9 @@ func corrupt(format string, args ...any) *fault.Error {
 	return fault.Invalid("CORRUPT_FILE", "the Parquet file is damaged or cut short: "+format, args...)
 }
 
-// Open reads the metadata of a file. Columns of types that no table has are an error, except for those that
-// ignored names: their cells are empty.
-func Open(r io.ReaderAt, size int64, ignored func(column string) bool) (*File, error) {
+// Open reads the metadata of a file. Columns and cells that no table has are an error, except in columns that
+// ignored names: such cells are empty.
+func Open(r io.ReaderAt, size int64, ignored func(column string, at int) bool) (*File, error) {
 	f := &File{r: r, size: size}
 	const tail = 8
 	var ends [len(Magic) + tail]byte
@@ -109,7 +109,7 @@ func (f *File) readAt(p []byte, at int64) error {
 }
 
 // readSchema finds the columns. The schema is a tree in depth-first order, whose root has the columns as its children.
-func (f *File) readSchema(elements []value, ignored func(string) bool) error {
+func (f *File) readSchema(elements []value, ignored func(string, int) bool) error {
 	if len(elements) == 0 {
 		return corrupt("it has no schema")
 	}
@@ -122,8 +122,9 @@ func (f *File) readSchema(elements []value, ignored func(string) bool) error {
 		}
 		c := column{name: rest[0].text(4), leaf: leaf, optional: rest[0].integer(3, 0) == 1}
 		c.name = orUnnamed(c.name, len(f.columns))
+		c.unneeded = ignored(c.name, len(f.columns))
 		if refusal := c.setType(&rest[0]); refusal != "" {
-			if !ignored(c.name) {
+			if !c.unneeded {
 				return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which no table has here; leave it out by --ignore %s", c.name, refusal, c.name).
 					With("column", c.name)
 			}

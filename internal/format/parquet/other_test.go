@@ -51,7 +51,7 @@ func rowsOf(n int) []wide {
 			r.Optional = &v
 		}
 		r.Int, r.Int32, r.Uint32 = int64(i)*1e12, int32(i%5), math.MaxUint32-uint32(i)
-		r.Delta, r.Delta32, r.Bool = int64(i*i)-1e6, int32(-3*i), i%3 == 1
+		r.Delta, r.Delta32, r.Bool = int64(uint64(i)*0x9E3779B97F4A7C15), int32(uint32(i)*0x9E3779B9), i%3 == 1 // differences that overflow
 		r.Text, r.Dict = fmt.Sprintf("text %d", i), fmt.Sprint(i/100%50)
 		if i%1000 > 300 {
 			r.DictMaybe = &rows[i].Dict
@@ -103,7 +103,7 @@ func cell(c *table.Column, row int) any {
 	return c.Texts[row]
 }
 
-func none(string) bool { return false }
+func none(string, int) bool { return false }
 
 // readAll is all tables of a file, one after the other.
 func readAll(content []byte) (*File, []*table.Table, error) {

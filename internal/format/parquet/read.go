@@ -134,7 +134,23 @@ func (c *chunk) read(out *table.Column, rows int) error {
 	}
 	out.Integers, out.Numbers, out.Texts = all.integers, all.numbers, all.texts
 	out.MarkNaN()
+	if c.unneeded {
+		c.markUnfit(out)
+	}
 	return nil
+}
+
+// markUnfit marks as empty what no table can hold, unsigned integers that became negative among them.
+func (c *chunk) markUnfit(out *table.Column) {
+	out.MarkUnfit()
+	if c.checkInt == nil {
+		return
+	}
+	for row, v := range out.Integers {
+		if v < 0 {
+			out.MarkEmpty(row)
+		}
+	}
 }
 
 // badValue is why a value could not be decoded: the last one does not fit, or there is none.

@@ -36,6 +36,7 @@ type column struct {
 	name     string
 	leaf     int // its number among the columns of row groups; -1: it is not read, and its cells are empty
 	optional bool
+	unneeded bool // what no table can hold is no reason to refuse it
 	physical int
 	width    int // of one value in bytes; 0 where they differ
 
@@ -88,7 +89,7 @@ func (c *column) setInteger(m meaning) (refusal string) {
 		if c.physical == physicalInt32 {
 			c.checkInt = func(v int64) (int64, bool) { return int64(uint32(v)), true }
 		} else {
-			c.checkInt = func(v int64) (int64, bool) { return v, v >= 0 }
+			c.checkInt = func(v int64) (int64, bool) { return v, v >= 0 || c.unneeded }
 		}
 	case meansDecimal:
 		c.to = table.Number

@@ -122,7 +122,7 @@ func TestNestedColumns(t *testing.T) {
 	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "tags"`) && !strings.Contains(err.Error(), `column "at"`) || !strings.Contains(err.Error(), "--ignore") {
 		t.Error(err)
 	}
-	f, err := Open(bytes.NewReader(b.Bytes()), int64(b.Len()), func(name string) bool { return name == "tags" || name == "at" })
+	f, err := Open(bytes.NewReader(b.Bytes()), int64(b.Len()), func(name string, _ int) bool { return name == "tags" || name == "at" })
 	if err != nil {
 		t.Fatal(err)
 	}
