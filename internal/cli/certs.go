@@ -130,8 +130,13 @@ func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (
 // do no more and no less.
 func (f *certsFlags) keep(cmd *cobra.Command) error {
 	before, there, err := f.folder().Party(f.name)
-	if err != nil || !there {
-		return err
+	switch {
+	case err != nil && cmd.Name() == "client" && !cmd.Flags().Changed("role"):
+		return fmt.Errorf("%w; give the --role of the new one", err)
+	case err != nil && cmd.Name() == "coordinator" && len(f.hosts) == 0:
+		return fmt.Errorf("%w; give the --host of the new one", err)
+	case err != nil || !there: // a damaged one is replaced, too
+		return nil
 	}
 	kind := "coordinator"
 	if before.Caller != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"crypto/tls"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,5 +54,25 @@ func TestRenewedCertificates(t *testing.T) {
 	}
 	if r := invoke(t, "certs client --name worker --renew"+in); r.code == 0 || !strings.Contains(r.stderr, "cleave certs worker --name worker --renew") {
 		t.Errorf("a worker as a client: %d, %s", r.code, r.stderr)
+	}
+
+	// A damaged certificate tells nothing: the flags have to.
+	for _, c := range []struct{ folder, command, flag string }{
+		{"coordinator", "certs coordinator --renew", "--host c1.example"},
+		{"rita", "certs client --name rita --renew", "--role reader"},
+		{"etcd/member", "certs etcd --renew", "--host e1.example"},
+		{"worker", "certs worker --renew", ""},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, c.folder, "cert.pem"), []byte("no certificate"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c.flag != "" {
+			needed, _, _ := strings.Cut(c.flag, " ")
+			if r := invoke(t, c.command+in); r.code == 0 || !strings.Contains(r.stderr, "give the "+needed) {
+				t.Errorf("%s of a damaged certificate: %d, %s", c.command, r.code, r.stderr)
+			}
+		}
+		succeed(t, c.command+" "+c.flag+in)
+		names(c.folder)
 	}
 }

@@ -33,9 +33,11 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 				return err
 			}
 		}
-		if before, there, err := folder.Party("member"); err != nil {
-			return err
-		} else if there && len(f.hosts) == 0 {
+		if len(f.hosts) == 0 {
+			before, _, err := folder.Party("member")
+			if err != nil {
+				return fmt.Errorf("%w; give the --host of the new one", err)
+			}
 			f.hosts = before.Hosts
 		}
 		hosts := f.allHosts()
