@@ -30,3 +30,36 @@ func TestNewRowsAsTheFirst(t *testing.T) {
 		t.Errorf("got %s (%s), want %s", r.stdout, r.stderr, old)
 	}
 }
+
+// What a table without a header or with unusual separators needed flags for, new rows need none for: the model knows its columns.
+func TestNewRowsDivided(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"named.csv": "a,1,2\nb,1,3\nc,50,51\nd,52,50\n", "years.csv": "a,2019,2020\nb,2018,2019\nc,2050,2051\nd,2052,2050\n",
+		"tildes.csv": "x~y\n1~9\n2~8\n51~60\n52~61\n", "other.csv": "1~9\n2~8\n51~60\n52~61\n", "z.npy": "",
+	})
+	for _, c := range []struct{ run, predict string }{
+		{"--data named.csv", "--data named.csv"},
+		{"--data named.csv --header no", "--data named.csv --header no --delimiter comma"},
+		{"--data years.csv --header no", "--data years.csv"},
+		{"--data tildes.csv --delimiter ~", "--data tildes.csv"},
+		{"--data tildes.csv --delimiter ~", "--data other.csv --delimiter ~ --header no"},
+		{"--algorithm kernel-kmeans --rho 9 --data tildes.csv --delimiter ~", "--trained-on tildes.csv --data other.csv --delimiter ~ --header auto"},
+	} {
+		if !strings.Contains(c.run, "--algorithm") {
+			c.run = "--algorithm kmeans " + c.run
+		}
+		succeed(t, "run --quiet --k 2 --out found "+c.run)
+		r := invoke(t, "predict --model found "+c.predict)
+		if r.code != 0 || strings.Count(r.stdout, "\n") != 5 || strings.Contains(r.stderr, "header") {
+			t.Errorf("%s: got %s%s", c.predict, r.stdout, r.stderr)
+		}
+	}
+	for args, want := range map[string]string{
+		"--data other.csv --delimiter xx": `--delimiter "xx" separates no cells`,
+		"--data z.npy --header yes":       "--header goes with a table as --data only",
+	} {
+		if r := invoke(t, "predict --model found --trained-on tildes.csv "+args); r.code == 0 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: got %s, want %s", args, r.stderr, want)
+		}
+	}
+}

@@ -90,6 +90,15 @@ func (b *beginning) hasNames(names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !first[name] })
 }
 
+// hasNoNames tells whether these names, if there are any, are those of columns without names.
+func (b *beginning) hasNoNames(names []string) bool {
+	unnamed := make(map[string]bool, len(b.first))
+	for at := range b.first {
+		unnamed[table.Unnamed(at)] = true
+	}
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !unnamed[name] })
+}
+
 // countsUp tells whether the numbers of the first row are so many at least, and each is one more than the one before, from low to
 // high for the first.
 func (b *beginning) countsUp(low, high, least int) bool {

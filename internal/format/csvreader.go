@@ -55,7 +55,8 @@ func (r *csvReader) sniff() error {
 	separator, begin := excelSeparator(prefix)
 	d := dialect{cmp.Or(r.options.Delimiter, separator)}
 	if d.separator == 0 {
-		d.separator = sniffSeparator(prefix[skipComments(prefix):], usualSeparator(s.suffix))
+		rows := prefix[skipComments(prefix):]
+		d.separator = separatorOfNames(rows, sniffSeparator(rows, usualSeparator(s.suffix)), r.options.Names)
 	}
 	if d.separator == ' ' && r.options.Delimiter == 0 {
 		r.say(s.name + ": cells are separated by spaces; --delimiter says otherwise")
@@ -78,6 +79,8 @@ func (r *csvReader) sniff() error {
 		has, notice = header == "yes", ""
 	} else if b.hasNames(r.options.Names) {
 		has, notice = true, ""
+	} else if b.hasNoNames(r.options.Names) {
+		has, notice = false, ""
 	}
 	r.say(notice)
 	width, header := len(b.first), b.first

@@ -1,6 +1,8 @@
 package jobflags
 
 import (
+	"slices"
+
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -24,19 +26,29 @@ func (m *MadeRows) Rows(r *recipe.Recipe) *Rows {
 	return &Rows{Recipe: r, IDs: table.NewIDs(m.IDs), Data: m.table}
 }
 
-// LoadRows reads the table that a job clustered, and makes its points again by its recipe. directions says that the job compares
+// LoadRows reads the table that a job clustered, as the new points are, and makes its points again by its recipe. directions says that the job compares
 // them, so that rows of zeros are dropped where those with missing values are.
-func LoadRows(path string, r *recipe.Recipe, directions bool) (*MadeRows, error) {
-	return loadRows(path, r, directions, func(o format.TableOptions) (*table.Table, []string, error) { return readAll([]string{path}, o) })
+func (f *FreshFlags) LoadRows(path string, r *recipe.Recipe, directions bool) (*MadeRows, error) {
+	return loadRows(path, r, directions, func(o format.TableOptions) (*table.Table, []string, error) {
+		if err := f.apply(&o); err != nil {
+			return nil, nil, err
+		}
+		return readAll([]string{path}, o)
+	})
 }
 
 // Made is LoadRows of the table that the flags name.
 func (f *DataFlags) Made(r *recipe.Recipe, directions bool) (*MadeRows, error) {
-	return loadRows(f.data, r, directions, f.readFiles)
+	return loadRows(f.data, r, directions, func(o format.TableOptions) (*table.Table, []string, error) {
+		if err := f.apply(&o); err != nil {
+			return nil, nil, err
+		}
+		return f.readFiles(o)
+	})
 }
 
 func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.TableOptions) (*table.Table, []string, error)) (*MadeRows, error) {
-	o := format.TableOptions{Header: "auto", Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label}}
+	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label}}
 	for _, f := range r.Features {
 		o.Names, o.Only = append(o.Names, f.Column), append(o.Only, f.Column)
 		if f.Categories != nil {
@@ -66,10 +78,15 @@ func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.T
 
 // nameByOrder gives the columns of a table without a header the names of the features, if it has no others.
 func nameByOrder(t *table.Table, r *recipe.Recipe) error {
+	known := map[string]bool{}
 	for at := range t.Columns {
 		if t.Columns[at].Name != table.Unnamed(at) {
 			return nil
 		}
+		known[t.Columns[at].Name] = true
+	}
+	if !slices.ContainsFunc(r.Features, func(f recipe.Feature) bool { return !known[f.Column] }) {
+		return nil // the job's table had no header either
 	}
 	if len(t.Columns) != len(r.Features) {
 		return fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", len(t.Columns), len(r.Features))
