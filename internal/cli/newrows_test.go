@@ -63,3 +63,34 @@ func TestNewRowsDivided(t *testing.T) {
 		}
 	}
 }
+
+// New rows are read as those of the model were, also where they alone would leave open what is a thousand.
+func TestNewRowsHaveTheSameDecimals(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"commas.csv": "x;y\n1.234,50;7\n1.250,25;8\n9.000,75;9\n9.100,50;6\n", "points.csv": "x;y\n1234.5;7\n1250.25;8\n9000.75;9\n9100.5;6\n", "doubt.csv": "x;y\n1.234;7\n1.250;8\n9.000;9\n9.100;6\n",
+		"point.csv": "x;y\n1.234;1.234\n", "comma.csv": "x;y\n1,234;7\n", "percent.csv": "x;y\n5 %;7\n6 %;8\n50 %;9\n60 %;6\n", "percents.csv": "x;y\n5,5 %;7\n",
+		"otherwise.csv": "x;y\n1.234;7\n12.5;8\n", "exact.csv": "x;y\n1.234,5;7\n", "parts/a.csv": "x;y\n1.234,50;7\n1.250,25;8\n", "parts/b.csv": "x;y\n9.000;9\n9.100;6\n",
+	})
+	for _, c := range []struct{ trained, fresh, want string }{
+		{"commas.csv", "point.csv", ",1.504372390625e+06,"}, // x is 1234, y is 1234
+		{"points.csv", "comma.csv", ",70.390625,"},          // x is 1234
+		{"doubt.csv", "point.csv", ""},                      // x is 1.234, as it was
+		{"percent.csv", "percents.csv", ",0.25,"},           // nothing told what decimals are
+		{"parts", "parts/b.csv", ",2502.25,"},
+	} {
+		succeed(t, "run --quiet --k 2 --scale none --algorithm kmeans --out found --data "+c.trained)
+		r := invoke(t, "predict --model found --data "+c.fresh)
+		if r.code != 0 || !strings.Contains(r.stdout, c.want) || strings.Contains(r.stderr, "1.234 is read") {
+			t.Errorf("%s of %s: got %s%s", c.fresh, c.trained, r.stdout, r.stderr)
+		}
+	}
+	for _, c := range []struct{ trained, fresh, want string }{
+		{"commas.csv", "otherwise.csv", `otherwise.csv, line 3, column "x": "12.5" is no number as the table of the model has them, with "," before decimals`},
+		{"doubt.csv", "exact.csv", `exact.csv, line 2, column "x": "1.234,5" is no number as the table of the model has them, with "." before decimals`},
+	} {
+		succeed(t, "run --quiet --k 2 --scale none --algorithm kmeans --out found --data "+c.trained)
+		if r := invoke(t, "predict --model found --data "+c.fresh); r.code != 2 || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s of %s: got %s", c.fresh, c.trained, r.stderr)
+		}
+	}
+}

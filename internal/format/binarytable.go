@@ -124,6 +124,8 @@ func (b *binaryTable) columns() []table.Column { return slices.Clone(b.found) }
 
 func (b *binaryTable) notices() []string { return nil }
 
+func (b *binaryTable) decimals() string { return "" }
+
 func (b *binaryTable) close() {
 	if b.binaryReader != nil {
 		b.Close()

@@ -109,6 +109,9 @@ func (r *csvReader) sniff() error {
 		if r.learned != nil {
 			columns[at].seen |= r.learned[at]
 		}
+		if r.options.Decimals != "" && slices.Contains(r.options.Names, columns[at].name) {
+			columns[at].only = readingsWith(r.options.Decimals)
+		}
 		columns[at].asText = slices.Contains(r.options.Texts, columns[at].name) || slices.Contains(r.options.Texts, strconv.Itoa(at+1))
 	}
 	r.layout = csvLayout{dialect: d, name: s.name, columns: columns}
@@ -160,10 +163,10 @@ func (r *csvReader) start(s *source, skip int) error {
 	}
 	r.layout.kinds = make([]kind, len(r.layout.columns))
 	r.layout.usual = r.layout.separator != ' '
-	decimals := decimalsOf(r.layout.columns)
+	decimals := cmp.Or(decimalsOf(r.layout.columns), r.options.Decimals)
 	for at := range r.layout.kinds {
 		r.layout.kinds[at] = r.layout.columns[at].kind(r.layout.dialect, decimals)
-		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain()
+		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain() && !r.layout.kinds[at].foreign
 	}
 	r.lines = newLines(s, r.layout.separator)
 	r.queue, r.blank, r.hollow, r.rows = nil, 0, hollow{}, 0
@@ -201,6 +204,8 @@ func (r *csvReader) columns() []table.Column {
 	}
 	return columns
 }
+
+func (r *csvReader) decimals() string { return r.layout.decimals() }
 
 func (r *csvReader) close() { r.input.close() }
 

@@ -56,7 +56,7 @@ func (f *FreshFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, direct
 		data, header, err := f.loadPoints(columns)
 		return &MadeRows{Points: data, Header: header}, err
 	}
-	made, err := loadRows(f.Name, r, directions, func(o format.TableOptions) (*table.Table, []string, error) {
+	made, err := loadRows(f.Name, r, directions, func(o format.TableOptions) (*table.Table, *format.TableReader, error) {
 		o.Format, o.Stdin = f.format, f.Stdin
 		if err := f.apply(&o); err != nil {
 			return nil, nil, err

@@ -29,7 +29,7 @@ func (m *MadeRows) Rows(r *recipe.Recipe) *Rows {
 // LoadRows reads the table that a job clustered, as the new points are, and makes its points again by its recipe. directions says that the job compares
 // them, so that rows of zeros are dropped where those with missing values are.
 func (f *FreshFlags) LoadRows(path string, r *recipe.Recipe, directions bool) (*MadeRows, error) {
-	return loadRows(path, r, directions, func(o format.TableOptions) (*table.Table, []string, error) {
+	return loadRows(path, r, directions, func(o format.TableOptions) (*table.Table, *format.TableReader, error) {
 		if err := f.apply(&o); err != nil {
 			return nil, nil, err
 		}
@@ -39,7 +39,7 @@ func (f *FreshFlags) LoadRows(path string, r *recipe.Recipe, directions bool) (*
 
 // Made is LoadRows of the table that the flags name.
 func (f *DataFlags) Made(r *recipe.Recipe, directions bool) (*MadeRows, error) {
-	return loadRows(f.data, r, directions, func(o format.TableOptions) (*table.Table, []string, error) {
+	return loadRows(f.data, r, directions, func(o format.TableOptions) (*table.Table, *format.TableReader, error) {
 		if err := f.apply(&o); err != nil {
 			return nil, nil, err
 		}
@@ -47,7 +47,7 @@ func (f *DataFlags) Made(r *recipe.Recipe, directions bool) (*MadeRows, error) {
 	})
 }
 
-func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.TableOptions) (*table.Table, []string, error)) (*MadeRows, error) {
+func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.TableOptions) (*table.Table, *format.TableReader, error)) (*MadeRows, error) {
 	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label}}
 	for _, f := range r.Features {
 		o.Names, o.Only = append(o.Names, f.Column), append(o.Only, f.Column)
@@ -55,7 +55,8 @@ func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.T
 			o.Texts = append(o.Texts, f.Column)
 		}
 	}
-	t, notices, err := read(o)
+	o.Decimals = r.Decimals
+	t, from, err := read(o)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.T
 	if err != nil {
 		return nil, within(path, err)
 	}
-	made := &MadeRows{Points: p.Points, Header: p.Names, IDs: p.IDs, Notices: append(notices, p.Notices...), table: t}
+	made := &MadeRows{Points: p.Points, Header: p.Names, IDs: p.IDs, Notices: append(from.Notices(), p.Notices...), table: t}
 	if p.Kept != nil {
 		made.Filter = newRowFilter(p.Points, others(t.Rows(), p.Kept), false)
 	}
@@ -98,18 +99,18 @@ func nameByOrder(t *table.Table, r *recipe.Recipe) error {
 }
 
 // readFiles reads the table that the flags name.
-func (f *DataFlags) readFiles(o format.TableOptions) (*table.Table, []string, error) {
+func (f *DataFlags) readFiles(o format.TableOptions) (*table.Table, *format.TableReader, error) {
 	o.Format, o.Stdin = f.format, f.Stdin
 	return readAll(f.files, o)
 }
 
-// readAll reads all of a table, and what there is to say about that.
-func readAll(paths []string, o format.TableOptions) (*table.Table, []string, error) {
+// readAll reads all of a table. Its reader tells what there is to say about that.
+func readAll(paths []string, o format.TableOptions) (*table.Table, *format.TableReader, error) {
 	r, err := format.OpenTable(paths, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer r.Close()
 	t, err := r.ReadAll()
-	return t, r.Notices(), err
+	return t, r, err
 }
