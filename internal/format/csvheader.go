@@ -126,9 +126,8 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 	if header != nil {
 		width = len(header)
 	}
-	columns = make([]csvColumn, width)
-	used := make(map[string]int, width)
-	for at := range columns {
+	names := make([]string, width)
+	for at := range names {
 		name := ""
 		if header != nil {
 			name = shortName(string(header[at]))
@@ -139,15 +138,11 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 		if name == "" {
 			name = table.Unnamed(at)
 		}
-		for used[name] > 0 {
-			again := name + "." + strconv.Itoa(used[name])
-			used[name]++
-			if used[again] == 0 {
-				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is called %q here", name, at+1, again))
-				name = again
-			}
-		}
-		used[name]++
+		names[at] = name
+	}
+	notices = table.Distinct(names)
+	columns = make([]csvColumn, width)
+	for at, name := range names {
 		columns[at] = csvColumn{name: name, isID: table.IsIDName(name) || at == 0 && header != nil && name == table.Unnamed(0)}
 	}
 	return columns, notices
