@@ -35,7 +35,7 @@ func TestNewRowsAsTheFirst(t *testing.T) {
 func TestNewRowsDivided(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"named.csv": "a,1,2\nb,1,3\nc,50,51\nd,52,50\n", "years.csv": "a,2019,2020\nb,2018,2019\nc,2050,2051\nd,2052,2050\n",
-		"tildes.csv": "x~y\n1~9\n2~8\n51~60\n52~61\n", "other.csv": "1~9\n2~8\n51~60\n52~61\n", "z.npy": "",
+		"tildes.csv": "x~y\n1~9\n2~8\n51~60\n52~61\n", "spaces.csv": "1 9\n2 8\n51 60\n52 61\n", "row.csv": "1 9\n", "other.csv": "1~9\n2~8\n51~60\n52~61\n", "z.npy": "",
 	})
 	for _, c := range []struct{ run, predict string }{
 		{"--data named.csv", "--data named.csv"},
@@ -53,6 +53,10 @@ func TestNewRowsDivided(t *testing.T) {
 		if r.code != 0 || strings.Count(r.stdout, "\n") != 5 || strings.Contains(r.stderr, "header") {
 			t.Errorf("%s: got %s%s", c.predict, r.stdout, r.stderr)
 		}
+	}
+	succeed(t, "run --quiet --k 2 --algorithm kmeans --out spaces --data spaces.csv")
+	if out := succeed(t, "predict --model spaces --data row.csv"); strings.Count(out, "\n") != 2 {
+		t.Errorf("a single row: got %s", out)
 	}
 	for args, want := range map[string]string{
 		"--data other.csv --delimiter xx": `--delimiter "xx" separates no cells`,

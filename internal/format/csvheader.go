@@ -99,6 +99,9 @@ func (b *beginning) hasNoNames(names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !unnamed[name] })
 }
 
+// has tells whether these are names of the first row, or of columns without names.
+func (b *beginning) has(names []string) bool { return b.hasNames(names) || b.hasNoNames(names) }
+
 // countsUp tells whether the numbers of the first row are so many at least, and each is one more than the one before, from low to
 // high for the first.
 func (b *beginning) countsUp(low, high, least int) bool {

@@ -31,15 +31,15 @@ func sniffSeparator(prefix []byte, usual byte) byte {
 	return best
 }
 
-// separatorOfNames is what separates the cells of a text whose header has these names, if there are any: another character than was
-// found, where that one makes other names.
+// separatorOfNames is what separates the cells of a text whose header has these names, if there are any, or whose columns have so
+// many places where they are no names: another character than was found, where that one makes other columns.
 func separatorOfNames(prefix []byte, found byte, names []string) byte {
-	if len(names) == 0 || sniffRows(prefix, dialect{found}).hasNames(names) {
+	if len(names) == 0 || sniffRows(prefix, dialect{found}).has(names) {
 		return found
 	}
 	for _, c := range firstLine(prefix) {
 		isPart := c >= utf8.RuneSelf || unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c))
-		if !isPart && !bytes.ContainsRune([]byte("\".-+_\r"), rune(c)) && sniffRows(prefix, dialect{c}).hasNames(names) {
+		if !isPart && !bytes.ContainsRune([]byte("\".-+_\r"), rune(c)) && sniffRows(prefix, dialect{c}).has(names) {
 			return c
 		}
 	}
