@@ -43,7 +43,7 @@ func (a *app) explainCommand() *cobra.Command {
 		if constraints != "" {
 			return shell.Usage("--constraints goes with a folder; the coordinator has those of its jobs")
 		}
-		return a.onJob(cmd.Context(), *server, args, func(c *client.Client, jobID string) error { return a.explainJob(cmd.Context(), c, jobID) })
+		return a.onJobNoFolder(cmd.Context(), *server, args, func(c *client.Client, jobID string) error { return a.explainJob(cmd.Context(), c, jobID) })
 	}
 	return cmd
 }

@@ -32,7 +32,7 @@ func TestExplain(t *testing.T) {
 		{"explain g", "g/result.json: the file cannot be read"},
 		{"explain o --server " + address, "--server goes with a job"},
 		{"explain " + id + " --constraints g/constraints.csv --server " + address, "--constraints goes with a folder"},
-		{"explain nowhere", "which coordinator?"},
+		{"explain nowhere", "there is no folder nowhere"},
 		{"explain nowhere --server " + address, "nowhere"},
 	} {
 		if r := invoke(t, c.args); r.code != 2 || !strings.Contains(r.stderr, c.want) {
@@ -58,5 +58,17 @@ func TestExplainNamesRecordedConstraints(t *testing.T) {
 	says := succeed(t, "explain p")
 	if !strings.Contains(says, "p03") || strings.Contains(says, "give them by --constraints") {
 		t.Errorf("constraints of classes: %s", says)
+	}
+}
+
+func TestNoSuchFolder(t *testing.T) {
+	clitest.Folder(t, map[string]string{"some/file": ""})
+	for _, command := range []string{"explain", "report"} {
+		if r := invoke(t, command+" nodir"); r.code != 2 || !strings.Contains(r.stderr, "there is no folder nodir; if it is a job of a coordinator, give --server") {
+			t.Errorf("%s: got %s", command, r.stderr)
+		}
+	}
+	if r := invoke(t, "watch nodir"); r.code != 2 || !strings.Contains(r.stderr, "which coordinator?") {
+		t.Errorf("got %s", r.stderr)
 	}
 }

@@ -28,7 +28,7 @@ var commandGroups = []shell.Group{
 // flagGroups are all groups of flags. Flags that no group names come last, so that a new one is seen.
 func flagGroups() []shell.Group {
 	groups := []shell.Group{
-		shell.NewGroup("Data", "model job data graph kernel-matrix format delimiter header id-column label-column columns only ignore categorical vertices missing trained-on labels embedding picture"),
+		shell.NewGroup("Data", "model job data graph kernel-matrix format array delimiter header id-column label-column columns only ignore categorical vertices missing trained-on labels embedding picture"),
 		shell.NewGroup("What to find", "k algorithm scale seed restarts"),
 		shell.NewGroup("Output", "out truth score-on constraint-boxes save-graph labels-format join report json quiet state limit after"),
 	}

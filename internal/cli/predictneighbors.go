@@ -86,7 +86,7 @@ func isSymmetric(data dataset.Dataset) bool {
 func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (points dataset.Dataset, header []string, filter *jobflags.RowFilter, err error) {
 	if steps := wire.Recipe(result.GetRecipe()); steps != nil && format.IsTable(f.trainedOn) {
 		var made *jobflags.MadeRows
-		if made, err = jobflags.LoadRows(f.trainedOn, steps, directional); err == nil {
+		if made, err = f.data.LoadRows(f.trainedOn, steps, directional); err == nil {
 			points, header, filter = made.Points, made.Header, made.Filter
 		}
 	} else if result.GetDroppedRows() > 0 {

@@ -53,7 +53,7 @@ func (a *app) reportCommand() *cobra.Command {
 		if info, err := os.Stat(what); err == nil && info.IsDir() {
 			return a.reportFolder(cmd.Context(), what, f)
 		}
-		return a.onJob(cmd.Context(), *f.server, args, func(c *client.Client, jobID string) error { return a.reportJob(cmd.Context(), c, jobID, f) })
+		return a.onJobNoFolder(cmd.Context(), *f.server, args, func(c *client.Client, jobID string) error { return a.reportJob(cmd.Context(), c, jobID, f) })
 	}
 	return cmd
 }

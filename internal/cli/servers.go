@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -32,7 +33,7 @@ func addJSONFlag(set *pflag.FlagSet) *bool { return set.Bool("json", false, "pri
 func (a *app) remote(server string) (*client.Client, error) {
 	c, err := a.connect(server)
 	if c == nil && err == nil {
-		err = shell.Usage("which coordinator? Give --server HOST:PORT, set %s, or log in with: cleave login --server HOST:PORT", serverVariable)
+		err = fault.Invalid("NO_COORDINATOR", "which coordinator? Give --server HOST:PORT, set %s, or log in with: cleave login --server HOST:PORT", serverVariable)
 	}
 	return c, err
 }
@@ -123,6 +124,15 @@ func (a *app) onJob(ctx context.Context, server string, args []string, do func(c
 		}
 		return do(c, id)
 	})
+}
+
+// onJobNoFolder is onJob of an argument that could also have been the folder of a run.
+func (a *app) onJobNoFolder(ctx context.Context, server string, args []string, do func(c *client.Client, jobID string) error) error {
+	err := a.onJob(ctx, server, args, do)
+	if fault.Is(err, "NO_COORDINATOR") && len(args) == 1 {
+		return shell.Usage("there is no folder %s; if it is a job of a coordinator, give --server HOST:PORT or set %s", args[0], serverVariable)
+	}
+	return err
 }
 
 // onServer connects to a coordinator, calls do, and explains its errors.

@@ -16,6 +16,7 @@ import (
 // binaryReader is the reader of a format that has types of its own.
 type binaryReader interface {
 	Columns() []table.Column
+	Rename(names []string) // the columns
 	Next() (*table.Table, error)
 	Close()
 }
@@ -26,6 +27,7 @@ type binaryTable struct {
 	name  string
 	found []table.Column
 	rows  int
+	said  []string
 	files []io.Closer
 }
 
@@ -50,13 +52,26 @@ func openBinary(in Input, open func(s *source) (binaryReader, error)) (*binaryTa
 	s, err := newSource(r, b.name)
 	if err == nil {
 		if b.binaryReader, err = guarded(b.name, func() (binaryReader, error) { return open(s) }); err == nil {
-			b.found = b.binaryReader.Columns()
+			b.nameColumns()
 			return b, nil
 		}
 		err = s.readError(err)
 	}
 	b.close()
 	return nil, err
+}
+
+// nameColumns gives columns of the same name others.
+func (b *binaryTable) nameColumns() {
+	var names []string
+	for _, c := range b.Columns() {
+		names = append(names, c.Name)
+	}
+	for _, notice := range table.Distinct(names) {
+		b.said = append(b.said, b.name+": "+notice)
+	}
+	b.Rename(names)
+	b.found = b.Columns()
 }
 
 func openParquet(in Input, o TableOptions) (tableParts, error) {
@@ -122,7 +137,9 @@ func guarded[T any](name string, call func() (T, error)) (result T, err error) {
 
 func (b *binaryTable) columns() []table.Column { return slices.Clone(b.found) }
 
-func (b *binaryTable) notices() []string { return nil }
+func (b *binaryTable) notices() []string { return b.said }
+
+func (b *binaryTable) decimals() string { return "" }
 
 func (b *binaryTable) close() {
 	if b.binaryReader != nil {

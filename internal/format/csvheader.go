@@ -90,6 +90,18 @@ func (b *beginning) hasNames(names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !first[name] })
 }
 
+// hasNoNames tells whether these names, if there are any, are those of columns without names.
+func (b *beginning) hasNoNames(names []string) bool {
+	unnamed := make(map[string]bool, len(b.first))
+	for at := range b.first {
+		unnamed[table.Unnamed(at)] = true
+	}
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !unnamed[name] })
+}
+
+// has tells whether these are names of the first row, or of columns without names.
+func (b *beginning) has(names []string) bool { return b.hasNames(names) || b.hasNoNames(names) }
+
 // countsUp tells whether the numbers of the first row are so many at least, and each is one more than the one before, from low to
 // high for the first.
 func (b *beginning) countsUp(low, high, least int) bool {
@@ -117,9 +129,8 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 	if header != nil {
 		width = len(header)
 	}
-	columns = make([]csvColumn, width)
-	used := make(map[string]int, width)
-	for at := range columns {
+	names := make([]string, width)
+	for at := range names {
 		name := ""
 		if header != nil {
 			name = shortName(string(header[at]))
@@ -130,15 +141,11 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 		if name == "" {
 			name = table.Unnamed(at)
 		}
-		for used[name] > 0 {
-			again := name + "." + strconv.Itoa(used[name])
-			used[name]++
-			if used[again] == 0 {
-				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is called %q here", name, at+1, again))
-				name = again
-			}
-		}
-		used[name]++
+		names[at] = name
+	}
+	notices = table.Distinct(names)
+	columns = make([]csvColumn, width)
+	for at, name := range names {
 		columns[at] = csvColumn{name: name, isID: table.IsIDName(name) || at == 0 && header != nil && name == table.Unnamed(0)}
 	}
 	return columns, notices

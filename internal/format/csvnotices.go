@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 // notices say what the table was taken for, and how unusual numbers are read.
 func (r *csvReader) notices() []string {
 	var unusual []string
-	decimals := decimalsOf(r.layout.columns)
+	decimals := cmp.Or(decimalsOf(r.layout.columns), r.options.Decimals)
 	for at, k := range r.layout.kinds {
 		c := &r.layout.columns[at]
 		notice := k.notice(c.name)
@@ -19,7 +20,7 @@ func (r *csvReader) notices() []string {
 			unusual = append(unusual, notice)
 		case k.Type == table.Integer && c.seen&sawZeros != 0:
 			unusual = append(unusual, fmt.Sprintf("column %q is read as numbers, without the zeros in front; if these are codes: --id-column, --categorical or --ignore", c.name))
-		case r.layout.separator == ';' && decimals == 0 && k == plainNumbers('.') && c.seen&evidence(asPointGroups) == 0 && c.seen&evidence(asSpaceComma) != 0:
+		case r.layout.separator == ';' && decimals == "" && k == plainNumbers('.') && c.seen&evidence(asPointGroups) == 0 && c.seen&evidence(asSpaceComma) != 0:
 			unusual = append(unusual, fmt.Sprintf("column %q: 1.234 is read as a number with decimals; if it is a thousand here, write it without the point", c.name))
 		}
 	}

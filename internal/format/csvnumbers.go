@@ -35,36 +35,81 @@ const (
 	withComma = asComma | asPointGroups | asSpaceComma
 )
 
+// decimals is what readingsWith made these readings of.
+func (r reading) decimals() string {
+	if r&withComma != 0 {
+		return ","
+	}
+	return "."
+}
+
+// isForeign tells whether a cell is a number, but by none of the readings that there are to choose from.
+func (c *csvColumn) isForeign(cell []byte) bool {
+	bare, _, _ := cutMark(cell)
+	found := readingsOf(bare)
+	return found != 0 && found&c.only == 0
+}
+
 // preferred are the readings of a column in the order in which they are tried, by the character before decimals in the table if it
 // is known: 1.234 is a thousand where others are written 5,6. Otherwise 1,234 is a number with decimals, except where a comma
 // also separates cells.
-func (d dialect) preferred(decimals byte) []reading {
+func (d dialect) preferred(decimals string) []reading {
 	switch {
-	case decimals == ',':
+	case decimals == ",":
 		return []reading{asInteger, asComma, asPointGroups, asSpaceComma, asPoint, asCommaGroups, asSpacePoint, asApostrophes}
-	case decimals == '.' || d.separator == ',':
+	case decimals == "." || d.separator == ',':
 		return []reading{asInteger, asPoint, asCommaGroups, asComma, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
 	}
 	return []reading{asInteger, asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
 }
 
-// decimalsOf is the character before decimals, by the columns that leave no doubt; 0: there are none, or they differ.
-func decimalsOf(columns []csvColumn) (decimals byte) {
+// readingsWith are the readings with a character before decimals, and of numbers without.
+func readingsWith(decimals string) reading {
+	if decimals == "," {
+		return asInteger | withComma
+	}
+	return asInteger | withPoint
+}
+
+// decimalsOf is the character before decimals, by the columns that leave no doubt; "": there are none, or they differ.
+func decimalsOf(columns []csvColumn) string {
+	marks := ""
 	for _, c := range columns {
-		possible, sure := allReadings&^reading(c.seen&isText), byte(0)
+		possible := allReadings &^ reading(c.seen&isText)
 		switch {
 		case c.asText || c.isID || c.seen&sawCell == 0 || possible&asInteger != 0:
 		case possible&withPoint != 0 && possible&withComma == 0:
-			sure = '.'
+			marks += "."
 		case possible&withComma != 0 && possible&withPoint == 0:
-			sure = ','
+			marks += ","
 		}
-		if sure != 0 && decimals != 0 && sure != decimals {
-			return 0
-		}
-		decimals = max(decimals, sure)
 	}
-	return decimals
+	return same(marks)
+}
+
+// same is the character that all of these are; "": they differ, or there are none.
+func same(marks string) string {
+	if marks == "" || strings.Trim(marks, marks[:1]) != "" {
+		return ""
+	}
+	return marks[:1]
+}
+
+// decimals is the character before decimals by which the columns were read, also those of doubt.
+func (l *csvLayout) decimals() string {
+	marks := ""
+	for at, k := range l.kinds {
+		possible := allReadings &^ reading(l.columns[at].seen&isText)
+		switch eitherSpace := asSpacePoint | asSpaceComma; {
+		case k.Type != table.Number || possible&asPoint != 0 && possible&asComma != 0: // no number has decimals
+		case k.reading&eitherSpace != 0 && possible&eitherSpace == eitherSpace: // nor has 1 234
+		case k.reading&withComma != 0:
+			marks += ","
+		default:
+			marks += "."
+		}
+	}
+	return same(marks)
 }
 
 // readingsOf are the readings that take a cell for a number.
@@ -206,6 +251,7 @@ type kind struct {
 	reading reading
 	mark    int
 	signs   evidence // other ways to write negative numbers
+	foreign bool     // of texts: they are numbers, but not as they have to be written
 }
 
 // plainNumbers are without marks, and without characters between thousands.

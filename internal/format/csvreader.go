@@ -55,7 +55,8 @@ func (r *csvReader) sniff() error {
 	separator, begin := excelSeparator(prefix)
 	d := dialect{cmp.Or(r.options.Delimiter, separator)}
 	if d.separator == 0 {
-		d.separator = sniffSeparator(prefix[skipComments(prefix):], usualSeparator(s.suffix))
+		rows := prefix[skipComments(prefix):]
+		d.separator = separatorOfNames(rows, sniffSeparator(rows, usualSeparator(s.suffix)), r.options.Names)
 	}
 	if d.separator == ' ' && r.options.Delimiter == 0 {
 		r.say(s.name + ": cells are separated by spaces; --delimiter says otherwise")
@@ -78,6 +79,8 @@ func (r *csvReader) sniff() error {
 		has, notice = header == "yes", ""
 	} else if b.hasNames(r.options.Names) {
 		has, notice = true, ""
+	} else if b.hasNoNames(r.options.Names) {
+		has, notice = false, ""
 	}
 	r.say(notice)
 	width, header := len(b.first), b.first
@@ -105,6 +108,9 @@ func (r *csvReader) sniff() error {
 		}
 		if r.learned != nil {
 			columns[at].seen |= r.learned[at]
+		}
+		if r.options.Decimals != "" && slices.Contains(r.options.Names, columns[at].name) {
+			columns[at].only = readingsWith(r.options.Decimals)
 		}
 		columns[at].asText = slices.Contains(r.options.Texts, columns[at].name) || slices.Contains(r.options.Texts, strconv.Itoa(at+1))
 	}
@@ -157,10 +163,10 @@ func (r *csvReader) start(s *source, skip int) error {
 	}
 	r.layout.kinds = make([]kind, len(r.layout.columns))
 	r.layout.usual = r.layout.separator != ' '
-	decimals := decimalsOf(r.layout.columns)
+	decimals := cmp.Or(decimalsOf(r.layout.columns), r.options.Decimals)
 	for at := range r.layout.kinds {
 		r.layout.kinds[at] = r.layout.columns[at].kind(r.layout.dialect, decimals)
-		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain()
+		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain() && !r.layout.kinds[at].foreign
 	}
 	r.lines = newLines(s, r.layout.separator)
 	r.queue, r.blank, r.hollow, r.rows = nil, 0, hollow{}, 0
@@ -198,6 +204,8 @@ func (r *csvReader) columns() []table.Column {
 	}
 	return columns
 }
+
+func (r *csvReader) decimals() string { return r.layout.decimals() }
 
 func (r *csvReader) close() { r.input.close() }
 

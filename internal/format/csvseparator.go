@@ -1,6 +1,10 @@
 package format
 
-import "bytes"
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
 
 // separators are those that tables use, the ones first that stand in few cells.
 var separators = []byte{'\t', ';', '|', ','}
@@ -25,6 +29,21 @@ func sniffSeparator(prefix []byte, usual byte) byte {
 		return ' '
 	}
 	return best
+}
+
+// separatorOfNames is what separates the cells of a text whose header has these names, if there are any, or whose columns have so
+// many places where they are no names: another character than was found, where that one makes other columns.
+func separatorOfNames(prefix []byte, found byte, names []string) byte {
+	if len(names) == 0 || sniffRows(prefix, dialect{found}).has(names) {
+		return found
+	}
+	for _, c := range firstLine(prefix) {
+		isPart := c >= utf8.RuneSelf || unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c))
+		if !isPart && !bytes.ContainsRune([]byte("\".-+_\r"), rune(c)) && sniffRows(prefix, dialect{c}).has(names) {
+			return c
+		}
+	}
+	return found
 }
 
 // evenness is the share of rows that have the most frequent number of cells, if that is more than 1; else it is 0. A first row of

@@ -31,13 +31,14 @@ const (
 type csvColumn struct {
 	name   string
 	seen   evidence
-	asText bool // it was asked for
-	isID   bool // its name says that it names the rows, which must come back as they were written
+	only   reading // the readings to choose from; 0: all
+	asText bool    // it was asked for
+	isID   bool    // its name says that it names the rows, which must come back as they were written
 }
 
 // kind is how the cells are read: by the first way to write numbers that all of them follow, in a table with this character before
 // decimals, if it is known.
-func (c *csvColumn) kind(d dialect, decimals byte) kind {
+func (c *csvColumn) kind(d dialect, decimals string) kind {
 	marked := c.seen & allMarks
 	switch {
 	case c.asText, c.isID && (c.seen&sawCell == 0 || c.seen&(evidence(asInteger)|sawPadded|allMarks) != 0):
@@ -50,7 +51,7 @@ func (c *csvColumn) kind(d dialect, decimals byte) kind {
 	signs := c.seen & allSigns
 	for _, r := range d.preferred(decimals) {
 		switch {
-		case c.seen&evidence(r) != 0, (marked != 0 || signs != 0) && r == asInteger:
+		case c.seen&evidence(r) != 0, c.only != 0 && c.only&r == 0, (marked != 0 || signs != 0) && r == asInteger:
 		case marked != 0:
 			return kind{Type: table.Number, reading: r, mark: bits.TrailingZeros32(uint32(marked / firstMark)), signs: signs}
 		case signs != 0:
@@ -65,7 +66,7 @@ func (c *csvColumn) kind(d dialect, decimals byte) kind {
 			return kind{Type: table.Number, reading: r, mark: noMark}
 		}
 	}
-	return kind{Type: table.Text}
+	return kind{Type: table.Text, foreign: c.only != 0 && !c.seen.isWord()}
 }
 
 // classify is what a cell tells about its column; one that is missing tells nothing.

@@ -67,5 +67,8 @@ func (s *source) foreignArchive(files []string) error {
 	case has("mimetype") && has("content.xml"):
 		return s.invalid("UNKNOWN_FORMAT", "this is a spreadsheet of LibreOffice, which is not read here; %s", saveAsCSV)
 	}
+	if len(files) == 0 {
+		return s.invalid("NOT_NPZ", "this is a ZIP archive with nothing in it; numpy.savez writes arrays into one")
+	}
 	return s.invalid("NOT_NPZ", "this is a ZIP archive without arrays of NumPy; %s (it has %s)", unpackFirst, text.First(files, 5))
 }

@@ -3,12 +3,9 @@ package format
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"html"
 	"io"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 )
@@ -35,29 +32,9 @@ func readGML(s *source, vertices int) ([]dataset.Edges, int, error) {
 	}
 	edges, count, err := r.graph.finish(vertices)
 	if err == nil {
-		r.nameByLabels()
+		r.nameVertices(r.labels, "label")
 	}
 	return edges, count, err
-}
-
-// nameByLabels calls the vertices by their labels where these are names.
-func (r *gml) nameByLabels() {
-	seen := make(map[string]bool, len(r.labels))
-	for _, label := range r.labels {
-		if label == "" || !utf8.ValidString(label) {
-			return
-		}
-		if seen[label] {
-			r.notices = append(r.notices, fmt.Sprintf("%s: vertices go by their ids, because several have the label %.40q", r.name, label))
-			return
-		}
-		seen[label] = true
-	}
-	if slices.Equal(r.labels, r.source.vertices) {
-		return
-	}
-	r.source.vertices = r.labels
-	r.notices = append(r.notices, fmt.Sprintf("%s: vertices go by their labels, such as %.40q", r.name, r.labels[0]))
 }
 
 // list reads pairs up to the end of a list, or of the file at depth 0. What is said about a vertex or an edge goes to values.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/encoding/charmap"
@@ -12,11 +13,12 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// readGraphML reads vertices, edges, and those data of edges that are called "weight". Directions are not looked at. No
+// readGraphML reads vertices, edges, those data of edges that are called "weight", and those of vertices that are called "name" or
+// "label": many programs make up the ids. Directions are not looked at. No
 // library is needed for that: the format is XML, and all else in it is about drawing.
 func readGraphML(s *source, vertices int) ([]dataset.Edges, int, error) {
 	input := &counter{r: s}
-	r := &graphML{listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input), weight: 1}
+	r := &graphML{listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input), weight: 1, nameKeys: map[string]string{}, called: map[string][]string{}}
 	r.decoder.CharsetReader = westernXML
 	for {
 		token, err := r.decoder.Token()
@@ -33,7 +35,11 @@ func readGraphML(s *source, vertices int) ([]dataset.Edges, int, error) {
 	if !r.isGraph {
 		return nil, 0, s.invalid("NOT_GRAPHML", "the file is XML, but no graph in GraphML")
 	}
-	return r.finish(vertices)
+	edges, count, err := r.finish(vertices)
+	if err == nil {
+		r.nameByData()
+	}
+	return edges, count, err
 }
 
 type graphML struct {
@@ -46,6 +52,10 @@ type graphML struct {
 	inKey     bool    // in the description of that key
 	inEdge    bool
 	inWeight  bool
+	nameKeys  map[string]string   // what data of vertices are, by their key: name or label
+	called    map[string][]string // names and labels of all vertices
+	inVertex  bool
+	inName    string // name or label; "": in none
 	text      strings.Builder
 }
 
@@ -59,13 +69,18 @@ func (r *graphML) take(token xml.Token) error {
 	case xml.StartElement:
 		return r.start(t)
 	case xml.CharData:
-		if r.inWeight {
+		if r.inWeight || r.inName != "" {
 			r.text.Write(t)
 		}
 	case xml.EndElement:
 		switch {
 		case t.Name.Local == "edge":
 			r.inEdge = false
+		case t.Name.Local == "node":
+			r.inVertex = false
+		case t.Name.Local == "data" && r.inName != "":
+			r.called[r.inName][len(r.names)-1] = strings.TrimSpace(r.text.String())
+			r.inName = ""
 		case t.Name.Local == "key":
 			r.inKey = false
 		case t.Name.Local == "default" && r.inWeight:
@@ -95,10 +110,13 @@ func (r *graphML) start(t xml.StartElement) error {
 	}
 	switch t.Name.Local {
 	case "graph":
-		r.isGraph = true
+		r.isGraph, r.inVertex = true, false
 	case "key":
 		if on := attribute("for"); attribute("attr.name") == "weight" && (on == "edge" || on == "all" || on == "") {
 			r.weightKey, r.inKey = attribute("id"), true
+		}
+		if on, name := attribute("for"), attribute("attr.name"); on != "edge" && on != "graph" && (strings.EqualFold(name, "name") || strings.EqualFold(name, "label")) {
+			r.nameKeys[attribute("id")] = strings.ToLower(name)
 		}
 	case "default":
 		if r.inKey {
@@ -106,6 +124,10 @@ func (r *graphML) start(t xml.StartElement) error {
 			r.text.Reset()
 		}
 	case "node":
+		r.inVertex = true
+		for _, what := range vertexNames {
+			r.called[what] = append(r.called[what], "")
+		}
 		return r.addVertex(attribute("id"), r.line())
 	case "edge":
 		weight := r.weight
@@ -121,11 +143,27 @@ func (r *graphML) start(t xml.StartElement) error {
 		if key := attribute("key"); r.inEdge && (key == r.weightKey && key != "" || key == "weight") {
 			r.inWeight = true
 			r.text.Reset()
+		} else if what := r.nameKeys[key]; r.inVertex && what != "" {
+			r.inName = what
+			r.text.Reset()
 		}
 	case "hyperedge":
 		return r.at(r.line(), "UNSUPPORTED_GRAPH", "the file has edges of more than two vertices, which are not supported")
 	}
 	return nil
+}
+
+// vertexNames are the data of vertices that may be what they are called, the ones first that rather are.
+var vertexNames = []string{"name", "label"}
+
+// nameByData calls the vertices by the first data that all of them have.
+func (r *graphML) nameByData() {
+	for _, what := range vertexNames {
+		if !slices.Contains(r.called[what], "") {
+			r.nameVertices(r.called[what], what)
+			return
+		}
+	}
 }
 
 // xmlError says what the decoder did not understand; what cannot be read is no mistake of the file.

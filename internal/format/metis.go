@@ -41,6 +41,9 @@ func readMetis(s *source, vertices int) ([]dataset.Edges, int, error) {
 	if err := m.parseHeader(header); err != nil {
 		return nil, 0, err
 	}
+	if m.beforeEdges > 0 {
+		s.notices = append(s.notices, s.name+": the weights or sizes of the vertices are not used")
+	}
 	if vertices > 0 && vertices != m.vertices {
 		return nil, 0, s.invalid("SIZE_MISMATCH", "the file has %d vertices, but %d were asked for", m.vertices, vertices)
 	}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -101,7 +102,11 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 			t.Errorf("%s: allocated %d bytes", c.text, bytes)
 		}
 	}
-	_, err := ReadGraph(strings.NewReader(metisText), "g.metis", 5)
+	g, err := Input{Path: "-", Format: "metis", Stdin: Peekable(strings.NewReader("2 1 10\n7 2\n8 1\n"))}.LoadNamedGraph(GraphOptions{})
+	if err != nil || len(g.Notices) != 1 || !strings.Contains(g.Notices[0], "weights or sizes of the vertices are not used") {
+		t.Errorf("weights of vertices: got %+v, %v", g, err)
+	}
+	_, err = ReadGraph(strings.NewReader(metisText), "g.metis", 5)
 	wantFault(t, "another number of vertices", err, "SIZE_MISMATCH", "4 vertices")
 }
 
@@ -122,6 +127,30 @@ func TestLabelsOfGML(t *testing.T) {
 		}
 		if strings.Join(g.Names, " ") != c.names || strings.Join(g.Notices, "\n") != c.notice {
 			t.Errorf("%s: %q, %q; want %q, %q", text, g.Names, g.Notices, c.names, c.notice)
+		}
+	}
+}
+
+// Programs make up the ids of GraphML too, and write what vertices are called as data.
+func TestNamesInGraphML(t *testing.T) {
+	for _, c := range []struct{ data, names, notice string }{
+		{"name|ann,name|bob", "ann bob", `standard input: vertices go by their names, such as "ann"`},
+		{"Label|A &amp; B,Label|C", "A & B C", `standard input: vertices go by their labels, such as "A & B"`},
+		{"label|ann,label|ann", "n0 n1", `standard input: vertices go by their ids, because several have the label "ann"`},
+		{"name|ann,label|bob", "n0 n1", ""},
+		{"club|ann,club|bob", "n0 n1", ""},
+		{"name|n0,name|n1", "n0 n1", ""},
+	} {
+		text, keys := "", ""
+		for at, data := range strings.Split(c.data, ",") {
+			name, value, _ := strings.Cut(data, "|")
+			keys += fmt.Sprintf("<key id='d%d' for='node' attr.name='%s' attr.type='string'/>", at, name)
+			text += fmt.Sprintf("<node id='n%d'><data key='d%d'>%s</data></node>", at, at, value)
+		}
+		text = "<graphml>" + keys + "<graph>" + text + "<edge source='n0' target='n1'/></graph></graphml>"
+		g, err := Input{Path: "-", Stdin: Peekable(strings.NewReader(text))}.LoadNamedGraph(GraphOptions{})
+		if err != nil || strings.Join(g.Names, " ") != c.names || strings.Join(g.Notices, "\n") != c.notice {
+			t.Errorf("%s: %+v, %v", text, g, err)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type manyParts struct {
 	at      int // the current file
 	part    tableParts
 	said    []string
+	marks   string // before decimals, of all parts that were read
 }
 
 func openParts(files []string, o TableOptions) (*manyParts, error) {
@@ -24,16 +25,23 @@ func openParts(files []string, o TableOptions) (*manyParts, error) {
 	if slices.Contains(files, "-") {
 		return nil, (&source{name: "standard input"}).invalid("BAD_FILES", "standard input is a table of its own; it cannot be read together with files")
 	}
+	marks := ""
 	for _, file := range files {
 		part, err := openPart(file, o)
 		if err != nil {
 			return nil, err
+		}
+		if text, ok := part.(*csvReader); ok {
+			marks += string(decimalsOf(text.layout.columns))
 		}
 		err = m.widen(file, part.columns())
 		part.close()
 		if err != nil {
 			return nil, err
 		}
+	}
+	if m.options.Decimals == "" {
+		m.options.Decimals = same(marks) // one part may leave open what others tell
 	}
 	return m, m.open(0)
 }
@@ -63,6 +71,9 @@ func (m *manyParts) widen(file string, columns []table.Column) error {
 // open opens a file of the list.
 func (m *manyParts) open(at int) error {
 	m.close()
+	if at == 0 {
+		m.marks = ""
+	}
 	o := m.options
 	o.Texts = slices.Clone(o.Texts)
 	for _, c := range m.wanted {
@@ -82,6 +93,8 @@ func (m *manyParts) columns() []table.Column { return slices.Clone(m.wanted) }
 
 func (m *manyParts) notices() []string { return m.said }
 
+func (m *manyParts) decimals() string { return same(m.marks) }
+
 func (m *manyParts) close() {
 	if m.part == nil {
 		return
@@ -91,6 +104,7 @@ func (m *manyParts) close() {
 			m.said = append(m.said, notice)
 		}
 	}
+	m.marks += m.part.decimals()
 	m.part.close()
 	m.part = nil
 }
@@ -156,4 +170,5 @@ type ended struct{}
 func (ended) columns() []table.Column     { return nil }
 func (ended) next() (*table.Table, error) { return nil, io.EOF }
 func (ended) notices() []string           { return nil }
+func (ended) decimals() string            { return "" }
 func (ended) close()                      {}

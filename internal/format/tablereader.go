@@ -16,6 +16,7 @@ type TableOptions struct {
 	Delimiter byte      // between the cells of a text
 	Header    string    // whether the first line names the columns: "yes", "no", or "auto"
 	Names     []string  // of columns that are known: a first line with all of them is the header, also if they are numbers
+	Decimals  string    // the character before decimals, "." or ",", where a table does not tell; of columns in Names, others are refused
 	Texts     []string  // columns to be read as texts, by name or by number from 1
 	Ignore    []string  // columns that nobody needs, by name or by number from 1: what no table can hold is empty there
 	Only      []string  // if any, nobody needs the others, either
@@ -32,6 +33,7 @@ type tableParts interface {
 	columns() []table.Column
 	next() (*table.Table, error)
 	notices() []string
+	decimals() string
 	close()
 }
 
@@ -98,6 +100,9 @@ func (r *TableReader) Next() (*table.Table, error) { return r.parts.next() }
 
 // Notices are what there is to say about how the table was read; all of it once the last row is.
 func (r *TableReader) Notices() []string { return r.parts.notices() }
+
+// Decimals is the character before the decimals of all numbers that were read, "." or ","; "": a text has none, or they differ.
+func (r *TableReader) Decimals() string { return r.parts.decimals() }
 
 // Close ends the reading.
 func (r *TableReader) Close() { r.parts.close() }

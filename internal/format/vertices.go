@@ -1,7 +1,10 @@
 package format
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 )
@@ -80,4 +83,25 @@ func (g *listedGraph) weightOf(text string, line int) (float64, error) {
 		return 0, g.at(line, "NOT_A_NUMBER", "the weight is %s, which is no finite number", quoted([]byte(text)))
 	}
 	return weight, nil
+}
+
+// nameVertices calls the vertices by what the file calls them besides their ids, such as labels, where these are all there and
+// different.
+func (s *source) nameVertices(names []string, what string) {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if name == "" || !utf8.ValidString(name) {
+			return
+		}
+		if seen[name] {
+			s.notices = append(s.notices, fmt.Sprintf("%s: vertices go by their ids, because several have the %s %.40q", s.name, what, name))
+			return
+		}
+		seen[name] = true
+	}
+	if len(names) == 0 || slices.Equal(names, s.vertices) {
+		return
+	}
+	s.vertices = names
+	s.notices = append(s.notices, fmt.Sprintf("%s: vertices go by their %ss, such as %.40q", s.name, what, names[0]))
 }

@@ -99,12 +99,26 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 				s.category[s.spelled(category)] = number
 			}
 		} else if s.column.Type == table.Text && empty < t.Rows() {
-			for row = 0; s.column.IsEmpty(row); row++ {
-			}
+			row := noNumberAt(s.column)
 			return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is no number", s.column.Texts[row])
 		}
 	}
 	return sources, nil
+}
+
+// noNumberAt is the first text that is no number, or the first of all where they are written in ways that do not go together.
+func noNumberAt(c *table.Column) int {
+	first := -1
+	for row, s := range c.Texts {
+		switch {
+		case c.IsEmpty(row):
+		case !isNumber(s):
+			return row
+		case first < 0:
+			first = row
+		}
+	}
+	return max(first, 0)
 }
 
 // complete are the rows without missing values; nil where that is all.

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -42,16 +43,20 @@ func unknownColumn(t *table.Table, name string) error {
 	for at := range t.Columns {
 		names[at] = t.Columns[at].Name
 	}
-	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q; did you mean %.60q?", name, nearest(name, names)).With("column", name)
+	help := "it has " + quoted(names)
+	if similar := similarTo(name, names); similar != "" {
+		help = fmt.Sprintf("did you mean %.60q?", similar)
+	}
+	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q; %s", name, help).With("column", name)
 }
 
-// nearest is the name that is most like a mistaken one, whatever their capitals.
-func nearest(mistaken string, names []string) string {
+// similarTo is the name that a mistaken one was probably meant to be, whatever their capitals; "": none is like it.
+func similarTo(mistaken string, names []string) string {
 	lower := make([]string, len(names))
 	for at, name := range names {
 		lower[at] = strings.ToLower(name)
 	}
-	found := text.Nearest(strings.ToLower(mistaken), lower)
+	found := text.Similar(strings.ToLower(mistaken), lower)
 	for at, name := range lower {
 		if name == found {
 			return names[at]

@@ -26,12 +26,15 @@ func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
 	if t.Rows() == 0 {
 		return nil, nil, fault.Invalid("EMPTY_DATA", "the table has no rows")
 	}
-	f := &fitting{Table: t, wishes: w, recipe: &Recipe{Missing: w.Missing}}
+	f := &fitting{Table: t, wishes: w, recipe: &Recipe{Missing: w.Missing, Decimals: w.Decimals}}
 	if w.Missing == "" {
 		f.recipe.Missing = Auto
 	}
 	if !slices.Contains(Ways(), string(f.recipe.Missing)) {
 		return nil, nil, fault.Invalid("BAD_MISSING", "missing values can be treated as %s; %.40q is none of them", strings.Join(Ways(), ", "), string(w.Missing))
+	}
+	if !slices.Contains([]string{"", ".", ","}, w.Decimals) {
+		return nil, nil, fault.Invalid("BAD_DECIMALS", "%.40q does not stand before decimals; it is . or , or left out", w.Decimals)
 	}
 	var err error
 	if f.roles, err = w.wished(t); err != nil {

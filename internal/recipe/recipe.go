@@ -34,6 +34,7 @@ type Wishes struct {
 	Only        []string // if there are any, no other columns are features
 	Categorical []string // columns whose values are categories, also where they are numbers
 	Missing     Missing  // "": Auto
+	Decimals    string   // what stands before decimals in the file of the table, which has the numbers themselves: "." or ","; "": unknown
 }
 
 // Recipe makes points of the rows of a table.
@@ -42,6 +43,8 @@ type Recipe struct {
 	Label    string    `json:"label,omitempty"` // the column of classes, "" for none
 	Missing  Missing   `json:"missing"`
 	Features []Feature `json:"features"`
+	// Decimals is what stands before decimals in a text that the table was read from, "." or ",": other texts are read alike.
+	Decimals string `json:"decimals,omitempty"`
 }
 
 // Feature is a column that points are made of.

@@ -199,6 +199,8 @@ func TestFaults(t *testing.T) {
 		reason string
 		says   string
 	}{
+		{flowers, Wishes{Decimals: ";"}, "BAD_DECIMALS", `";" does not stand before decimals`},
+		{flowers, Wishes{ID: "weather"}, "UNKNOWN_COLUMN", `no column "weather"; it has "`},
 		{flowers, Wishes{ID: "Heigth"}, "UNKNOWN_COLUMN", `no column "Heigth"; did you mean "height"?`},
 		{flowers, Wishes{Ignore: []string{"6"}}, "UNKNOWN_COLUMN", "no column 6; it has 5 columns"},
 		{flowers, Wishes{ID: "id", Ignore: []string{"1"}}, "COLUMN_USED_TWICE", `"id"`},

@@ -1,12 +1,31 @@
 package table
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
 
 // Unnamed is what a column is called that its file gives no name, by its place from 0.
 func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
+
+// Distinct makes names distinct: a.1 of a second a. The notices say which columns have other names for it.
+func Distinct(names []string) (notices []string) {
+	used := make(map[string]int, len(names))
+	for at, name := range names {
+		for used[name] > 0 {
+			again := name + "." + strconv.Itoa(used[name])
+			used[name]++
+			if used[again] == 0 {
+				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is called %q here", name, at+1, again))
+				name = again
+			}
+		}
+		used[name]++
+		names[at] = name
+	}
+	return notices
+}
 
 // IsIDName tells whether a column is called as people call one that names its rows.
 func IsIDName(name string) bool {

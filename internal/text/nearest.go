@@ -21,9 +21,11 @@ func Nearest(mistaken string, names []string) string {
 // Similar is the name that a mistaken one was probably meant to be: the nearest, if it takes few changes for its length, or
 // the only one that begins so. It is "" where no name is like it.
 func Similar(mistaken string, names []string) string {
-	nearest := Nearest(mistaken, names)
-	if nearest != "" && editDistance(mistaken, nearest) <= max(1, min(len(mistaken), len(nearest))/3) {
-		return nearest
+	if nearest := Nearest(mistaken, names); nearest != "" {
+		shorter := min(len(mistaken), len(nearest))
+		if changes := editDistance(mistaken, nearest); changes <= max(1, shorter/3) && changes < shorter { // x is not like y
+			return nearest
+		}
 	}
 	if begun := Beginning(mistaken, names); len(begun) == 1 && len(mistaken) > 1 {
 		return begun[0]

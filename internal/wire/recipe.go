@@ -43,7 +43,7 @@ func OnTable(err error) error { return onField(err, fieldTable) }
 func Wishes(p *cleavev1.TablePoints) recipe.Wishes {
 	return recipe.Wishes{
 		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Ignore: p.GetIgnore(), Only: p.GetOnly(),
-		Categorical: p.GetCategorical(), Missing: missingPolicies[p.GetMissing()],
+		Categorical: p.GetCategorical(), Missing: missingPolicies[p.GetMissing()], Decimals: p.GetDecimalMark(),
 	}
 }
 
@@ -51,7 +51,7 @@ func Wishes(p *cleavev1.TablePoints) recipe.Wishes {
 func TablePointsProto(w recipe.Wishes) *cleavev1.TablePoints {
 	return &cleavev1.TablePoints{
 		IdColumn: w.ID, LabelColumn: w.Label, Ignore: w.Ignore, Only: w.Only,
-		Categorical: w.Categorical, Missing: missingPolicies.write(w.Missing),
+		Categorical: w.Categorical, Missing: missingPolicies.write(w.Missing), DecimalMark: w.Decimals,
 	}
 }
 
@@ -60,7 +60,7 @@ func RecipeProto(r *recipe.Recipe) *cleavev1.Recipe {
 	if r == nil {
 		return nil
 	}
-	p := &cleavev1.Recipe{IdColumn: r.ID, LabelColumn: r.Label, Missing: missingPolicies.write(r.Missing)}
+	p := &cleavev1.Recipe{IdColumn: r.ID, LabelColumn: r.Label, Missing: missingPolicies.write(r.Missing), DecimalMark: r.Decimals}
 	for _, f := range r.Features {
 		p.Features = append(p.Features, &cleavev1.RecipeFeature{Column: f.Column, Categories: f.Categories, Fill: f.Fill, FillCategory: f.FillCategory})
 	}
@@ -72,7 +72,7 @@ func Recipe(p *cleavev1.Recipe) *recipe.Recipe {
 	if p == nil {
 		return nil
 	}
-	r := &recipe.Recipe{ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: missingPolicies[p.GetMissing()]}
+	r := &recipe.Recipe{ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: missingPolicies[p.GetMissing()], Decimals: p.GetDecimalMark()}
 	for _, f := range p.GetFeatures() {
 		r.Features = append(r.Features, recipe.Feature{Column: f.GetColumn(), Categories: f.GetCategories(), Fill: f.GetFill(), FillCategory: f.GetFillCategory()})
 	}

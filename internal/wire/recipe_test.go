@@ -20,13 +20,13 @@ import (
 
 func TestRecipesSurviveTheWire(t *testing.T) {
 	for _, missing := range recipe.Ways() {
-		want := &recipe.Recipe{ID: "id", Label: "class", Missing: recipe.Missing(missing), Features: []recipe.Feature{
+		want := &recipe.Recipe{ID: "id", Label: "class", Missing: recipe.Missing(missing), Decimals: ",", Features: []recipe.Feature{
 			{Column: "height", Fill: 2.5}, {Column: "color", Categories: []string{"blue", "red"}, FillCategory: "red"},
 		}}
 		if got := Recipe(RecipeProto(want)); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v", got)
 		}
-		wishes := recipe.Wishes{ID: "1", Label: "class", Ignore: []string{"a"}, Only: []string{"b", "c"}, Categorical: []string{"b"}, Missing: recipe.Missing(missing)}
+		wishes := recipe.Wishes{ID: "1", Label: "class", Ignore: []string{"a"}, Only: []string{"b", "c"}, Categorical: []string{"b"}, Missing: recipe.Missing(missing), Decimals: "."}
 		if got := Wishes(TablePointsProto(wishes)); !reflect.DeepEqual(got, wishes) {
 			t.Errorf("got %+v", got)
 		}

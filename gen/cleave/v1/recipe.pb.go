@@ -104,8 +104,11 @@ type TablePoints struct {
 	// Only these columns are.
 	Only []string `protobuf:"bytes,5,rep,name=only,proto3" json:"only,omitempty"`
 	// Columns of integers or numbers that are names of categories. Texts always are.
-	Categorical   []string      `protobuf:"bytes,6,rep,name=categorical,proto3" json:"categorical,omitempty"`
-	Missing       MissingPolicy `protobuf:"varint,7,opt,name=missing,proto3,enum=cleave.v1.MissingPolicy" json:"missing,omitempty"`
+	Categorical []string      `protobuf:"bytes,6,rep,name=categorical,proto3" json:"categorical,omitempty"`
+	Missing     MissingPolicy `protobuf:"varint,7,opt,name=missing,proto3,enum=cleave.v1.MissingPolicy" json:"missing,omitempty"`
+	// What stands before the decimals in the text that the table was read from, "." or ",". The table has the numbers themselves;
+	// the recipe keeps this, so that other texts are read in the same way. Absent, it is unknown, or there are no decimals.
+	DecimalMark   string `protobuf:"bytes,8,opt,name=decimal_mark,json=decimalMark,proto3" json:"decimal_mark,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -189,6 +192,13 @@ func (x *TablePoints) GetMissing() MissingPolicy {
 	return MissingPolicy_MISSING_POLICY_UNSPECIFIED
 }
 
+func (x *TablePoints) GetDecimalMark() string {
+	if x != nil {
+		return x.DecimalMark
+	}
+	return ""
+}
+
 // Recipe is how points were made of the rows of a table. New rows become points in the same way: PredictJob takes a table.
 type Recipe struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -197,7 +207,9 @@ type Recipe struct {
 	LabelColumn string        `protobuf:"bytes,2,opt,name=label_column,json=labelColumn,proto3" json:"label_column,omitempty"`
 	Missing     MissingPolicy `protobuf:"varint,3,opt,name=missing,proto3,enum=cleave.v1.MissingPolicy" json:"missing,omitempty"`
 	// In the order of the columns of the points.
-	Features      []*RecipeFeature `protobuf:"bytes,4,rep,name=features,proto3" json:"features,omitempty"`
+	Features []*RecipeFeature `protobuf:"bytes,4,rep,name=features,proto3" json:"features,omitempty"`
+	// As in TablePoints: how a text of new rows is read.
+	DecimalMark   string `protobuf:"bytes,5,opt,name=decimal_mark,json=decimalMark,proto3" json:"decimal_mark,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -258,6 +270,13 @@ func (x *Recipe) GetFeatures() []*RecipeFeature {
 		return x.Features
 	}
 	return nil
+}
+
+func (x *Recipe) GetDecimalMark() string {
+	if x != nil {
+		return x.DecimalMark
+	}
+	return ""
 }
 
 // RecipeFeature is a column of the table that is part of the points.
@@ -335,7 +354,7 @@ var File_cleave_v1_recipe_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_recipe_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/recipe.proto\x12\tcleave.v1\"\xea\x01\n" +
+	"\x16cleave/v1/recipe.proto\x12\tcleave.v1\"\x8d\x02\n" +
 	"\vTablePoints\x12\x19\n" +
 	"\btable_id\x18\x01 \x01(\tR\atableId\x12\x1b\n" +
 	"\tid_column\x18\x02 \x01(\tR\bidColumn\x12!\n" +
@@ -343,12 +362,14 @@ const file_cleave_v1_recipe_proto_rawDesc = "" +
 	"\x06ignore\x18\x04 \x03(\tR\x06ignore\x12\x12\n" +
 	"\x04only\x18\x05 \x03(\tR\x04only\x12 \n" +
 	"\vcategorical\x18\x06 \x03(\tR\vcategorical\x122\n" +
-	"\amissing\x18\a \x01(\x0e2\x18.cleave.v1.MissingPolicyR\amissing\"\xb2\x01\n" +
+	"\amissing\x18\a \x01(\x0e2\x18.cleave.v1.MissingPolicyR\amissing\x12!\n" +
+	"\fdecimal_mark\x18\b \x01(\tR\vdecimalMark\"\xd5\x01\n" +
 	"\x06Recipe\x12\x1b\n" +
 	"\tid_column\x18\x01 \x01(\tR\bidColumn\x12!\n" +
 	"\flabel_column\x18\x02 \x01(\tR\vlabelColumn\x122\n" +
 	"\amissing\x18\x03 \x01(\x0e2\x18.cleave.v1.MissingPolicyR\amissing\x124\n" +
-	"\bfeatures\x18\x04 \x03(\v2\x18.cleave.v1.RecipeFeatureR\bfeatures\"\x80\x01\n" +
+	"\bfeatures\x18\x04 \x03(\v2\x18.cleave.v1.RecipeFeatureR\bfeatures\x12!\n" +
+	"\fdecimal_mark\x18\x05 \x01(\tR\vdecimalMark\"\x80\x01\n" +
 	"\rRecipeFeature\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12\x1e\n" +
 	"\n" +

@@ -30,7 +30,7 @@ func (e *explainer) advice() (all []string) {
 		say(r.GetChoice() == nil, "Leave out --algorithm: auto tries several ways, and takes the one that agrees best with constraints that it was not shown.")
 		say(true, "If every constraint is certain, --algorithm cop-kmeans violates none, or says that they contradict each other.")
 	}
-	say(has(waysAgreeLittle), "Look for other measurements, or check some constraints by hand: no way to compare the points explains them.")
+	say(has(waysAgreeLittle), "%s", e.given([]string{"Look for other measurements, or check some constraints by hand: no way to compare the points explains them."})[0])
 	say(has(otherNumbers), "Look at the other numbers of clusters that the scores allow: %s.", e.otherLabels())
 	say(has(unsurePoints), "Look at the points of small confidence in labels.csv: they lie between clusters, or there are not so many clusters as were asked for.")
 	say(has(fewConstraints), "Add constraints: from %d on they choose between ways.", enough)

@@ -37,9 +37,9 @@ func Answer(f Facts) []Paragraph {
 	e := &explainer{Facts: f, r: f.Result}
 	var all []Paragraph
 	for _, p := range []Paragraph{
-		{"What was found", e.found()},
+		{"What was found", e.given(e.found())},
 		{"How many", e.howMany()},
-		{"Why this way", e.way()},
+		{"Why this way", e.given(e.way())},
 		{"How it came there", e.course()},
 		{"Constraints", e.constraints()},
 		{"Clusters", e.clusters()},
@@ -53,6 +53,16 @@ func Answer(f Facts) []Paragraph {
 		}
 	}
 	return all
+}
+
+// given calls what was known of the points as the user did: seeds, where there were no constraints.
+func (e *explainer) given(sentences []string) []string {
+	if s := e.Spec.GetSupervision(); s.GetSeeds() != nil && s.GetConstraints() == nil {
+		for at := range sentences {
+			sentences[at] = strings.ReplaceAll(sentences[at], "constraint", "seed")
+		}
+	}
+	return sentences
 }
 
 // explainer has the facts, and what was suspicious on the way, which advice is about.

@@ -51,6 +51,12 @@ func TestWhatIsSaid(t *testing.T) {
 		},
 			[]string{"90 points were put into 3 clusters by kmeans.", "after 7 iterations no point moved", "(kmeans) went from 100 to 50, by 50 %.", "2 s, 75 % of it for iterations.", "None looks wrong", "Nothing looks wrong."},
 			[]string{"Constraints\n", "Warnings", "Why this way", "Against the truth"}},
+		{"seeds", func(f *Facts) {
+			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD), Tried: []*cleavev1.TriedWay{
+				{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Agreement: 0.1}, {Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD), Agreement: 0.3},
+			}}
+		}, []string{"seeds were taken for certain", `"rows, no seeds", which agrees by 0.10 (1: with all held-out seeds`, "many of the seeds are wrong", "check some seeds by hand"}, []string{"constraint"}},
 		{"auto", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 60, Satisfied: 60}
 			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD), Reason: "it agrees best", Tried: []*cleavev1.TriedWay{
@@ -75,7 +81,7 @@ func TestWhatIsSaid(t *testing.T) {
 		{"seeds", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
 			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_CUTS), Reason: "k-means, because neighbors would take too long to find"}
-		}, []string{"Points were compared by their nearest neighbors, which finds clusters of any shape; constraints chose which eigenvectors count.", "The answer is by k-means, because"}, []string{"give them by --constraints"}},
+		}, []string{"Points were compared by their nearest neighbors, which finds clusters of any shape; seeds chose which eigenvectors count.", "The answer is by k-means, because"}, []string{"give them by --constraints"}},
 		{"links of classes", func(f *Facts) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Tried: []*cleavev1.TriedWay{{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Agreement: 1, MustLinks: 3}}}
 		}, nil, []string{"give them by --constraints"}},

@@ -44,17 +44,23 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 	path := in.Name()
 	t, seeds, err := format.LoadNamedFrom(in, table.Seeds, rows, naming)
 	if err == nil {
-		err = within(path, j.classes.Check(int(FirstK(j.Spec))))
+		err = within(path, j.checkClasses())
 	}
 	if err != nil {
 		return err
 	}
+	clusters := 0
+	for _, s := range seeds {
+		clusters = max(clusters, int(s.Label)+1)
+	}
+	j.beginRange(clusters)
 	spec := j.Spec
 	k := FirstK(spec)
 	for _, s := range seeds {
 		if int64(s.Label) >= int64(k) {
+			most := max(k, spec.GetKRange().GetMax())
 			return fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; seeds name clusters, 0..%d for k = %d",
-				path, naming.IDs.Of(int(s.Index)), s.Label, int64(k)-1, k)
+				path, naming.IDs.Of(int(s.Index)), s.Label, int64(most)-1, most)
 		}
 		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
 			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %s has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans",

@@ -1,6 +1,7 @@
 package jobflags
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,27 @@ func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 		return shell.Usage("--init %s has one number of clusters; it does not go with a range of --k", f.options["init"].text)
 	}
 	return nil
+}
+
+// beginRange begins a range of k at the number of classes, if that is in it: each class needs a cluster.
+func (j *Job) beginRange(classes int) {
+	r := j.Spec.GetKRange()
+	if classes <= int(r.GetMin()) || classes > int(r.GetMax()) {
+		return
+	}
+	from := fmt.Sprintf("%d..%d", r.Min, r.Max)
+	if r.Min = uint32(classes); r.Min == r.Max {
+		j.Spec.K, j.Spec.KRange = r.Max, nil
+		j.notice("of the range of k, %s, only %d is left: there are as many classes, and each needs a cluster", from, classes)
+		return
+	}
+	j.notice("the range of k, %s, begins at %d: there are as many classes, and each needs a cluster", from, classes)
+}
+
+// checkClasses refuses more classes than clusters, after the range of k has begun where there are enough.
+func (j *Job) checkClasses() error {
+	j.beginRange(len(j.classes.Names))
+	return j.classes.Check(int(max(j.Spec.GetK(), j.Spec.GetKRange().GetMax())))
 }
 
 // FirstK is the number of clusters that a spec asks for, or the first of its range.

@@ -117,7 +117,7 @@ func (f *Flags) useColumn(j *Job) error {
 		j.known = truthOf(labels, &j.classes)
 		return nil
 	}
-	if err := j.classes.Check(int(FirstK(j.Spec))); err != nil {
+	if err := j.checkClasses(); err != nil {
 		return within(f.data, err)
 	}
 	seeds := seedsOf(labels, &j.classes)

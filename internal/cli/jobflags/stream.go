@@ -56,6 +56,7 @@ type Stream struct {
 	label string            // the column of classes, "" for none
 	found *classColumn      // what it says; nil: there is none
 	table *table.Table      // without rows
+	marks string            // before decimals in it; "": unknown
 	files map[string]string // the files of the tables of the spec
 	seeds *table.Table      // those of a file, by the names of rows; nil: there are none
 	sent  func() error      // what is to be done once the number of rows is known
@@ -119,7 +120,7 @@ func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notic
 		if errors.Is(err, format.ErrRestarted) {
 			continue
 		}
-		notices = r.Notices()
+		notices, s.marks = r.Notices(), r.Decimals()
 		if hint := edgeListHint(s.table); hint != "" {
 			notices = append(notices, hint)
 		}
@@ -142,7 +143,7 @@ func (s *Stream) begin(columns []table.Column) int {
 // tell.
 func (j *Job) Sent(rows int) (notices []string, err error) {
 	j.Rows, j.Notices = rows, nil
-	j.Table.classes = j.Table.stream.found
+	j.Table.classes, j.Table.wishes.Decimals = j.Table.stream.found, j.Table.stream.marks
 	err = j.Table.stream.sent()
 	return slices.Concat(j.Table.Notices, j.Notices), err
 }

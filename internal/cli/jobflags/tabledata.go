@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -27,11 +28,13 @@ type Rows struct {
 
 // loadTable reads the table of a job and makes points of its rows, without those that are dropped.
 func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header []string, filter *RowFilter, rows *Rows, err error) {
-	t, notices, err := f.readTable()
+	t, from, err := f.readTable()
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	made, said, err := recipe.Fit(t, f.wishes())
+	wishes := f.wishes()
+	wishes.Decimals = from.Decimals()
+	made, said, err := recipe.Fit(t, wishes)
 	if err != nil {
 		return nil, nil, nil, nil, within(f.data, err)
 	}
@@ -39,7 +42,7 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 	if err != nil {
 		return nil, nil, nil, nil, within(f.data, err)
 	}
-	rows = &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: notices, Fitted: append(said, p.Notices...), wishes: f.wishes()}
+	rows = &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(), Fitted: append(said, p.Notices...), wishes: wishes}
 	if rows.classes, err = classesOf(made.Label, p.Labels); err != nil {
 		return nil, nil, nil, nil, within(f.data, err)
 	}
@@ -56,8 +59,8 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 	return points, header, filter, rows, err
 }
 
-// readTable reads all of the table, and what there is to say about that.
-func (f *DataFlags) readTable() (*table.Table, []string, error) {
+// readTable reads all of the table. Its reader tells what there is to say about that.
+func (f *DataFlags) readTable() (*table.Table, *format.TableReader, error) {
 	o, err := f.reading()
 	if err != nil {
 		return nil, nil, err

@@ -2,7 +2,6 @@ package jobflags
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -13,8 +12,7 @@ import (
 
 // tableFlags say how an ordinary table is read, and how its rows become points.
 type tableFlags struct {
-	delimiter                    string
-	header                       *OptionFlag
+	readingFlags
 	id, label                    string
 	ignore, columns, categorical []string
 	missing                      *OptionFlag
@@ -25,9 +23,8 @@ var onlyForTables = []string{"delimiter", "header", "id-column", "label-column",
 
 // add declares the flags.
 func (f *tableFlags) add(set *pflag.FlagSet) {
-	f.header, f.missing = NewChoice("auto", "auto", "yes", "no"), NewChoice(string(recipe.Auto), recipe.Ways()...)
-	set.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of a table: comma, semicolon, tab, space, pipe or a `CHARACTER` (default: found out)")
-	set.Var(f.header, "header", "whether the first line of a table names its columns")
+	f.readingFlags.add(set)
+	f.missing = NewChoice(string(recipe.Auto), recipe.Ways()...)
 	set.StringVar(&f.id, "id-column", "", "the `COLUMN` of a table that names its rows, by name or number from 1 (default: one that is called so)")
 	set.StringVar(&f.label, "label-column", "", "the `COLUMN` of known classes, empty where unknown; it is no feature")
 	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
@@ -38,29 +35,11 @@ func (f *tableFlags) add(set *pflag.FlagSet) {
 
 // reading is what the reader of a table is told.
 func (f *tableFlags) reading() (format.TableOptions, error) {
-	o := format.TableOptions{Header: f.header.text, Texts: slices.Concat([]string{f.id, f.label}, f.categorical, f.ignore), Ignore: f.ignore}
+	o := format.TableOptions{Texts: slices.Concat([]string{f.id, f.label}, f.categorical, f.ignore), Ignore: f.ignore}
 	if len(f.columns) > 0 {
 		o.Only = slices.Concat([]string{f.id, f.label}, f.columns, f.categorical)
 	}
-	switch f.delimiter {
-	case "":
-	case "comma":
-		o.Delimiter = ','
-	case "semicolon":
-		o.Delimiter = ';'
-	case "tab", `\t`:
-		o.Delimiter = '\t'
-	case "space":
-		o.Delimiter = ' '
-	case "pipe":
-		o.Delimiter = '|'
-	default:
-		if len(f.delimiter) != 1 || strings.ContainsAny(f.delimiter, "\"\r\n.-+") || f.delimiter[0] >= '0' && f.delimiter[0] <= '9' {
-			return o, shell.Usage("--delimiter %q separates no cells; use comma, semicolon, tab, space, pipe or one character", f.delimiter)
-		}
-		o.Delimiter = f.delimiter[0]
-	}
-	return o, nil
+	return o, f.apply(&o)
 }
 
 // wishes are what the flags say about the columns.

@@ -74,14 +74,16 @@ func (p *Progress) Uploading(rows int, bytes uint64) {
 // Item shows what the coordinator sent.
 func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	if notice := item.GetEvent().GetNotice(); notice.GetCode() == wire.TableNotice {
-		p.Warn("%s", notice.GetMessage())
+		p.Warn("cleave: %s", notice.GetMessage())
 	} else if notice != nil {
 		message := notice.GetMessage()
 		if p.Say != nil {
 			message = p.Say(message)
 		}
-		p.Warn("warning: %s", message)
-		p.said = append(p.said, message)
+		if !slices.Contains(p.said, message) { // each restart may find it
+			p.Warn("warning: %s", message)
+			p.said = append(p.said, message)
+		}
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
 		p.Warn("warning: the job starts over, and what it said from event %d on is void: %s", revoked.GetFirstSequence(), revoked.GetMessage())

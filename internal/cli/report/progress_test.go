@@ -157,3 +157,19 @@ func TestLiveProgress(t *testing.T) {
 		t.Errorf("the terminal is not left clean: %q", text[max(0, len(text)-40):])
 	}
 }
+
+// What every restart finds is said once, and what a coordinator says about a table as this program says it.
+func TestProgressSaysNoticesOnce(t *testing.T) {
+	notice := func(code, message string) *cleavev1.WatchJobResponse {
+		return clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Code: code, Message: message}}})
+	}
+	var said bytes.Buffer
+	p := NewProgress(&said, true)
+	for range 3 {
+		p.Item(notice("FLAT", "the metric is flat"))
+	}
+	p.Item(notice("TABLE", "column \"a\" names the rows"))
+	if want := "warning: the metric is flat\ncleave: column \"a\" names the rows\n"; said.String() != want {
+		t.Errorf("got %q, want %q", said.String(), want)
+	}
+}

@@ -82,6 +82,13 @@ func (a *Reader) Columns() []table.Column {
 	return columns
 }
 
+// Rename gives the columns other names.
+func (a *Reader) Rename(names []string) {
+	for at, name := range names {
+		a.fields[at].name = name
+	}
+}
+
 // Close frees what the reader holds.
 func (a *Reader) Close() { a.unpacker.Close() }
 

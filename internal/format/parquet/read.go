@@ -27,6 +27,13 @@ func (f *File) Columns() []table.Column {
 	return columns
 }
 
+// Rename gives the columns other names.
+func (f *File) Rename(names []string) {
+	for at, name := range names {
+		f.columns[at].name = name
+	}
+}
+
 // Close frees what the reader holds; the file itself stays open.
 func (f *File) Close() { f.unpacker.Close() }
 
