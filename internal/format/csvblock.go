@@ -269,9 +269,6 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 	for at, cell := range cells {
 		c, kind := &p.columns[at], l.kinds[at]
 		switch missing := isMissingNumber(cell); {
-		case kind.foreign && !missing && l.columns[at].isForeign(cell):
-			return l.inCell(line, at, "OTHER_DECIMALS", "%s is no number as the table of the model has them, with %q before decimals; write it so, or give the table as Parquet",
-				quoted(cell), l.columns[at].only.decimals())
 		case kind.Type == table.Text && l.survey:
 		case kind.Type == table.Text:
 			if len(cell) > table.MaxTextBytes {

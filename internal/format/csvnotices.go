@@ -11,7 +11,11 @@ import (
 // notices say what the table was taken for, and how unusual numbers are read.
 func (r *csvReader) notices() []string {
 	var unusual []string
-	decimals := cmp.Or(decimalsOf(r.layout.columns), r.options.Decimals)
+	own := decimalsOf(r.layout.columns)
+	decimals := cmp.Or(own, r.options.Decimals)
+	if usual := r.options.Decimals; own != "" && usual != "" && own != usual {
+		unusual = append(unusual, fmt.Sprintf("numbers have %q before decimals, where the rows of the model had %q", own, usual))
+	}
 	for at, k := range r.layout.kinds {
 		c := &r.layout.columns[at]
 		notice := k.notice(c.name)

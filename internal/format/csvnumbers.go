@@ -35,21 +35,6 @@ const (
 	withComma = asComma | asPointGroups | asSpaceComma
 )
 
-// decimals is what readingsWith made these readings of.
-func (r reading) decimals() string {
-	if r&withComma != 0 {
-		return ","
-	}
-	return "."
-}
-
-// isForeign tells whether a cell is a number, but by none of the readings that there are to choose from.
-func (c *csvColumn) isForeign(cell []byte) bool {
-	bare, _, _ := cutMark(cell)
-	found := readingsOf(bare)
-	return found != 0 && found&c.only == 0
-}
-
 // preferred are the readings of a column in the order in which they are tried, by the character before decimals in the table if it
 // is known: 1.234 is a thousand where others are written 5,6. Otherwise 1,234 is a number with decimals, except where a comma
 // also separates cells.
@@ -61,14 +46,6 @@ func (d dialect) preferred(decimals string) []reading {
 		return []reading{asInteger, asPoint, asCommaGroups, asComma, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
 	}
 	return []reading{asInteger, asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
-}
-
-// readingsWith are the readings with a character before decimals, and of numbers without.
-func readingsWith(decimals string) reading {
-	if decimals == "," {
-		return asInteger | withComma
-	}
-	return asInteger | withPoint
 }
 
 // decimalsOf is the character before decimals, by the columns that leave no doubt; "": there are none, or they differ.
@@ -251,7 +228,6 @@ type kind struct {
 	reading reading
 	mark    int
 	signs   evidence // other ways to write negative numbers
-	foreign bool     // of texts: they are numbers, but not as they have to be written
 }
 
 // plainNumbers are without marks, and without characters between thousands.

@@ -109,9 +109,6 @@ func (r *csvReader) sniff() error {
 		if r.learned != nil {
 			columns[at].seen |= r.learned[at]
 		}
-		if r.options.Decimals != "" && slices.Contains(r.options.Names, columns[at].name) {
-			columns[at].only = readingsWith(r.options.Decimals)
-		}
 		columns[at].asText = slices.Contains(r.options.Texts, columns[at].name) || slices.Contains(r.options.Texts, strconv.Itoa(at+1))
 	}
 	r.layout = csvLayout{dialect: d, name: s.name, columns: columns}
@@ -166,7 +163,7 @@ func (r *csvReader) start(s *source, skip int) error {
 	decimals := cmp.Or(decimalsOf(r.layout.columns), r.options.Decimals)
 	for at := range r.layout.kinds {
 		r.layout.kinds[at] = r.layout.columns[at].kind(r.layout.dialect, decimals)
-		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain() && !r.layout.kinds[at].foreign
+		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain()
 	}
 	r.lines = newLines(s, r.layout.separator)
 	r.queue, r.blank, r.hollow, r.rows = nil, 0, hollow{}, 0

@@ -31,9 +31,8 @@ const (
 type csvColumn struct {
 	name   string
 	seen   evidence
-	only   reading // the readings to choose from; 0: all
-	asText bool    // it was asked for
-	isID   bool    // its name says that it names the rows, which must come back as they were written
+	asText bool // it was asked for
+	isID   bool // its name says that it names the rows, which must come back as they were written
 }
 
 // kind is how the cells are read: by the first way to write numbers that all of them follow, in a table with this character before
@@ -51,7 +50,7 @@ func (c *csvColumn) kind(d dialect, decimals string) kind {
 	signs := c.seen & allSigns
 	for _, r := range d.preferred(decimals) {
 		switch {
-		case c.seen&evidence(r) != 0, c.only != 0 && c.only&r == 0, (marked != 0 || signs != 0) && r == asInteger:
+		case c.seen&evidence(r) != 0, (marked != 0 || signs != 0) && r == asInteger:
 		case marked != 0:
 			return kind{Type: table.Number, reading: r, mark: bits.TrailingZeros32(uint32(marked / firstMark)), signs: signs}
 		case signs != 0:
@@ -66,7 +65,7 @@ func (c *csvColumn) kind(d dialect, decimals string) kind {
 			return kind{Type: table.Number, reading: r, mark: noMark}
 		}
 	}
-	return kind{Type: table.Text, foreign: c.only != 0 && !c.seen.isWord()}
+	return kind{Type: table.Text}
 }
 
 // classify is what a cell tells about its column; one that is missing tells nothing.

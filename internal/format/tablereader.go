@@ -16,7 +16,7 @@ type TableOptions struct {
 	Delimiter byte      // between the cells of a text
 	Header    string    // whether the first line names the columns: "yes", "no", or "auto"
 	Names     []string  // of columns that are known: a first line with all of them is the header, also if they are numbers
-	Decimals  string    // the character before decimals, "." or ",", where a table does not tell; of columns in Names, others are refused
+	Decimals  string    // the character before decimals, "." or ",", where a table does not tell
 	Texts     []string  // columns to be read as texts, by name or by number from 1
 	Ignore    []string  // columns that nobody needs, by name or by number from 1: what no table can hold is empty there
 	Only      []string  // if any, nobody needs the others, either
