@@ -33,7 +33,7 @@ func addLimitFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	set.Var(bytesOf(&l.UploadRatePerOwner), "upload-rate-per-owner", "bytes a second of one owner's uploads (default: any number)")
 
 	set.Var(bytesOf(&l.FreeDisk), "min-free", "space that is left on the disk of the blobs; with less, uploads and jobs are refused (default: none beyond the 64 MiB of the embedded store)")
-	set.Var(bytesOf(&r.Quota), "disk-quota", "size of all data and results, such as 100GiB; beyond it the jobs that ended first are deleted, then data sets that no job has (default: no limit)")
+	set.Var(bytesOf(&r.Quota), "disk-quota", "size of all data and results, such as 100GiB; beyond it the jobs that ended first, and at least 10 minutes ago, are deleted, then data sets that no job has (default: no limit)")
 	set.Var(timeOf(&r.KeepJobs), "keep-jobs", "how long jobs that have ended are kept, such as 30d (default: for ever)")
 	set.Var(timeOf(&r.KeepDatasets), "keep-datasets", "how long data sets and tables are kept that no job has and nobody uses, such as 30d (default: for ever)")
 }

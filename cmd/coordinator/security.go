@@ -18,5 +18,5 @@ func addSecurityFlags(set *pflag.FlagSet, s *coordinator.Security) {
 	set.StringVar(&oidc.NameClaim, "oidc-name-claim", oidc.NameClaim, "`CLAIM` that says who calls; users must not be able to choose it")
 	set.StringVar(&oidc.RoleClaim, "oidc-role-claim", oidc.RoleClaim, "`CLAIM` with the role, or a list of which those that are roles count")
 	set.StringVar(&oidc.DefaultRole, "oidc-default-role", "", "`ROLE` of tokens that give none: reader, submitter or admin (default: such tokens are refused)")
-	set.StringVar(&s.AuditLog, "audit-log", "", "`FILE` to append a line to for every call: who, what, when, and how it ended")
+	set.StringVar(&s.AuditLog, "audit-log", "", "`FILE` to append a line to for every call that is not refused for load: who, what, when, and how it ended")
 }

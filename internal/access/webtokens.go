@@ -77,6 +77,8 @@ func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
 	switch {
 	case pending:
 		return caller, fault.New(fault.Unavailable, "KEYS_MISSING", "the keys of %s are not here yet; try again", w.cfg.Issuer)
+	case errors.As(err, &expired) && expired.Expiry.IsZero():
+		return caller, unauthenticated("BAD_TOKEN", "the token has no expiry, the claim exp, which is required; get one that expires from %s", w.cfg.Issuer)
 	case errors.As(err, &expired):
 		return caller, unauthenticated("TOKEN_EXPIRED", "the token expired at %s; get a new one", expired.Expiry.UTC().Format(time.RFC3339))
 	case err != nil:

@@ -49,7 +49,7 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 		}
 		_, err := fmt.Fprintf(a.stdout, `made an authority in %[1]s/ca, and certificates for the members of etcd and for coordinators. Next:
 
-  etcd --listen-client-urls https://0.0.0.0:2379 --advertise-client-urls https://%[2]s:2379 \
+  etcd --max-txn-ops=1024 --listen-client-urls https://0.0.0.0:2379 --advertise-client-urls https://%[2]s:2379 \
     --cert-file %[1]s/member/cert.pem --key-file %[1]s/member/key.pem --trusted-ca-file %[1]s/member/ca.pem --client-cert-auth \
     --peer-cert-file %[1]s/member/cert.pem --peer-key-file %[1]s/member/key.pem --peer-trusted-ca-file %[1]s/member/ca.pem --peer-client-cert-auth
   coordinator --store etcd://%[2]s:2379 --store-tls %[1]s/client

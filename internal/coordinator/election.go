@@ -79,6 +79,9 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	}
 	c.sweeping.Go(func() { c.blobs.RemoveTemporary(c.storeCtx) }) // it looks at all files, which takes seconds where there are many
 	if err := c.checkStores(ctx); err != nil {
+		if f, is := errors.AsType[*fault.Error](err); is && f.Cause != nil { // the message says that it is in the log
+			c.log.Error("the stores cannot be used", "reason", f.Reason, "cause", f.Cause)
+		}
 		return err
 	}
 	c.fleet.Begin(c.term.Revision())

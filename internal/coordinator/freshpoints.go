@@ -61,12 +61,12 @@ func (c *Coordinator) preparedTable(ctx context.Context, id string, steps *recip
 	if err != nil {
 		return nil, err
 	}
-	return c.applyRecipe(steps, t)
+	return c.applyRecipe(steps, t, c.cfg.MaxDatasetBytes)
 }
 
 // trainedOn is what a job clustered.
 func (c *Coordinator) trainedOn(ctx context.Context, p *cleavev1.JobSpec) (dataset.Dataset, error) {
-	in, err := c.findInput(ctx, p)
+	in, err := c.findInput(ctx, p, anySize)
 	if err == nil {
 		err = in.open()
 	}

@@ -35,11 +35,14 @@ type tablePoints struct {
 	rows    *recipe.Rows
 }
 
-// findInput finds what a job clusters, and reads no more than its record.
-func (c *Coordinator) findInput(ctx context.Context, p *cleavev1.JobSpec) (*input, error) {
+// anySize is the limit of points that were made of a table before: they are made again whatever the limit is now.
+const anySize = math.MaxInt64
+
+// findInput finds what a job clusters, and reads no more than its record. Points that are made of a table may have so many bytes.
+func (c *Coordinator) findInput(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*input, error) {
 	if p.GetTable() != nil {
 		in := &input{kind: dataset.KindPoints}
-		in.open = func() error { return wire.OnTable(c.openTable(ctx, p, in)) }
+		in.open = func() error { return wire.OnTable(c.openTable(ctx, p, in, limit)) }
 		return in, wire.OnTable(c.checkTable(ctx, p.GetTable().GetTableId()))
 	}
 	record, err := c.datasets.record(ctx, p.GetDatasetId())
@@ -56,7 +59,7 @@ func (c *Coordinator) findInput(ctx context.Context, p *cleavev1.JobSpec) (*inpu
 }
 
 // openTable makes points of the rows of a table.
-func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *input) error {
+func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *input, limit int64) error {
 	t, err := c.tables.load(ctx, p.GetTable().GetTableId())
 	if err != nil {
 		return err
@@ -67,7 +70,7 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 	}
 	size := tableBytes(t)
 	freeAfter(size) // before points are made, which are as large
-	made, err := c.applyRecipe(fitted, t)
+	made, err := c.applyRecipe(fitted, t, limit)
 	if err != nil {
 		return err
 	}
@@ -98,18 +101,18 @@ func (c *Coordinator) checkTable(ctx context.Context, id string) error {
 	return c.checkMemory(int64(record.GetTable().GetBytes()), 0)
 }
 
-// applyRecipe makes points of the rows of a table, unless they would take more than a data set may: categories become a column
+// applyRecipe makes points of the rows of a table, unless they would take more bytes than they may: categories become a column
 // each.
-func (c *Coordinator) applyRecipe(r *recipe.Recipe, t *table.Table) (*recipe.Prepared, error) {
+func (c *Coordinator) applyRecipe(r *recipe.Recipe, t *table.Table, limit int64) (*recipe.Prepared, error) {
 	columns := len(r.Names())
-	bytes := int64(math.MaxInt64)
-	if t.Rows() == 0 || int64(columns) < math.MaxInt64/8/int64(t.Rows()) {
+	bytes := int64(math.MaxInt64 / 2) // with room for those of the table
+	if t.Rows() == 0 || int64(columns) < math.MaxInt64/16/int64(t.Rows()) {
 		bytes = 8 * int64(columns) * int64(t.Rows())
 	}
-	if bytes > c.cfg.MaxDatasetBytes {
+	if bytes > limit {
 		return nil, fault.New(fault.ResourceExhausted, "DATASET_TOO_LARGE",
 			"the %d rows of the table become points of %d columns, which take %s; this coordinator takes at most %s in one data set: leave out columns that have many categories",
-			t.Rows(), columns, text.Bytes(bytes), text.Bytes(c.cfg.MaxDatasetBytes))
+			t.Rows(), columns, text.Bytes(bytes), text.Bytes(limit))
 	}
 	if err := c.checkMemory(tableBytes(t)+bytes, 0); err != nil {
 		return nil, err

@@ -227,11 +227,21 @@ func TestAcceptedJobsKeepTheirSize(t *testing.T) {
 	s := spec(h.upload())
 	s.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 2", "must 1 3")}
 	id := h.create(s)
-	h.firstEvents(id, 1)
+	onTable := &cleavev1.JobSpec{K: 2, Table: &cleavev1.TablePoints{TableId: h.storeTable(plants(t, 30))}}
+	ids := []string{id, h.create(onTable)}
+	h.firstEvents(ids[0], 1)
 	h.crash()
-	cfg.Limits.Rows, cfg.Limits.Clusters, cfg.Limits.Constraints, cfg.Limits.Queued = 1, 1, 1, 1
-	if job := newHarness(t, cfg, scripted(steps(1))).end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		t.Errorf("the job ended as %v", job)
+	cfg.Limits.Clusters, cfg.Limits.Constraints, cfg.Limits.Queued, cfg.MaxDatasetBytes = 2, 1, 1, 1
+	again := newHarness(t, cfg, scripted(newGate().run))
+	_, err := again.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: onTable})
+	wantError(t, err, codes.ResourceExhausted, "DATASET_TOO_LARGE")
+	again.crash()
+	cfg.Limits.Rows, cfg.Limits.Clusters = 1, 1
+	again = newHarness(t, cfg, scripted(steps(1)))
+	for _, id := range ids {
+		if job := again.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			t.Errorf("the job ended as %v", job)
+		}
 	}
 }
 

@@ -25,13 +25,19 @@ type prepared struct {
 	verify       *float64               // the share of the work that is verified; nil: as the coordinator is configured
 }
 
-// prepare checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the
-// values of the data set comes first. A job that does not fit into the coordinator's memory is refused.
+// prepare prepares a new job, for which the limits of this coordinator hold.
 func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepared, error) {
+	return c.prepareWithin(ctx, p, c.cfg.MaxDatasetBytes)
+}
+
+// prepareWithin checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the
+// values of the data set comes first. A job that does not fit into the coordinator's memory is refused, and so are
+// points of a table that take more bytes than the limit.
+func (c *Coordinator) prepareWithin(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*prepared, error) {
 	if err := wire.CheckInput(p); err != nil {
 		return nil, err
 	}
-	in, err := c.findInput(ctx, p)
+	in, err := c.findInput(ctx, p, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ type Retention struct {
 	// KeepJobs is how long jobs that have ended are kept, and KeepDatasets how long data sets and tables that no job has;
 	// 0 means for ever.
 	KeepJobs, KeepDatasets time.Duration
-	// Quota limits the blobs, which are data and results. When it is exceeded, the jobs go that ended first, and then data
-	// sets and tables that no job has; 0 means that there is no quota.
+	// Quota limits the blobs, which are data and results. When it is exceeded, the jobs go that ended first, but for
+	// those that ended just now, and then data sets and tables that no job has; 0 means that there is no quota.
 	Quota int64
 }
 
@@ -37,6 +37,9 @@ func (r Retention) check() error {
 // keepUnused is how long the quota spares data sets and tables that no job has: they may have been uploaded for one that
 // is about to be created.
 const keepUnused = time.Hour
+
+// keepEnded is how long the quota spares jobs that have ended, so that whoever waited for one can fetch its result.
+const keepEnded = 10 * time.Minute
 
 // retention deletes what is older than it is kept, and what exceeds the quota. It touches nothing that an unfinished job
 // uses.
@@ -114,7 +117,7 @@ func (r *retention) sweep(ctx context.Context) error {
 		switch {
 		case r.KeepJobs > 0 && now.Sub(j.ended) >= r.KeepJobs:
 			why = "it ended long ago"
-		case r.exceeded():
+		case r.exceeded() && now.Sub(j.ended) >= keepEnded:
 			why = "the quota is exceeded"
 		default:
 			inUse.add(j)

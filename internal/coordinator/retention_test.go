@@ -131,7 +131,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Beyond the quota the jobs go first that ended first; data sets that were used in the last hour stay.
+// Beyond the quota the jobs go first that ended first. Those that ended just now stay, and data sets that were used in the last hour.
 func TestQuota(t *testing.T) {
 	h, now := retaining(t, Retention{Quota: 1 << 40}, steps(1))
 	data := h.points(1000)
@@ -145,8 +145,15 @@ func TestQuota(t *testing.T) {
 	h.wantKept(jobs, jobs...)
 	h.c.retention.Quota = h.c.retention.used() - 1
 	h.sweep()
+	h.wantKept(jobs, jobs...)
+	now.advance(keepEnded - 3*time.Minute) // the first one ended three minutes before
+	h.sweep()
 	h.wantKept(jobs[1:], jobs...)
 	h.c.retention.Quota = 1
+	now.advance(time.Minute)
+	h.sweep()
+	h.wantKept(jobs[2:], jobs...)
+	now.advance(time.Minute)
 	wantError(t, h.refusedUpload(1000), codes.ResourceExhausted, "QUOTA_EXCEEDED")
 	h.sweep()
 	h.wantKept([]string{data}, append(jobs, data)...)
@@ -181,10 +188,11 @@ func TestTablesCountForTheQuota(t *testing.T) {
 
 // An upload that the quota refuses makes room for itself, and passes when it is tried again.
 func TestRefusedUploadsMakeRoom(t *testing.T) {
-	h, _ := retaining(t, Retention{Quota: 20_000}, steps(1))
+	h, now := retaining(t, Retention{Quota: 20_000}, steps(1))
 	h.sweep()
 	job := h.create(spec(h.points(1800))) // 14 KiB
 	h.end(job)
+	now.advance(keepEnded)
 	upload := func() error {
 		_, err := h.beginUpload(1200, 1200).CloseAndRecv()
 		return err

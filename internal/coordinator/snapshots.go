@@ -220,7 +220,7 @@ func (s *snapshots) store() time.Duration {
 	ctx, began := s.c.storeCtx, time.Now()
 	name := snapshotBlob(s.job.id, s.c.term.Revision(), s.job.snapshots)
 	s.job.snapshots++ // a name is never used twice
-	err := s.c.blobs.Put(ctx, name, func(w io.Writer) error { return s.memory.Write(w, s.identity) })
+	err := s.c.blobs.Put(ctx, name, func(w io.Writer) error { return s.memory.Write(&roomyWriter{w, s.c.roomForSnapshots()}, s.identity) })
 	switch {
 	case err == nil:
 		s.blobs, s.job.remembered = append(s.blobs, name), true

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -157,5 +158,27 @@ func TestServeEndsWithTheStore(t *testing.T) {
 	c.term, c.state = lostTerm{c.term}, failedState{c.state}
 	if err := c.Serve(t.Context()); !fault.Is(err, "STORE_FAILED") {
 		t.Errorf("serving ended with %v", err)
+	}
+}
+
+// hiddenBlobs do not answer, for a reason that is for the log.
+type hiddenBlobs struct{ store.Blobs }
+
+func (hiddenBlobs) List(context.Context, string) ([]string, error) {
+	return nil, fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the log of the coordinator has more").Because(errors.New("no such host"))
+}
+
+// A coordinator that cannot start says why: its message leaves that to the log.
+func TestTheLogSaysWhyTheStoresCannotBeUsed(t *testing.T) {
+	blobs, err := store.OpenBlobs(t.Context(), blobsInMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cfg := testConfig()
+	cfg.Listen, cfg.Stores = "127.0.0.1:0", Stores{State: store.NewMemory(), Blobs: hiddenBlobs{blobs}}
+	cfg.Logger = hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Error})
+	if _, err := New(t.Context(), cfg); !fault.Is(err, "BLOBS_UNAVAILABLE") || !strings.Contains(out.String(), "no such host") {
+		t.Errorf("%v, and the log has %q", err, out.String())
 	}
 }

@@ -194,7 +194,7 @@ func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 		p, err := c.readSpec(j.ctx, j.id)
 		var ready *prepared
 		if err == nil {
-			ready, err = c.prepare(j.ctx, p)
+			ready, err = c.prepareWithin(j.ctx, p, anySize)
 		}
 		if !unavailable(err) {
 			return ready, err

@@ -3,6 +3,7 @@ package credentials
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"strings"
 
@@ -51,7 +52,7 @@ func (d Dial) options(log hclog.Logger, addresses []string) ([]grpc.DialOption, 
 	if err != nil {
 		return nil, err
 	}
-	m, err := files.open(log, nil)
+	m, err := files.open(log, nil, x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return nil, err
 	}

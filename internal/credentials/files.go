@@ -7,6 +7,8 @@ import (
 	"crypto/x509"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -72,9 +74,11 @@ type material struct {
 	pool *reload.Files[*x509.CertPool]   // nil: the system's
 }
 
-func (f Files) open(log hclog.Logger, now func() time.Time) (m material, err error) {
+// open reads the files of one side, which its certificate must be for.
+func (f Files) open(log hclog.Logger, now func() time.Time, side x509.ExtKeyUsage) (m material, err error) {
 	if f.Cert != "" {
-		if m.pair, err = reload.New("the certificate "+f.Cert, []string{f.Cert, f.Key}, parsePair, log, now); err != nil {
+		parse := func(contents [][]byte) (*tls.Certificate, error) { return parsePair(contents, side) }
+		if m.pair, err = reload.New("the certificate "+f.Cert, []string{f.Cert, f.Key}, parse, log, now); err != nil {
 			return m, err
 		}
 	}
@@ -84,12 +88,34 @@ func (f Files) open(log hclog.Logger, now func() time.Time) (m material, err err
 	return m, err
 }
 
-func parsePair(contents [][]byte) (*tls.Certificate, error) {
+func parsePair(contents [][]byte, side x509.ExtKeyUsage) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(contents[0], contents[1])
 	if err != nil {
 		return nil, badFiles("the certificate and its key do not fit: %v", err)
 	}
-	return &pair, nil
+	return &pair, checkSide(pair.Leaf, side)
+}
+
+// checkSide refuses a certificate that the other side would: all connections would fail, and who makes them would have to find out why.
+func checkSide(c *x509.Certificate, side x509.ExtKeyUsage) error {
+	switch uses := c.ExtKeyUsage; {
+	case len(uses)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(uses, side) || slices.Contains(uses, x509.ExtKeyUsageAny):
+		return nil
+	case side == x509.ExtKeyUsageServerAuth:
+		return badFiles("it is of a worker or a client (%s), and cannot serve; give the folder of the coordinator, as cleave certs init makes it", owner(c))
+	}
+	return badFiles("it is for serving (%s), and cannot show the coordinator who calls; give the folder of a worker or a client, as cleave certs makes it", owner(c))
+}
+
+// owner is what a certificate says of whom it is for.
+func owner(c *x509.Certificate) string {
+	for _, uri := range c.URIs {
+		return uri.String()
+	}
+	if hosts := names(c); len(hosts) > 0 {
+		return strings.Join(hosts, ", ")
+	}
+	return c.Subject.CommonName
 }
 
 func parsePool(contents [][]byte) (*x509.CertPool, error) {

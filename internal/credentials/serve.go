@@ -2,6 +2,7 @@ package credentials
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"net"
 
 	"github.com/hashicorp/go-hclog"
@@ -87,7 +88,7 @@ func (s Serve) Credentials(log hclog.Logger) (credentials.TransportCredentials, 
 	if s.Cert == "" {
 		return nil, nil
 	}
-	m, err := s.open(log, nil)
+	m, err := s.open(log, nil, x509.ExtKeyUsageServerAuth)
 	if err != nil {
 		return nil, err
 	}

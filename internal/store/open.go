@@ -73,6 +73,10 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 		return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "no etcd endpoint is given; use HOST:PORT")
 	}
 	for _, endpoint := range endpoints {
+		if at := strings.LastIndexByte(endpoint, '@'); at >= 0 { // what is before it is not repeated: it may be a password
+			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "the etcd endpoint %q has a user before it, and etcd is asked by certificates only; "+
+				"use HOST:PORT, with --store-tls where etcd asks who calls", endpoint[at+1:])
+		}
 		host, port, err := net.SplitHostPort(endpoint)
 		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host == "" {
 			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "etcd endpoint %q is not of the form HOST:PORT", endpoint)

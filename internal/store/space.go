@@ -10,7 +10,8 @@ import (
 // etcd cannot go on once a write fails. So an embedded store refuses transactions while there is still some room on its
 // disk: for a segment of the log, for the database, which grows by 16 MiB at a time, and for what ends or deletes.
 const (
-	reservedSpace = 64 << 20
+	// ReservedSpace is what must be free for transactions that delete nothing.
+	ReservedSpace = 64 << 20
 	// A transaction that deletes something makes room, or ends a job that would else write more. It may use some of the
 	// reserve.
 	neededSpace = 24 << 20
@@ -18,7 +19,7 @@ const (
 
 // checkSpace refuses a transaction if the disk of a directory is nearly full.
 func checkSpace(dir string, txn Txn) error {
-	need := int64(reservedSpace)
+	need := int64(ReservedSpace)
 	if len(txn.Delete) > 0 {
 		need = neededSpace
 	}

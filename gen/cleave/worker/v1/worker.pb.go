@@ -268,7 +268,8 @@ type Hello struct {
 	MemoryBytes uint64 `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	// The session to resume after a broken stream; empty for a new session.
 	SessionId string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The largest term that the worker has seen. A coordinator of a smaller one does not lead any more.
+	// The largest term that the worker has seen; 0 again once its coordinator has been gone for ten seconds. A coordinator of a smaller
+	// one does not lead any more.
 	Term int64 `protobuf:"varint,210,opt,name=term,proto3" json:"term,omitempty"`
 	// What the worker still holds of another session, for the case that it does not go on.
 	Offers        []*Offer `protobuf:"bytes,211,rep,name=offers,proto3" json:"offers,omitempty"`
@@ -461,7 +462,7 @@ type Welcome struct {
 	// How often the worker sends a heartbeat.
 	HeartbeatMillis uint32 `protobuf:"varint,3,opt,name=heartbeat_millis,json=heartbeatMillis,proto3" json:"heartbeat_millis,omitempty"`
 	// The term of the coordinator as the leader; it grows from one leader to the next. A worker refuses one that is smaller
-	// than one it has seen.
+	// than one it has seen, until its coordinator has been gone for ten seconds.
 	Term int64 `protobuf:"varint,210,opt,name=term,proto3" json:"term,omitempty"`
 	// If the worker hears nothing for so long, not even a pulse, it looks for another coordinator.
 	SilenceMillis uint32 `protobuf:"varint,211,opt,name=silence_millis,json=silenceMillis,proto3" json:"silence_millis,omitempty"`

@@ -1,0 +1,56 @@
+package coordinator
+
+import (
+	"sync/atomic"
+	"testing"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// tightBlobs are on a disk that is nearly full.
+type tightBlobs struct {
+	store.Blobs
+	free  int64
+	asked atomic.Int64
+}
+
+func (b *tightBlobs) Free() (int64, bool) {
+	b.asked.Add(1)
+	return b.free, true
+}
+
+// Where the disk is nearly full a job goes on without snapshots: what is left is for its events and its result.
+func TestSnapshotsDoNotFillTheDisk(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		free int64
+		kept bool
+	}{{"room", 3 * store.ReservedSpace, true}, {"a byte too few", 2*store.ReservedSpace + 1, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			blobs, err := store.OpenBlobs(t.Context(), blobsInMemory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := snapshotConfig(t)
+			tight := &tightBlobs{Blobs: blobs, free: c.free}
+			cfg.Stores = Stores{State: store.NewMemory(), Blobs: tight}
+			climb := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
+			h := newHarness(t, cfg, scripted(climb.run))
+			id := h.create(spec(h.upload()))
+			h.firstEvents(id, 4)
+			for before := tight.asked.Load(); tight.asked.Load() < before+3; { // the one before has been stored then, or not
+				climb.offers <- struct{}{}
+			}
+			names, err := blobs.List(t.Context(), snapshotPrefix(id))
+			if err != nil || len(names) > 0 != c.kept {
+				t.Errorf("snapshots are %v, %v", names, err)
+			}
+			_, err = h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
+			if err != nil {
+				t.Error(err)
+			}
+			h.end(id)
+		})
+	}
+}
