@@ -11,7 +11,7 @@ import (
 
 var (
 	pairInMessage   = regexp.MustCompile(`\b(\d+)-(\d+) \((must|cannot)\)`)
-	chainInMessage  = regexp.MustCompile(`points \d+ and \d+ cannot be together, but must-links join them: [0-9= .]*\d`)
+	pointsInMessage = regexp.MustCompile(`points \d+ and \d+ cannot be together, but must-links join them: [0-9= .]*\d|^seeds that .* is not shown it: [0-9, ]*\d`)
 	columnInMessage = regexp.MustCompile(`^column (\d+) has`)
 	numberInMessage = regexp.MustCompile(`\d+`)
 )
@@ -31,8 +31,8 @@ func (j *Job) Say(message string) string {
 			parts := pairInMessage.FindStringSubmatch(pair)
 			return fmt.Sprintf("%s and %s (%s)", row(parts[1]), row(parts[2]), parts[3])
 		})
-		message = chainInMessage.ReplaceAllStringFunc(message, func(chain string) string {
-			return numberInMessage.ReplaceAllStringFunc(chain, row)
+		message = pointsInMessage.ReplaceAllStringFunc(message, func(points string) string {
+			return numberInMessage.ReplaceAllStringFunc(points, row)
 		})
 	}
 	return columnInMessage.ReplaceAllStringFunc(message, func(found string) string {

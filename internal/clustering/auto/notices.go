@@ -61,7 +61,7 @@ const (
 	nearChance = 0.1
 	// goodAgreement is the one from which on the data can speak against single constraints.
 	goodAgreement = 0.6
-	// listed is how many constraints a notice names.
+	// listed is how many constraints or seeds a notice names.
 	listed = 5
 )
 
@@ -82,26 +82,67 @@ func (r *run) noticeTrials(best *clustering.TriedWay, rights []wayRight) {
 			good = append(good, other.right)
 		}
 	}
+	never := func(pair int) bool {
+		return !slices.ContainsFunc(good, func(right []bool) bool { return right[pair] })
+	}
+	if len(r.supervision.Seeds) > 0 {
+		r.noticeSeeds(never)
+	} else {
+		r.noticeConstraints(never)
+	}
+}
+
+// noticeConstraints names constraints that no good way has right.
+func (r *run) noticeConstraints(never func(pair int) bool) {
 	var against []string
-	count := 0
 	for at, pair := range r.supervision.Pairs {
-		if slices.ContainsFunc(good, func(right []bool) bool { return right[at] }) {
+		if !never(at) {
 			continue
 		}
-		if count++; count <= listed {
-			kind := "cannot"
-			if pair.Must {
-				kind = "must"
+		kind := "cannot"
+		if pair.Must {
+			kind = "must"
+		}
+		against = append(against, fmt.Sprintf("%d-%d (%s)", pair.I, pair.J, kind))
+	}
+	if len(against) > 0 {
+		r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
+			"constraints that no good way has right when it is not shown them: %s (%d of %d); they are wrong, or between clusters that touch",
+			someOf(against), len(against), len(r.supervision.Pairs))})
+	}
+}
+
+// noticeSeeds names seeds that no good way puts with most others of their label.
+func (r *run) noticeSeeds(never func(pair int) bool) {
+	others, apart := map[int32]int{}, map[int32]int{} // of the label of a point, in its fold
+	for at, pair := range r.supervision.Pairs {
+		for _, point := range []int32{pair.I, pair.J} {
+			if !pair.Must {
+				continue
 			}
-			against = append(against, fmt.Sprintf("%d-%d (%s)", pair.I, pair.J, kind))
+			others[point]++
+			if never(at) {
+				apart[point]++
+			}
 		}
 	}
-	if count == 0 {
-		return
+	var against []string
+	for _, seed := range r.supervision.Seeds {
+		if 2*apart[seed.Point] > others[seed.Point] {
+			against = append(against, fmt.Sprint(seed.Point))
+		}
 	}
-	if count > listed {
-		against = append(against, fmt.Sprintf("and %d more", count-listed))
+	if len(against) > 0 {
+		r.notice(clustering.Notice{Code: "SEEDS_AGAINST_DATA", Message: fmt.Sprintf(
+			"seeds that no good way puts with their label when it is not shown it: %s (%d of %d); their labels are wrong, or they are between clusters that touch",
+			someOf(against), len(against), len(r.supervision.Seeds))})
 	}
-	r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
-		"constraints that no good way has right when it is not shown them: %s (%d of %d); they are wrong, or between clusters that touch", strings.Join(against, ", "), count, len(r.supervision.Pairs))})
+}
+
+// someOf lists the first of many.
+func someOf(all []string) string {
+	if more := len(all) - listed; more > 0 {
+		all = append(all[:listed:listed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
 }

@@ -259,6 +259,23 @@ func TestAutoNumbersClustersBySeeds(t *testing.T) {
 	}
 }
 
+// A seed with the label of other seeds is named, and none that is right.
+func TestAutoNamesWrongSeeds(t *testing.T) {
+	set := found[*dataset.Points](t, 3)(synth.Gaussians(150, 3, 3, 0.5, clusteringtest.NewRand(1)))
+	spec := clustering.Spec{K: 3}
+	for i := range int32(30) {
+		spec.Seeds = append(spec.Seeds, clustering.Seed{Index: i, Label: set.truth[i]})
+	}
+	const code = "SEEDS_AGAINST_DATA"
+	if got := warning(solveAuto(t, set.data, spec), code); got != "" {
+		t.Errorf("of seeds that are right: %s", got)
+	}
+	spec.Seeds[7].Label = (set.truth[7] + 1) % 3
+	if got := warning(solveAuto(t, set.data, spec), code); !strings.Contains(got, "shown it: 7 (1 of 30); their labels are wrong") {
+		t.Errorf("the wrong one is not named: %s", got)
+	}
+}
+
 // Constraints that contradict each other are not taken for certain, and the job says so.
 func TestAutoWithContradictions(t *testing.T) {
 	set := easySets(t)["gaussians"]
