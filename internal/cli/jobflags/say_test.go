@@ -1,0 +1,29 @@
+package jobflags
+
+import (
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+// Messages of the service have the names of rows and columns, also where rows were dropped.
+func TestMessagesHaveNames(t *testing.T) {
+	rows := &Rows{IDs: table.NewIDs([]string{"anna", "ben", "carl", "dora"})}
+	j := &Job{Table: rows, Header: []string{"age", "income"}}
+	dropped := &Job{Table: rows, Filter: &RowFilter{Kept: []int32{0, 2, 3}}}
+	for _, c := range []struct {
+		job           *Job
+		message, want string
+	}{
+		{j, "constraints: 0-3 (must), 1-2 (cannot), and 38 more (40 of 99)", "constraints: anna and dora (must), ben and carl (cannot), and 38 more (40 of 99)"},
+		{j, "points 0 and 2 cannot be together, but must-links join them: 0 = 1 = 2", "points anna and carl cannot be together, but must-links join them: anna = ben = carl"},
+		{j, "seeds that no good way puts with their label when it is not shown it: 1, 3, and 2 more (4 of 9); more", "seeds that no good way puts with their label when it is not shown it: ben, dora, and 2 more (4 of 9); more"},
+		{j, "column 1 has 99% of the variance", `column "income" has 99% of the variance`},
+		{dropped, "constraints: 0-1 (must)", "constraints: anna and carl (must)"},
+		{&Job{}, "constraints: 0-1 (must)", "constraints: 0-1 (must)"},
+	} {
+		if got := c.job.Say(c.message); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
