@@ -168,9 +168,6 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 			if attempt == attempts-1 {
 				return result(0, clustering.StopConverged), nil
 			}
-			for depth := from; depth < from+2; depth++ {
-				piece.Keep(0, func(w *snapshot.Writer) { w.Int(depth) })
-			}
 			for deepest := from + 2; ctx.Err() == nil; time.Sleep(time.Millisecond) { // until it is asked for
 				piece.Keep(0, func(w *snapshot.Writer) { w.Int(deepest) })
 			}
