@@ -92,6 +92,8 @@ const (
 	RowMeasure_ROW_MEASURE_EMBEDDING RowMeasure = 3
 	// The share of the vertex's edge weights that leads out of the cluster.
 	RowMeasure_ROW_MEASURE_EDGE_SHARE RowMeasure = 4
+	// The squared distance of the row's scores, one for each group, from those that a row of the group should have.
+	RowMeasure_ROW_MEASURE_GROUP_SCORES RowMeasure = 5
 )
 
 // Enum value maps for RowMeasure.
@@ -102,6 +104,7 @@ var (
 		2: "ROW_MEASURE_FEATURE_SPACE",
 		3: "ROW_MEASURE_EMBEDDING",
 		4: "ROW_MEASURE_EDGE_SHARE",
+		5: "ROW_MEASURE_GROUP_SCORES",
 	}
 	RowMeasure_value = map[string]int32{
 		"ROW_MEASURE_UNSPECIFIED":   0,
@@ -109,6 +112,7 @@ var (
 		"ROW_MEASURE_FEATURE_SPACE": 2,
 		"ROW_MEASURE_EMBEDDING":     3,
 		"ROW_MEASURE_EDGE_SHARE":    4,
+		"ROW_MEASURE_GROUP_SCORES":  5,
 	}
 )
 
@@ -2311,14 +2315,15 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x14SURENESS_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSURENESS_UNSURE\x10\x01\x12\x13\n" +
 	"\x0fSURENESS_LIKELY\x10\x02\x12\x12\n" +
-	"\x0eSURENESS_CLEAR\x10\x03*\x9b\x01\n" +
+	"\x0eSURENESS_CLEAR\x10\x03*\xb9\x01\n" +
 	"\n" +
 	"RowMeasure\x12\x1b\n" +
 	"\x17ROW_MEASURE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ROW_MEASURE_DISTORTION\x10\x01\x12\x1d\n" +
 	"\x19ROW_MEASURE_FEATURE_SPACE\x10\x02\x12\x19\n" +
 	"\x15ROW_MEASURE_EMBEDDING\x10\x03\x12\x1a\n" +
-	"\x16ROW_MEASURE_EDGE_SHARE\x10\x04*\x96\x01\n" +
+	"\x16ROW_MEASURE_EDGE_SHARE\x10\x04\x12\x1c\n" +
+	"\x18ROW_MEASURE_GROUP_SCORES\x10\x05*\x96\x01\n" +
 	"\aCutRule\x12\x18\n" +
 	"\x14CUT_RULE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16CUT_RULE_UNCONSTRAINED\x10\x01\x12\x13\n" +

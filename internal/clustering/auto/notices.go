@@ -116,14 +116,12 @@ func (r *run) noticeConstraints(never func(pair int) bool) {
 func (r *run) noticeSeeds(never func(pair int) bool) {
 	others, apart := map[int32]int{}, map[int32]int{} // of the label of a point, in its fold
 	for at, pair := range r.supervision.Pairs {
-		for _, point := range []int32{pair.I, pair.J} {
-			if !pair.Must {
-				continue
-			}
-			others[point]++
-			if never(at) {
-				apart[point]++
-			}
+		if !pair.Must {
+			continue
+		}
+		others[pair.I]++
+		if never(at) {
+			apart[pair.I]++
 		}
 	}
 	var against []string

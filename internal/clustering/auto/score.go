@@ -15,6 +15,8 @@ func (r *run) score(ctx context.Context, found *answer, result *clustering.Resul
 	way := result.Choice.Chosen
 	result.Runs = append(result.Runs[:len(result.Runs):len(result.Runs)], r.ofFolds[way]...)
 	switch s := r.opened[way.Space]; {
+	case found.own != nil:
+		result.SetDistances(clustering.MeasureGroupScores, found.own, found.next)
 	case s.levels != nil:
 		own, next := edgeShares(s.graph, result.Labels, r.spec.K)
 		result.SetDistances(clustering.MeasureEdgeShare, own, next)
