@@ -100,6 +100,10 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	case r.n < minClusterSize*r.spec.K:
 		choice.Reason = fmt.Sprintf("k-means, because clusters of %d points on average are too small to be told apart by neighbors", r.n/r.spec.K)
 	case own > float64(cutRatio*least):
+		if column := sharpColumn(near.graph, r.data); column >= 0 {
+			choice.Reason = fmt.Sprintf("k-means, because nearest neighbors nearly always have the same value in column %d, which has few: their graph tells of its gaps", column)
+			return first, choice, nil
+		}
 		choice.Chosen.Space = near.name
 		choice.Reason = fmt.Sprintf("eigenvectors of the graph of nearest neighbors, which k-means cuts more than need be (a normalized cut of %.3g instead of %.3g)", own, least)
 		return near, choice, nil

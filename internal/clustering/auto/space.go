@@ -70,7 +70,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		r.releases = append(r.releases, release)
 		return s, r.openGraph(ctx, s, r.data.(*dataset.Graph), adjacency)
 	case clustering.SpaceNeighbors, clustering.SpaceStandardizedNeighbors:
-		units, err := r.units(name)
+		units, err := r.Units(name)
 		if err != nil {
 			return nil, err
 		}
