@@ -30,7 +30,7 @@ const (
 	clearlyWorse         = -1.0
 	// seedBonus is what a discriminant is ahead by where m seeds are given, over sqrt(m): fitted to a part of few seeds it has
 	// less right than it will have with all of them, and of ways that agree alike it was the best more often.
-	seedBonus = 0.75
+	seedBonus = 1.5
 )
 
 // choose finds the way and its answer.
@@ -180,6 +180,7 @@ func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use
 	for at, use := range uses {
 		own := answers[at*r.folds : (at+1)*r.folds]
 		rights[at] = r.right(own...)
+		r.heldOut[clustering.Way{Space: s.name, Use: use}] = rights[at]
 		r.rememberFolds(clustering.Way{Space: s.name, Use: use}, own)
 		for fold := range r.folds {
 			r.o.Trial(r.trial(clustering.Way{Space: s.name, Use: use}, rights[at], fold))

@@ -24,6 +24,8 @@ const (
 	maxFitted   = 2000
 	leastFitted = 256
 	maxEntries  = 1 << 29
+	// maxVoted bounds all rows times the fitted ones for confidences to be computed, by a classifier for each fold.
+	maxVoted = 1 << 27
 )
 
 // classifier is a discriminant that was fitted to known rows.
@@ -63,7 +65,7 @@ func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, e
 	if known == nil { // too little is left of the supervision
 		return s.alone, nil
 	}
-	units, err := r.units(s.name)
+	units, err := r.Units(s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +86,34 @@ func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, e
 		labels, err := r.classifySome(ctx, c, units)
 		return &answer{labels: labels}, err
 	}
-	return r.classifyAll(ctx, c, known, units)
+	a, err := r.classifyAll(ctx, c, known, units)
+	if err != nil || r.n*len(c.rows) > maxVoted {
+		return a, err
+	}
+	for fold := range r.folds {
+		if err := r.classifyFold(ctx, a, c.reach, fold, units); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// classifyFold adds the labels that a classifier without a fold gives to all rows to the runs of an answer, for its confidences.
+func (r *run) classifyFold(ctx context.Context, a *answer, reach [][]float64, fold int, units *dataset.Units) error {
+	known := r.known(fold)
+	if known == nil {
+		return nil
+	}
+	c, err := r.newClassifier(ctx, known, units)
+	if err != nil || len(c.groups) < r.spec.K {
+		return err
+	}
+	c.reach = reach
+	found, err := r.classifyAll(ctx, c, known, units)
+	if err == nil {
+		a.result.Runs = append(a.result.Runs, clustering.NewLabeling(found.labels, r.spec.K))
+	}
+	return err
 }
 
 // neighborsOf is the space of the neighbors of rows in the units of another space.
@@ -240,6 +269,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 			Landmarks: &clustering.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
 		},
 	}
+	a.result.Runs = []clustering.Labeling{clustering.NewLabeling(a.labels, k)}
 	a.note = fmt.Sprintf("%s, fitted to %d known rows", c.rule, len(c.rows))
 	return a, nil
 }
