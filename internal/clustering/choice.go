@@ -35,7 +35,9 @@ const (
 )
 
 // String is the name of a use in the catalog.
-func (u Use) String() string { return [...]string{"", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread"}[u] }
+func (u Use) String() string {
+	return [...]string{"", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread"}[u]
+}
 
 // Way is one way to an answer: a space and how constraints enter.
 type Way struct {

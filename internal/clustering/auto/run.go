@@ -21,7 +21,7 @@ type Problem struct {
 	spec    clustering.Spec
 	options Options
 	data    dataset.Dataset
-	n    int
+	n       int
 	// How many neighbors each row has in the graph of nearest neighbors, and how many parts constraints are divided into.
 	neighbors, folds int
 	names            []clustering.Space // in which the data can be clustered; see spaceNames
