@@ -132,6 +132,70 @@ func (NeighborWeights) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
 }
 
+// LabelUse is what the known classes of the rows of a table are used as. Each class is a cluster: integers are in the order of
+// their size, and come before all others, which are in the order of their letters.
+type LabelUse int32
+
+const (
+	// AUTO, but TRUTH where the job has constraints or seeds.
+	LabelUse_LABEL_USE_UNSPECIFIED LabelUse = 0
+	// TRUTH where the class of every row is known. Else SEEDS, unless the job has seeds, or CONSTRAINTS for kernel_kmeans and for
+	// algorithms that take no seeds, unless it has constraints.
+	LabelUse_LABEL_USE_AUTO LabelUse = 1
+	// The job takes no other seeds.
+	LabelUse_LABEL_USE_SEEDS LabelUse = 2
+	// The rows of a class are linked one to the next, and each of them with one of every other class. The job takes no other
+	// constraints.
+	LabelUse_LABEL_USE_CONSTRAINTS LabelUse = 3
+	// They are no part of the job: the answer can be compared with them.
+	LabelUse_LABEL_USE_TRUTH LabelUse = 4
+)
+
+// Enum value maps for LabelUse.
+var (
+	LabelUse_name = map[int32]string{
+		0: "LABEL_USE_UNSPECIFIED",
+		1: "LABEL_USE_AUTO",
+		2: "LABEL_USE_SEEDS",
+		3: "LABEL_USE_CONSTRAINTS",
+		4: "LABEL_USE_TRUTH",
+	}
+	LabelUse_value = map[string]int32{
+		"LABEL_USE_UNSPECIFIED": 0,
+		"LABEL_USE_AUTO":        1,
+		"LABEL_USE_SEEDS":       2,
+		"LABEL_USE_CONSTRAINTS": 3,
+		"LABEL_USE_TRUTH":       4,
+	}
+)
+
+func (x LabelUse) Enum() *LabelUse {
+	p := new(LabelUse)
+	*p = x
+	return p
+}
+
+func (x LabelUse) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LabelUse) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
+}
+
+func (LabelUse) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[2]
+}
+
+func (x LabelUse) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LabelUse.Descriptor instead.
+func (LabelUse) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+}
+
 // StorageMode says how workers hold the matrix. It changes no bit of the answer, but for FLOAT16.
 type StorageMode int32
 
@@ -175,11 +239,11 @@ func (x StorageMode) String() string {
 }
 
 func (StorageMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
 }
 
 func (StorageMode) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[2]
+	return &file_cleave_v1_spec_proto_enumTypes[3]
 }
 
 func (x StorageMode) Number() protoreflect.EnumNumber {
@@ -188,7 +252,7 @@ func (x StorageMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StorageMode.Descriptor instead.
 func (StorageMode) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 type Scale int32
@@ -196,12 +260,14 @@ type Scale int32
 const (
 	// NONE, with a notice where one column has nearly all the variance.
 	Scale_SCALE_UNSPECIFIED Scale = 0
-	// ZSCORE where few columns carry the variance: (sum v)^2 / sum v^2 is below a fifth of the number of columns
-	// that vary, v being their variances. A notice says so.
+	// ZSCORE where columns of numbers are in unlike units, which a notice says: beside columns of words, or if their spans, from the
+	// 5th to the 95th percentile, differ much. The widest then has at least 6 times the geometric mean of all, or the standard
+	// deviation of their logarithms is at least ln 7.
 	Scale_SCALE_AUTO Scale = 1
 	// Every column gets the mean 0 and the variance 1; one that does not vary becomes 0.
 	Scale_SCALE_ZSCORE Scale = 2
-	Scale_SCALE_NONE   Scale = 3
+	// Columns of numbers stay as they are. A column of words always weighs as much as one of them.
+	Scale_SCALE_NONE Scale = 3
 	// Every column spans 0 to 1: (v - smallest) / (largest - smallest). One that does not vary becomes 0.
 	Scale_SCALE_MINMAX Scale = 4
 	// (v - median) / (third quartile - first quartile), which a few extreme values do not change. A column whose
@@ -240,11 +306,11 @@ func (x Scale) String() string {
 }
 
 func (Scale) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
 }
 
 func (Scale) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[3]
+	return &file_cleave_v1_spec_proto_enumTypes[4]
 }
 
 func (x Scale) Number() protoreflect.EnumNumber {
@@ -253,7 +319,7 @@ func (x Scale) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Scale.Descriptor instead.
 func (Scale) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 type Start int32
@@ -324,11 +390,11 @@ func (x Start) String() string {
 }
 
 func (Start) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
 }
 
 func (Start) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[4]
+	return &file_cleave_v1_spec_proto_enumTypes[5]
 }
 
 func (x Start) Number() protoreflect.EnumNumber {
@@ -337,7 +403,7 @@ func (x Start) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Start.Descriptor instead.
 func (Start) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 type FarthestRule int32
@@ -374,11 +440,11 @@ func (x FarthestRule) String() string {
 }
 
 func (FarthestRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
 }
 
 func (FarthestRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[5]
+	return &file_cleave_v1_spec_proto_enumTypes[6]
 }
 
 func (x FarthestRule) Number() protoreflect.EnumNumber {
@@ -387,7 +453,7 @@ func (x FarthestRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FarthestRule.Descriptor instead.
 func (FarthestRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 type Objective int32
@@ -430,11 +496,11 @@ func (x Objective) String() string {
 }
 
 func (Objective) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
 }
 
 func (Objective) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[6]
+	return &file_cleave_v1_spec_proto_enumTypes[7]
 }
 
 func (x Objective) Number() protoreflect.EnumNumber {
@@ -443,7 +509,7 @@ func (x Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Objective.Descriptor instead.
 func (Objective) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 type KernelFunction int32
@@ -492,11 +558,11 @@ func (x KernelFunction) String() string {
 }
 
 func (KernelFunction) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
 }
 
 func (KernelFunction) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[7]
+	return &file_cleave_v1_spec_proto_enumTypes[8]
 }
 
 func (x KernelFunction) Number() protoreflect.EnumNumber {
@@ -505,7 +571,7 @@ func (x KernelFunction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KernelFunction.Descriptor instead.
 func (KernelFunction) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 type ShiftRule int32
@@ -540,11 +606,11 @@ func (x ShiftRule) String() string {
 }
 
 func (ShiftRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
 }
 
 func (ShiftRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[8]
+	return &file_cleave_v1_spec_proto_enumTypes[9]
 }
 
 func (x ShiftRule) Number() protoreflect.EnumNumber {
@@ -553,7 +619,7 @@ func (x ShiftRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShiftRule.Descriptor instead.
 func (ShiftRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 // RisePolicy says what happens when a step raises the objective or repeats a labeling.
@@ -597,11 +663,11 @@ func (x RisePolicy) String() string {
 }
 
 func (RisePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
 }
 
 func (RisePolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[9]
+	return &file_cleave_v1_spec_proto_enumTypes[10]
 }
 
 func (x RisePolicy) Number() protoreflect.EnumNumber {
@@ -610,7 +676,7 @@ func (x RisePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RisePolicy.Descriptor instead.
 func (RisePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 type EmptyPolicy int32
@@ -648,11 +714,11 @@ func (x EmptyPolicy) String() string {
 }
 
 func (EmptyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
 }
 
 func (EmptyPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[10]
+	return &file_cleave_v1_spec_proto_enumTypes[11]
 }
 
 func (x EmptyPolicy) Number() protoreflect.EnumNumber {
@@ -661,7 +727,7 @@ func (x EmptyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EmptyPolicy.Descriptor instead.
 func (EmptyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 // AffinityDiagonal: what a graph objective on points or a kernel matrix does with the diagonal.
@@ -699,11 +765,11 @@ func (x AffinityDiagonal) String() string {
 }
 
 func (AffinityDiagonal) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
 }
 
 func (AffinityDiagonal) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[11]
+	return &file_cleave_v1_spec_proto_enumTypes[12]
 }
 
 func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
@@ -712,7 +778,7 @@ func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AffinityDiagonal.Descriptor instead.
 func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 type Geometry int32
@@ -750,11 +816,11 @@ func (x Geometry) String() string {
 }
 
 func (Geometry) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
 }
 
 func (Geometry) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[12]
+	return &file_cleave_v1_spec_proto_enumTypes[13]
 }
 
 func (x Geometry) Number() protoreflect.EnumNumber {
@@ -763,7 +829,7 @@ func (x Geometry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Geometry.Descriptor instead.
 func (Geometry) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 type Distortion int32
@@ -809,11 +875,11 @@ func (x Distortion) String() string {
 }
 
 func (Distortion) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
 }
 
 func (Distortion) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[13]
+	return &file_cleave_v1_spec_proto_enumTypes[14]
 }
 
 func (x Distortion) Number() protoreflect.EnumNumber {
@@ -822,7 +888,7 @@ func (x Distortion) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Distortion.Descriptor instead.
 func (Distortion) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 // Metric is the form of the matrix A in (x - y)' A (x - y).
@@ -862,11 +928,11 @@ func (x Metric) String() string {
 }
 
 func (Metric) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
 }
 
 func (Metric) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[14]
+	return &file_cleave_v1_spec_proto_enumTypes[15]
 }
 
 func (x Metric) Number() protoreflect.EnumNumber {
@@ -875,7 +941,7 @@ func (x Metric) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Metric.Descriptor instead.
 func (Metric) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 // Penalty is what a violated constraint costs.
@@ -918,11 +984,11 @@ func (x Penalty) String() string {
 }
 
 func (Penalty) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
 }
 
 func (Penalty) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[15]
+	return &file_cleave_v1_spec_proto_enumTypes[16]
 }
 
 func (x Penalty) Number() protoreflect.EnumNumber {
@@ -931,7 +997,7 @@ func (x Penalty) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Penalty.Descriptor instead.
 func (Penalty) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 // Inference is how constrained points are assigned together.
@@ -979,11 +1045,11 @@ func (x Inference) String() string {
 }
 
 func (Inference) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
 }
 
 func (Inference) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[16]
+	return &file_cleave_v1_spec_proto_enumTypes[17]
 }
 
 func (x Inference) Number() protoreflect.EnumNumber {
@@ -992,7 +1058,7 @@ func (x Inference) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inference.Descriptor instead.
 func (Inference) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 type BetaRule int32
@@ -1036,11 +1102,11 @@ func (x BetaRule) String() string {
 }
 
 func (BetaRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[18].Descriptor()
 }
 
 func (BetaRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[17]
+	return &file_cleave_v1_spec_proto_enumTypes[18]
 }
 
 func (x BetaRule) Number() protoreflect.EnumNumber {
@@ -1049,7 +1115,7 @@ func (x BetaRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BetaRule.Descriptor instead.
 func (BetaRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 // Discretization is how k > 2 clusters come out of k - 1 vectors.
@@ -1093,11 +1159,11 @@ func (x Discretization) String() string {
 }
 
 func (Discretization) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[18].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[19].Descriptor()
 }
 
 func (Discretization) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[18]
+	return &file_cleave_v1_spec_proto_enumTypes[19]
 }
 
 func (x Discretization) Number() protoreflect.EnumNumber {
@@ -1106,7 +1172,7 @@ func (x Discretization) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Discretization.Descriptor instead.
 func (Discretization) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
 // ComponentPolicy says what to do with a graph that is not connected.
@@ -1150,11 +1216,11 @@ func (x ComponentPolicy) String() string {
 }
 
 func (ComponentPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[19].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[20].Descriptor()
 }
 
 func (ComponentPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[19]
+	return &file_cleave_v1_spec_proto_enumTypes[20]
 }
 
 func (x ComponentPolicy) Number() protoreflect.EnumNumber {
@@ -1163,7 +1229,7 @@ func (x ComponentPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComponentPolicy.Descriptor instead.
 func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
 }
 
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
@@ -1722,7 +1788,9 @@ type Supervision struct {
 	Seeds *TableInput `protobuf:"bytes,2,opt,name=seeds,proto3" json:"seeds,omitempty"`
 	// Turns every pair that the closure of the constraints implies into a constraint. Absent, the vector and the kernel
 	// family do so while there are fewer than 200,000 such pairs; with paper_settings no algorithm does.
-	Entail        *bool `protobuf:"varint,3,opt,name=entail,proto3,oneof" json:"entail,omitempty"`
+	Entail *bool `protobuf:"varint,3,opt,name=entail,proto3,oneof" json:"entail,omitempty"`
+	// What the classes in table.label_column are used as.
+	LabelAs       LabelUse `protobuf:"varint,4,opt,name=label_as,json=labelAs,proto3,enum=cleave.v1.LabelUse" json:"label_as,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1776,6 +1844,13 @@ func (x *Supervision) GetEntail() bool {
 		return *x.Entail
 	}
 	return false
+}
+
+func (x *Supervision) GetLabelAs() LabelUse {
+	if x != nil {
+		return x.LabelAs
+	}
+	return LabelUse_LABEL_USE_UNSPECIFIED
 }
 
 type Initialization struct {
@@ -3052,11 +3127,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x124\n" +
 	"\aweights\x18\x02 \x01(\x0e2\x1a.cleave.v1.NeighborWeightsR\aweightsB\f\n" +
 	"\n" +
-	"_neighbors\"\x9b\x01\n" +
+	"_neighbors\"\xcb\x01\n" +
 	"\vSupervision\x127\n" +
 	"\vconstraints\x18\x01 \x01(\v2\x15.cleave.v1.TableInputR\vconstraints\x12+\n" +
 	"\x05seeds\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05seeds\x12\x1b\n" +
-	"\x06entail\x18\x03 \x01(\bH\x00R\x06entail\x88\x01\x01B\t\n" +
+	"\x06entail\x18\x03 \x01(\bH\x00R\x06entail\x88\x01\x01\x12.\n" +
+	"\blabel_as\x18\x04 \x01(\x0e2\x13.cleave.v1.LabelUseR\alabelAsB\t\n" +
 	"\a_entail\"\xba\x01\n" +
 	"\x0eInitialization\x12&\n" +
 	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12-\n" +
@@ -3166,7 +3242,13 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x0fNeighborWeights\x12 \n" +
 	"\x1cNEIGHBOR_WEIGHTS_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bNEIGHBOR_WEIGHTS_UNWEIGHTED\x10\x01\x12\x1d\n" +
-	"\x19NEIGHBOR_WEIGHTS_GAUSSIAN\x10\x02*v\n" +
+	"\x19NEIGHBOR_WEIGHTS_GAUSSIAN\x10\x02*~\n" +
+	"\bLabelUse\x12\x19\n" +
+	"\x15LABEL_USE_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eLABEL_USE_AUTO\x10\x01\x12\x13\n" +
+	"\x0fLABEL_USE_SEEDS\x10\x02\x12\x19\n" +
+	"\x15LABEL_USE_CONSTRAINTS\x10\x03\x12\x13\n" +
+	"\x0fLABEL_USE_TRUTH\x10\x04*v\n" +
 	"\vStorageMode\x12\x1c\n" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
@@ -3284,128 +3366,130 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 20)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 21)
 var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_cleave_v1_spec_proto_goTypes = []any{
 	(Priority)(0),               // 0: cleave.v1.Priority
 	(NeighborWeights)(0),        // 1: cleave.v1.NeighborWeights
-	(StorageMode)(0),            // 2: cleave.v1.StorageMode
-	(Scale)(0),                  // 3: cleave.v1.Scale
-	(Start)(0),                  // 4: cleave.v1.Start
-	(FarthestRule)(0),           // 5: cleave.v1.FarthestRule
-	(Objective)(0),              // 6: cleave.v1.Objective
-	(KernelFunction)(0),         // 7: cleave.v1.KernelFunction
-	(ShiftRule)(0),              // 8: cleave.v1.ShiftRule
-	(RisePolicy)(0),             // 9: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),            // 10: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),       // 11: cleave.v1.AffinityDiagonal
-	(Geometry)(0),               // 12: cleave.v1.Geometry
-	(Distortion)(0),             // 13: cleave.v1.Distortion
-	(Metric)(0),                 // 14: cleave.v1.Metric
-	(Penalty)(0),                // 15: cleave.v1.Penalty
-	(Inference)(0),              // 16: cleave.v1.Inference
-	(BetaRule)(0),               // 17: cleave.v1.BetaRule
-	(Discretization)(0),         // 18: cleave.v1.Discretization
-	(ComponentPolicy)(0),        // 19: cleave.v1.ComponentPolicy
-	(*JobSpec)(nil),             // 20: cleave.v1.JobSpec
-	(*KRange)(nil),              // 21: cleave.v1.KRange
-	(*NeighborGraph)(nil),       // 22: cleave.v1.NeighborGraph
-	(*Supervision)(nil),         // 23: cleave.v1.Supervision
-	(*Initialization)(nil),      // 24: cleave.v1.Initialization
-	(*Auto)(nil),                // 25: cleave.v1.Auto
-	(*KernelKmeans)(nil),        // 26: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 27: cleave.v1.Kernel
-	(*Shift)(nil),               // 28: cleave.v1.Shift
-	(*Kmeans)(nil),              // 29: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 30: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 31: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 32: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 33: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 34: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 35: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 36: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 37: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 38: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 39: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 40: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 41: cleave.v1.Beta
-	(*durationpb.Duration)(nil), // 42: google.protobuf.Duration
-	(*TablePoints)(nil),         // 43: cleave.v1.TablePoints
-	(*TableInput)(nil),          // 44: cleave.v1.TableInput
+	(LabelUse)(0),               // 2: cleave.v1.LabelUse
+	(StorageMode)(0),            // 3: cleave.v1.StorageMode
+	(Scale)(0),                  // 4: cleave.v1.Scale
+	(Start)(0),                  // 5: cleave.v1.Start
+	(FarthestRule)(0),           // 6: cleave.v1.FarthestRule
+	(Objective)(0),              // 7: cleave.v1.Objective
+	(KernelFunction)(0),         // 8: cleave.v1.KernelFunction
+	(ShiftRule)(0),              // 9: cleave.v1.ShiftRule
+	(RisePolicy)(0),             // 10: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),            // 11: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),       // 12: cleave.v1.AffinityDiagonal
+	(Geometry)(0),               // 13: cleave.v1.Geometry
+	(Distortion)(0),             // 14: cleave.v1.Distortion
+	(Metric)(0),                 // 15: cleave.v1.Metric
+	(Penalty)(0),                // 16: cleave.v1.Penalty
+	(Inference)(0),              // 17: cleave.v1.Inference
+	(BetaRule)(0),               // 18: cleave.v1.BetaRule
+	(Discretization)(0),         // 19: cleave.v1.Discretization
+	(ComponentPolicy)(0),        // 20: cleave.v1.ComponentPolicy
+	(*JobSpec)(nil),             // 21: cleave.v1.JobSpec
+	(*KRange)(nil),              // 22: cleave.v1.KRange
+	(*NeighborGraph)(nil),       // 23: cleave.v1.NeighborGraph
+	(*Supervision)(nil),         // 24: cleave.v1.Supervision
+	(*Initialization)(nil),      // 25: cleave.v1.Initialization
+	(*Auto)(nil),                // 26: cleave.v1.Auto
+	(*KernelKmeans)(nil),        // 27: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 28: cleave.v1.Kernel
+	(*Shift)(nil),               // 29: cleave.v1.Shift
+	(*Kmeans)(nil),              // 30: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 31: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 32: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 33: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 34: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 35: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 36: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 37: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 38: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 39: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 40: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 41: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 42: cleave.v1.Beta
+	(*durationpb.Duration)(nil), // 43: google.protobuf.Duration
+	(*TablePoints)(nil),         // 44: cleave.v1.TablePoints
+	(*TableInput)(nil),          // 45: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	23, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	24, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
-	2,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	3,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
-	22, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
-	42, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
+	24, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	25, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	3,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
+	4,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
+	23, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
+	43, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
 	0,  // 6: cleave.v1.JobSpec.priority:type_name -> cleave.v1.Priority
-	43, // 7: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
-	21, // 8: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
-	25, // 9: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
-	26, // 10: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	29, // 11: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	30, // 12: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	31, // 13: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	32, // 14: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	33, // 15: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	34, // 16: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	35, // 17: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	36, // 18: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	37, // 19: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	38, // 20: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	39, // 21: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	44, // 7: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
+	22, // 8: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
+	26, // 9: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	27, // 10: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	30, // 11: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	31, // 12: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	32, // 13: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	33, // 14: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	34, // 15: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	35, // 16: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	36, // 17: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	37, // 18: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	38, // 19: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	39, // 20: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	40, // 21: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
 	1,  // 22: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
-	44, // 23: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	44, // 24: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
-	4,  // 25: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	44, // 26: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
-	5,  // 27: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	6,  // 28: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	27, // 29: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	28, // 30: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	9,  // 31: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	10, // 32: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	11, // 33: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	44, // 34: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	7,  // 35: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	8,  // 36: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	12, // 37: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 38: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 39: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 40: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	16, // 41: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	14, // 42: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	15, // 43: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 44: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 45: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	13, // 46: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	15, // 47: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 48: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 49: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	6,  // 50: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	27, // 51: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 52: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	40, // 53: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 54: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
-	27, // 55: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	11, // 56: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	40, // 57: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 58: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
-	27, // 59: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 60: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	41, // 61: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	18, // 62: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	44, // 63: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	19, // 64: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	40, // 65: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	17, // 66: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	67, // [67:67] is the sub-list for method output_type
-	67, // [67:67] is the sub-list for method input_type
-	67, // [67:67] is the sub-list for extension type_name
-	67, // [67:67] is the sub-list for extension extendee
-	0,  // [0:67] is the sub-list for field type_name
+	45, // 23: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	45, // 24: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	2,  // 25: cleave.v1.Supervision.label_as:type_name -> cleave.v1.LabelUse
+	5,  // 26: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	45, // 27: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	6,  // 28: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	7,  // 29: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	28, // 30: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	29, // 31: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	10, // 32: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	11, // 33: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	12, // 34: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	45, // 35: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	8,  // 36: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	9,  // 37: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	13, // 38: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	13, // 39: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	13, // 40: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	13, // 41: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	17, // 42: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	15, // 43: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 44: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	15, // 45: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	17, // 46: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	14, // 47: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	16, // 48: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	15, // 49: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	17, // 50: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	7,  // 51: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	28, // 52: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	12, // 53: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	41, // 54: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	20, // 55: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
+	28, // 56: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	12, // 57: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	41, // 58: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	20, // 59: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
+	28, // 60: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	12, // 61: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	42, // 62: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	19, // 63: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	45, // 64: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	20, // 65: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	41, // 66: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	18, // 67: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	68, // [68:68] is the sub-list for method output_type
+	68, // [68:68] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -3450,7 +3534,7 @@ func file_cleave_v1_spec_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      20,
+			NumEnums:      21,
 			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
