@@ -1,5 +1,6 @@
 """One answer of scikit-learn, by its defaults: peer.py NAME KIND DATA N K SEED LABELS [CONSTRAINTS]."""
 import csv
+import re
 import sys
 import warnings
 
@@ -9,6 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import pairwise_distances
+from sklearn.mixture import GaussianMixture
+from sklearn.preprocessing import StandardScaler
 
 
 def read(kind, path, n):
@@ -64,13 +67,120 @@ def seeded(data, k, seed, pairs):
     return best.labels_[group]
 
 
+def read_table(path):
+    """The columns of a table as a person would take them: numbers (with gaps), and words (with gaps, as None). Left out
+    are numbers that count the rows, zip codes, dates, and texts that are mostly different."""
+    with open(path, newline="") as f:
+        first = f.readline()
+        f.seek(0)
+        semicolons = first.count(";") > first.count(",")
+        rows = list(csv.reader(f, delimiter=";" if semicolons else ","))
+    head, rows = rows[0], rows[1:]
+    numbers, words = [], []
+    for name, cells in zip(head, zip(*rows)):
+        cells = [None if c.strip() in ("", "NA", "null", "NaN", "?") else c.strip() for c in cells]
+        given = [c for c in cells if c is not None]
+        if not given or all(re.match(r"\d{4}-\d\d-\d\d", c) for c in given):
+            continue
+        values = np.array([parse(c, semicolons) for c in cells])
+        if np.isnan(values).sum() - (len(cells) - len(given)) > 0.05 * len(given):
+            if len(set(given)) <= max(len(given) / 2, 2):
+                words.append(cells)
+            continue
+        whole = values[~np.isnan(values)]
+        counts = len(whole) == len(cells) and len(set(whole)) == len(whole) and np.ptp(whole) == len(whole) - 1
+        if not counts and name.lower() not in ("id", "zip"):
+            numbers.append(values)
+    return np.array(numbers).reshape(-1, len(rows)).T, words, np.array([r[0] != "Total" for r in rows])
+
+
+def parse(cell, comma):
+    """A number, also of money or of percent, or NaN."""
+    if cell is None:
+        return np.nan
+    text = cell.strip("$€% ")
+    text = text.replace(".", "").replace(",", ".") if comma else text.replace(",", "")
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+def fill(numbers, words):
+    """Gaps get the median, and the most frequent word."""
+    numbers = np.where(np.isnan(numbers), np.nanmedian(numbers, axis=0), numbers) if numbers.shape[1] else numbers
+    usual = [max(set(cells) - {None}, key=cells.count) for cells in words]
+    return numbers, [[c or u for c in cells] for cells, u in zip(words, usual)]
+
+
+def features(path):
+    """Gaps filled, numbers standardized, words as one column of 0 and 1 for each; and the rows that are no totals."""
+    numbers, words, real = read_table(path)
+    numbers, words = fill(numbers, words)
+    columns = [StandardScaler().fit(numbers[real]).transform(numbers)] if numbers.shape[1] else []
+    for cells in words:
+        levels = sorted(set(cells))
+        columns.append((np.array(cells)[:, None] == np.array(levels)).astype(float))
+    return np.hstack(columns), real
+
+
+def of_table(path, cluster):
+    data, real = features(path)
+    labels = np.zeros(len(data), int)
+    labels[real] = cluster(data[real])
+    return labels
+
+
+def gower_medoids(path, k, seed):
+    """Partitioning around medoids of Gower's distances: the range of a number is 1, words are the same or not, and cells
+    that are missing do not count. Ten random starts, and the best medoid of each cluster in turn."""
+    numbers, words, real = read_table(path)
+    n = len(real)
+    total, weight = np.zeros((n, n), np.float32), np.zeros((n, n), np.float32)
+    for values in numbers.T:
+        span = np.nanmax(values) - np.nanmin(values)
+        distance = np.abs(values[:, None] - values[None, :]) / (span or 1)
+        total += np.nan_to_num(distance)
+        weight += ~np.isnan(distance)
+    for cells in words:
+        cells = np.array([c or "" for c in cells])
+        both = (cells[:, None] != "") & (cells[None, :] != "")
+        total += both & (cells[:, None] != cells[None, :])
+        weight += both
+    distance = total / np.maximum(weight, 1)
+    distance = distance[np.ix_(real, real)]
+    rng, best = np.random.default_rng(seed), (np.inf, None)
+    for _ in range(10):
+        medoids = [rng.integers(len(distance))]
+        while len(medoids) < k:  # as k-means++ does
+            nearest = distance[:, medoids].min(1).astype(float) ** 2
+            medoids.append(rng.choice(len(distance), p=nearest / nearest.sum()))
+        for _ in range(100):
+            labels = distance[:, medoids].argmin(1)
+            members = [np.flatnonzero(labels == c) for c in range(k)]
+            moved = [m[distance[np.ix_(m, m)].sum(1).argmin()] if len(m) else old for m, old in zip(members, medoids)]
+            if moved == medoids:
+                break
+            medoids = moved
+        cost = distance[:, medoids].min(1).sum()
+        if cost < best[0]:
+            best = cost, distance[:, medoids].argmin(1)
+    labels = np.zeros(n, int)
+    labels[real] = best[1]
+    return labels
+
+
 def main(name, kind, path, n, k, seed, out, constraints=None):
     n, k, seed, pairs = int(n), int(k), int(seed), []
     if constraints:
         with open(constraints, newline="") as f:
             pairs = [(int(r["i"]), int(r["j"]), r["kind"].startswith("must")) for r in csv.DictReader(f)]
-    data = read(kind, path, n)
+    data = None if kind == "table" else read(kind, path, n)
     labels = {
+        "pipeline-kmeans": lambda: of_table(path, KMeans(k, n_init=10, random_state=seed).fit_predict),
+        "pipeline-ward": lambda: of_table(path, AgglomerativeClustering(k).fit_predict),
+        "pipeline-mixture": lambda: of_table(path, GaussianMixture(k, reg_covar=1e-3, n_init=3, random_state=seed).fit_predict),
+        "gower-medoids": lambda: gower_medoids(path, k, seed),
         "sk-kmeans": lambda: KMeans(k, n_init=10, random_state=seed).fit_predict(data),
         "sk-spectral-rbf": lambda: SpectralClustering(k, gamma=median_width(data, seed), random_state=seed).fit_predict(data),
         "sk-spectral-nn": lambda: SpectralClustering(k, affinity="nearest_neighbors", random_state=seed).fit_predict(data),

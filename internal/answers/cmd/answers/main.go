@@ -23,6 +23,7 @@ func main() {
 	page := answers.Page{}
 	var numbers, methods, python, more, out, fill string
 	var pageOnly bool
+	var tables string
 	flag.StringVar(&cfg.Data, "data", "", "`folder` of data sets (default: only generated ones)")
 	flag.StringVar(&cfg.Cleave, "cleave", "bin/cleave", "the cleave `program`")
 	flag.StringVar(&python, "python", "/usr/bin/python3,python3", "Python `programs`, the first of which with scikit-learn runs the peers; empty for none")
@@ -43,10 +44,14 @@ func main() {
 	flag.StringVar(&page.Version, "version", "an unknown version", "the `version` of this source")
 	flag.StringVar(&out, "out", "", "write the page to this `file` instead of printing it")
 	flag.StringVar(&fill, "fill", "", "also put the table of algorithms into this `document`, between its marks")
+	flag.StringVar(&tables, "write-tables", "", "ask nothing, only write the made tables below this `folder`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := func() (err error) {
+		if tables != "" {
+			return answers.WriteTables(tables, 0)
+		}
 		cfg.Methods, cfg.Pythons = answers.Methods(methods), words(python)
 		if cfg.Numbers, err = counts(numbers); err != nil {
 			return err
