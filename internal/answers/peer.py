@@ -1,5 +1,7 @@
-"""One answer of scikit-learn, by its defaults: peer.py NAME KIND DATA N K SEED LABELS [CONSTRAINTS]."""
+"""One answer of scikit-learn, by its defaults: peer.py NAME,NAME KIND DATA N K SEED FOLDER [CONSTRAINTS|SEEDS] writes
+FOLDER/NAME.csv of each. peer.py export SET FOLDER writes data.csv and labels.csv of a set that scikit-learn has."""
 import csv
+import os
 import re
 import sys
 import warnings
@@ -7,11 +9,16 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
+from sklearn import datasets
 from sklearn.cluster import AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.datasets import load_svmlight_file
-from sklearn.metrics import pairwise_distances
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import pairwise_distances, silhouette_score
 from sklearn.mixture import GaussianMixture
-from sklearn.preprocessing import StandardScaler
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.semi_supervised import LabelSpreading
 
 
 def read(kind, path, n):
@@ -170,26 +177,98 @@ def gower_medoids(path, k, seed):
     return labels
 
 
-def main(name, kind, path, n, k, seed, out, constraints=None):
-    n, k, seed, pairs = int(n), int(k), int(seed), []
-    if constraints:
-        with open(constraints, newline="") as f:
-            pairs = [(int(r["i"]), int(r["j"]), r["kind"].startswith("must")) for r in csv.DictReader(f)]
+def export(name, folder):
+    data = getattr(datasets, "load_" + {"wdbc": "breast_cancer"}.get(name, name))()
+    os.makedirs(folder, exist_ok=True)
+    names = [n.replace(",", " ") for n in data.feature_names]
+    np.savetxt(os.path.join(folder, "data.csv"), data.data, fmt="%.10g", delimiter=",", header=",".join(names), comments="")
+    np.savetxt(os.path.join(folder, "labels.csv"), data.target, fmt="%d", header="label", comments="")
+
+
+def silhouette(path, seed):
+    def cluster(data):
+        best = (-2, None)
+        for k in range(2, 9):
+            labels = KMeans(k, n_init=10, random_state=seed).fit_predict(data)
+            best = max(best, (silhouette_score(data, labels), k, labels), key=lambda b: b[0])
+        return best[2]
+
+    return of_table(path, cluster)
+
+
+def supervised(kind, path, n, seed, seeds):
+    """Learners of the given labels, by their names."""
+    given = np.array([i for i, _ in seeds])
+    known = np.array([c for _, c in seeds])
+    everyone = np.full(n, -1)
+    everyone[given] = known
+    raw = read(kind, path, n) if kind != "table" else None
+    if kind == "table":
+        data = features(path)[0]
+    elif kind == "points":
+        data = StandardScaler().fit_transform(raw)
+    elif kind == "sparse points":
+        data = normalize(raw)
+
+    def spread(points):
+        points = points.toarray() if sp.issparse(points) else points
+        return LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.2, max_iter=100).fit(points, everyone).transduction_
+
+    def spread_graph():
+        degree = np.asarray(raw.sum(1)).ravel()
+        scale = sp.diags(1 / np.sqrt(np.maximum(degree, 1e-12)))
+        walk, start = scale @ raw @ scale, np.zeros((n, known.max() + 1))
+        start[given, known] = 1
+        state = start.copy()
+        for _ in range(200):
+            state = 0.9 * (walk @ state) + 0.1 * start
+        labels = state.argmax(1)
+        labels[given] = known
+        return labels
+
+    def learn(learner, points):
+        return learner.fit(points[given], known).predict(points)
+
+    return {
+        "spread": lambda: spread(data),
+        "spread-raw": lambda: spread(raw),
+        "spread-graph": spread_graph,
+        "neighbors-5": lambda: learn(KNeighborsClassifier(min(5, len(given))), data),
+        "neighbors-5-raw": lambda: learn(KNeighborsClassifier(min(5, len(given))), raw),
+        "logistic": lambda: learn(LogisticRegression(max_iter=500), data),
+        "forest": lambda: learn(RandomForestClassifier(100, random_state=seed), data),
+    }
+
+
+def main(names, kind, path, n, k, seed, out, known=None):
+    n, k, seed, pairs, ways = int(n), int(k), int(seed), [], {}
+    if known:
+        with open(known, newline="") as f:
+            rows = list(csv.DictReader(f))
+        if "label" in rows[0]:
+            ways = supervised(kind, path, n, seed, [(int(r["index"]), int(r["label"])) for r in rows])
+        else:
+            pairs = [(int(r["i"]), int(r["j"]), r["kind"].startswith("must")) for r in rows]
     data = None if kind == "table" else read(kind, path, n)
-    labels = {
+    ways |= {
         "pipeline-kmeans": lambda: of_table(path, KMeans(k, n_init=10, random_state=seed).fit_predict),
         "pipeline-ward": lambda: of_table(path, AgglomerativeClustering(k).fit_predict),
         "pipeline-mixture": lambda: of_table(path, GaussianMixture(k, reg_covar=1e-3, n_init=3, random_state=seed).fit_predict),
         "gower-medoids": lambda: gower_medoids(path, k, seed),
+        "silhouette": lambda: silhouette(path, seed),
         "sk-kmeans": lambda: KMeans(k, n_init=10, random_state=seed).fit_predict(data),
         "sk-spectral-rbf": lambda: SpectralClustering(k, gamma=median_width(data, seed), random_state=seed).fit_predict(data),
         "sk-spectral-nn": lambda: SpectralClustering(k, affinity="nearest_neighbors", random_state=seed).fit_predict(data),
         "sk-ward": lambda: AgglomerativeClustering(k).fit_predict(data.toarray() if sp.issparse(data) else data),
         "sk-spectral-graph": lambda: spectral(data, k, seed, pairs),
         "sk-seeded": lambda: seeded(data, k, seed, pairs),
-    }[name]()
-    np.savetxt(out, labels, fmt="%d", header="label", comments="")
+    }
+    for name in names.split(","):
+        np.savetxt(os.path.join(out, name + ".csv"), ways[name](), fmt="%d", header="label", comments="")
 
 
 warnings.filterwarnings("ignore")
-main(*sys.argv[1:])
+if sys.argv[1] == "export":
+    export(*sys.argv[2:])
+else:
+    main(*sys.argv[1:])
