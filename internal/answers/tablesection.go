@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // writeTables writes the section of ordinary tables.
@@ -63,7 +65,7 @@ func (p Page) writeMeasured(b *strings.Builder, now time.Time) {
 			draws[a.Seed] = true
 		}
 	}
-	fmt.Fprintf(b, "\nMethod `%s`, measured on %s at %s, up to %d draws.\n", p.Subject, now.UTC().Format(time.DateOnly), p.Version, len(draws))
+	fmt.Fprintf(b, "\nMethod `%s`, measured on %s at %s, %s.\n", p.Subject, now.UTC().Format(time.DateOnly), p.Version, text.Plural(len(draws), "draw"))
 }
 
 // peersIn are the peers of a suite that were asked, in their order.

@@ -26,6 +26,7 @@ func main() {
 	var numbers, methods, python, more, out, fill string
 	var pageOnly bool
 	var tables string
+	var draw int
 	flag.StringVar(&cfg.Suite, "suite", answers.Constraints, "what is asked: "+strings.Join(answers.SuiteNames(), ", "))
 	flag.StringVar(&cfg.Data, "data", "", "`folder` of data sets (default: only generated ones)")
 	flag.StringVar(&cfg.Cleave, "cleave", "bin/cleave", "the cleave `program`")
@@ -48,12 +49,13 @@ func main() {
 	flag.StringVar(&out, "out", "", "write the sections that have results into the page in this `file` instead of printing it")
 	flag.StringVar(&fill, "fill", "", "also put the table of algorithms into this `document`, between its marks")
 	flag.StringVar(&tables, "write-tables", "", "ask nothing, only write the made tables below this `folder`")
+	flag.IntVar(&draw, "draw", 0, "the `number` of the draw that -write-tables writes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := func() (err error) {
 		if tables != "" {
-			return answers.WriteTables(tables, 0)
+			return answers.WriteTables(tables, draw)
 		}
 		cfg.Methods, cfg.Pythons = answers.Methods(methods), words(python)
 		if cfg.Numbers, err = counts(numbers); err != nil {
