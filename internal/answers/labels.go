@@ -133,7 +133,7 @@ func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 	b.WriteString("## Known labels\n\nThe labels of some rows are given as seeds (`--seeds`), drawn at random, at least one of each class. ARI on the other rows: a mean over draws. *Best peer* is the best with hindsight, set by set. *Seeds kept* is the share of the given labels that the answer has too, *pairs kept* that of their pairs that are together or apart as given.\n")
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers are scikit-learn, tables prepared as above:" + peersOf(Labels) + ".\n")
-	methods := append([]string{p.Subject}, peersIn(Labels, x)...)
+	methods := p.columns(Labels, x)
 	head(b, append(append([]string{"labels", "sets", "of"}, methods...), "best peer", "behind it by .02", "by .10", "seeds kept", "pairs kept")...)
 	for _, percent := range x.percents() {
 		for _, group := range []string{Real, Made + " and " + Generated, "all"} {

@@ -56,7 +56,7 @@ func (p Page) writeRange(b *strings.Builder, now time.Time) {
 	fmt.Fprintf(b, "## How many clusters\n\nThe tables above, with `--k %d..%d` in place of their number of clusters. A number is right where it is that of the groups.\n", leastClusters, mostClusters)
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers:" + peersOf(Range) + ".\n")
-	methods := append([]string{p.Subject}, peersIn(Range, x)...)
+	methods := p.columns(Range, x)
 	names := []string{"", "tables"}
 	for _, method := range methods {
 		names = append(names, method+" right", method+" ARI")

@@ -35,7 +35,8 @@ ids,made,table,600,3,default,0,0,0,1.0000,0.5,1,ok,rows none clear,range,0,0,3
 ids,made,table,600,3,default,0,0,1,0.7000,0.5,1,ok,rows none clear,range,0,0,2
 ids,made,table,600,3,silhouette,0,0,0,1.0000,0.5,1,ok,,range,0,0,3
 ids,made,table,600,3,silhouette,0,0,1,1.0000,0.5,1,ok,,range,0,0,3
-gaps,made,table,600,4,default,0,0,0,0.5000,0.5,1,ok,rows none plausible,range,0,0,2
+gaps,made,table,600,4,default,0,0,0,0.5000,0.5,1,ok,rows none unsure,range,0,0,2
+gaps,made,table,600,4,"default,scale=zscore",0,0,0,1.0000,0.5,1,ok,standardized none clear,range,0,0,4
 `
 
 // Every suite has its section, and a page keeps the sections of suites without results.
@@ -57,8 +58,8 @@ func TestSuitePages(t *testing.T) {
 		"| 5 % | 2 | all | 0.82 | 0.95 | 0.80 (1 set) | 0.95 | 2 | 1 | 0.95 | 0.97 |",
 		"| 20 % | 1 | all | 0.91 | 0.90 |  | 0.90 | 0 | 0 | 1.00 | 1.00 |",
 		"| iris | points | 5 % | 0.70 | 0.90 | 0.80 | 0.90 | rows soft |",
-		"| made tables | 2 | 1 of 3 | 0.68 | 2 of 2 | 1.00 (1 set) | 1 of 2 |",
-		"| ids | 3 | 3, 2 | 3, 3 | rows none clear |",
+		"| made tables | 2 | 1 of 3 | 0.68 | 1 of 1 | 1.00 (1 set) | 2 of 2 | 1.00 (1 set) | 1 of 2 |",
+		"| ids | 3 | 3, 2 |  | 3, 3 | rows none clear |",
 		"<!-- answers: constraints -->\nkept\n<!-- end of constraints -->",
 	} {
 		if !strings.Contains(written, line) {

@@ -3,6 +3,7 @@ package answers
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ func (p Page) writeTables(b *strings.Builder, now time.Time) {
 	b.WriteString("## Ordinary tables\n\nTables as people have them, with the number of clusters and nothing else: columns in different units, words, gaps, ids, dates, money. Made tables have clear groups, which whoever prepares them well finds; real ones have the classes that they are known for. A number is a mean over draws of the table.\n")
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers are scikit-learn on tables that a person has prepared, without columns of ids, dates and texts:" + peersOf(Tables) + ".\n")
-	methods := append([]string{p.Subject}, peersIn(Tables, x)...)
+	methods := p.columns(Tables, x)
 	head(b, append([]string{"", "tables"}, methods...)...)
 	for _, group := range []string{Made, Real} {
 		in := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.group != group })
@@ -68,18 +69,23 @@ func (p Page) writeMeasured(b *strings.Builder, now time.Time) {
 	fmt.Fprintf(b, "\nMethod `%s`, measured on %s at %s, %s.\n", p.Subject, now.UTC().Format(time.DateOnly), p.Version, text.Plural(len(draws), "draw"))
 }
 
-// peersIn are the peers of a suite that were asked, in their order.
-func peersIn(suite string, x index) []string {
-	var names []string
-	for _, other := range peers {
-		if other.suite != suite {
-			continue
+// columns are the methods that were asked by a suite: the one that the page is about, our others, and the peers.
+func (p Page) columns(suite string, x index) []string {
+	asked := map[string]bool{}
+	for _, methods := range x.answers {
+		for method := range methods {
+			asked[method] = true
 		}
-		for _, methods := range x.answers {
-			if methods[other.name] != nil {
-				names = append(names, other.name)
-				break
-			}
+	}
+	names := []string{p.Subject}
+	for _, method := range slices.Sorted(maps.Keys(asked)) {
+		if !isPeer(method) && method != p.Subject {
+			names = append(names, method)
+		}
+	}
+	for _, other := range peers {
+		if other.suite == suite && asked[other.name] {
+			names = append(names, other.name)
 		}
 	}
 	return names
