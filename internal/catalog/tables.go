@@ -41,7 +41,7 @@ var Algorithms = []Algorithm{
 	{
 		Name: "auto", Family: AutoFamily, Supervision: "pairs, or seeds",
 		About: "several ways to compare points and to use constraints; the one that agrees best with constraints that it was not shown is taken",
-		Data:  onAll, Options: slices.Concat(neighborOptions, []string{"constraints", "seeds", "neighbors", "folds"}), Implied: impliedByAuto,
+		Data:  onAll, Options: slices.Concat(neighborOptions, []string{"constraints", "seeds", "neighbors", "folds", "enforce"}), Implied: impliedByAuto,
 	},
 	{
 		Name: "kernel-kmeans", Family: KernelFamily, Paper: "Kulis et al. 2009", Supervision: "pairs, or seeds",
@@ -203,6 +203,8 @@ var Options = []Option{
 
 	{Name: "neighbors", Field: "neighbors", Type: Whole, Min: 1, Max: 1000, Default: "10", Group: AutoGroup,
 		Help: "of each point in the graph of nearest neighbors; seldom needs another value"},
+	{Name: "enforce", Field: "enforce", Type: Choice, Values: []string{"auto", "always", "never"}, Default: "auto", Group: AutoGroup,
+		Help: "constraints and seeds hold in the answer: unless constraints contradict each other or more than one in twenty seems wrong (auto), always, or never"},
 	{Name: "folds", Field: "folds", Type: Whole, Min: 2, Max: 100, Default: "3", Group: AutoGroup,
 		Help: "parts of the constraints, each held out once to compare ways by; seldom needs another value"},
 

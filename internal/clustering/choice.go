@@ -28,10 +28,16 @@ const (
 	UseHard                  // must-linked points are one, and what follows from cannot-links holds too
 	UseMetric                // hard, and a metric is learned
 	UseCuts                  // they choose coordinates in the span of more eigenvectors: see package span
+
+	// A classifier is fitted to the rows whose group they tell, and predicts that of the others: see package discriminant.
+	UseDiscriminant
+	UseSpread // the groups that they tell spread along the edges of the graph
 )
 
 // String is the name of a use in the catalog.
-func (u Use) String() string { return [...]string{"", "none", "soft", "hard", "metric", "cuts"}[u] }
+func (u Use) String() string {
+	return [...]string{"", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread"}[u]
+}
 
 // Way is one way to an answer: a space and how constraints enter.
 type Way struct {

@@ -132,7 +132,7 @@ func readHeard(r *snapshot.Reader, restarts int) *heard {
 		case heardTrial:
 			t := Trial{Way: Way{Space(r.Int()), Use(r.Int())}, Fold: r.Int(), Folds: r.Int(),
 				MustLinks: r.Int(), MustLinksRight: r.Int(), CannotLinks: r.Int(), CannotLinksRight: r.Int()}
-			r.Check(t.Space <= SpaceLevels && t.Use <= UseCuts)
+			r.Check(t.Space <= SpaceLevels && t.Use <= UseSpread)
 			event = func(o Observer) { o.Trial(t) }
 		default:
 			r.Check(false)

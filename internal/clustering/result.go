@@ -40,8 +40,21 @@ type Result struct {
 	Landmarks           *LandmarkReport // nil: there were no landmarks
 	HowMany             *HowMany        // nil: k was given
 	Rows                *RowScores      // nil: nothing is known of single rows
+	Suspects            []Suspect       // the clearest first
 	// Runs are the labels of all restarts and the like, the answer's among them, until Vote compares them.
 	Runs []Labeling
+}
+
+// Suspect is a seed or a constraint that the data speak against: the answers that agree best with the supervision have it
+// wrong when they are not shown it.
+type Suspect struct {
+	Row   int32
+	Other int32 // the second row of a pair; -1: the row has a seed
+	Must  bool  // whether a pair is a must-link
+	Label int32 // of a seed
+	// Strength is the share of all rows that are less clearly inside their cluster than the row, or than the less clear one
+	// of a pair.
+	Strength float64
 }
 
 // NeighborGraph is the graph of nearest neighbors that was clustered in place of the data.

@@ -11,6 +11,7 @@ const (
 	MeasureFeatureSpace                       // the squared distance from the mean of the cluster in the feature space of a kernel
 	MeasureEmbedding                          // the squared distance from the mean of the cluster in an embedding
 	MeasureEdgeShare                          // the share of a vertex's edge weights that leads out of the cluster
+	MeasureGroupScores                        // the squared distance of the scores for each group from those that the group should have
 )
 
 // RowScores say of every row how well it fits its cluster, and how sure its label is. A value that a row does not have

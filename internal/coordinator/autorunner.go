@@ -62,8 +62,9 @@ func (r *autoRunner) partOf(space clustering.Space) (planning.Workload, error) {
 	switch {
 	case space == clustering.SpaceNeighbors || space == clustering.SpaceStandardizedNeighbors:
 		need := planning.NeighborWorkload(r.data, r.bytes, r.problem.Neighbors())
-		need.Scaled = r.problem.Scale(space) != clustering.ScaleNone
-		return need, nil
+		units, err := r.problem.Units(space)
+		need.Scaled = units != nil
+		return need, err
 	case space == clustering.SpaceGraph || given:
 		p, err := auto.MatrixProblem(r.data)
 		if err != nil {

@@ -51,6 +51,9 @@ type Dataset interface {
 type Points struct {
 	N, D   int
 	Values []float64
+	// Words are the columns that columns of words became, ascending. They are no part of the canonical bytes: whoever finds
+	// units for the points made them, and has them.
+	Words []Words
 
 	made *identity // what MakePoints found out about them; nil: nothing
 }

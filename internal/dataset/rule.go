@@ -14,18 +14,30 @@ const (
 	Standard             // every column gets the mean 0 and the variance 1
 	MinMax               // every column spans 0 to 1
 	Robust               // every column gets the median 0 and quartiles that are 1 apart
+	Raw                  // columns of numbers stay as they are
 )
 
-// UnitsBy finds units of points by a rule. A column that does not vary becomes 0.
+// UnitsBy finds units of points by a rule. A column of numbers that does not vary becomes 0, unless all stay as they are. A column
+// of words weighs as much as one of numbers.
 func UnitsBy(rule Rule, p *Points) *Units {
+	var u *Units
 	switch rule {
+	case Raw:
+		u = &Units{Center: make([]float64, p.D), Scale: slices.Repeat([]float64{1}, p.D), Rule: Raw}
 	case MinMax:
-		return minMaxUnits(p)
+		u = minMaxUnits(p)
 	case Robust:
-		return robustUnits(p)
+		u = robustUnits(p)
 	default:
-		return StandardUnits(p)
+		spread := ColumnSpread(p)
+		u = spread.standardUnits()
+		u.weighWords(p, spread)
+		return u
 	}
+	if len(p.Words) > 0 {
+		u.weighWords(p, ColumnSpread(p))
+	}
+	return u
 }
 
 func minMaxUnits(p *Points) *Units {

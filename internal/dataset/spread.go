@@ -53,8 +53,8 @@ func (s *Spread) take(p *Points, from, to int) {
 	}
 }
 
-// StandardUnits give every column the mean 0 and the variance 1. A column that does not vary becomes 0.
-func (s *Spread) StandardUnits() *Units {
+// standardUnits give every column the mean 0 and the variance 1. A column that does not vary becomes 0.
+func (s *Spread) standardUnits() *Units {
 	scale := make([]float64, len(s.Deviation))
 	for f, deviation := range s.Deviation {
 		if scale[f] = deviation; deviation == 0 {
@@ -64,60 +64,26 @@ func (s *Spread) StandardUnits() *Units {
 	return &Units{Center: s.Mean, Scale: scale, Rule: Standard}
 }
 
-// Carrying is how many columns carry the variance, (sum v)^2 / sum v^2 over the variances v of the columns: all of them
-// where they vary alike, and 1 where one column has all the variance. The second result is how many columns vary.
-func (s *Spread) Carrying() (carrying float64, varying int) {
-	_, largest := s.widest()
-	sum, squares := 0.0, 0.0
-	for _, deviation := range s.Deviation {
-		if deviation > 0 {
+// Widest is the column of numbers with the largest variance, the first of equal ones, its share of the variance of all of them,
+// 0 where none varies, and how many vary. The spread is that of the points.
+func (s *Spread) Widest(p *Points) (column int, share float64, varying int) {
+	numbers := p.numbers()
+	largest := 0.0
+	for f, deviation := range s.Deviation {
+		if numbers[f] && deviation > largest {
+			column, largest = f, deviation
+		}
+	}
+	if largest == 0 {
+		return column, 0, 0
+	}
+	sum := 0.0
+	for f, deviation := range s.Deviation {
+		if numbers[f] && deviation > 0 {
 			v := deviation / largest
-			v = float64(v * v)
-			sum += v
-			squares += float64(v * v)
+			sum += float64(v * v)
 			varying++
 		}
 	}
-	if varying == 0 {
-		return 0, 0
-	}
-	return float64(sum*sum) / squares, varying
+	return column, 1 / sum, varying
 }
-
-// Even tells whether enough columns carry the variance: at least a fifth of those that vary. If not, the units of a few
-// columns decide which points are near.
-func (s *Spread) Even() bool {
-	const share = 0.2
-	carrying, varying := s.Carrying()
-	return carrying >= float64(share*float64(varying))
-}
-
-// Widest is the column with the largest variance, the first of equal ones, and its share of the variance of all columns,
-// 0 where none varies.
-func (s *Spread) Widest() (column int, share float64) {
-	column, largest := s.widest()
-	if largest == 0 {
-		return column, 0
-	}
-	sum := 0.0
-	for _, deviation := range s.Deviation {
-		v := deviation / largest
-		sum += float64(v * v)
-	}
-	return column, 1 / sum
-}
-
-func (s *Spread) widest() (column int, deviation float64) {
-	for f, d := range s.Deviation {
-		if d > deviation {
-			column, deviation = f, d
-		}
-	}
-	return column, deviation
-}
-
-// StandardUnits are those of the points' own spread.
-func StandardUnits(p *Points) *Units { return ColumnSpread(p).StandardUnits() }
-
-// EvenlySpread tells whether enough columns of the points carry the variance.
-func EvenlySpread(p *Points) bool { return ColumnSpread(p).Even() }

@@ -88,7 +88,7 @@ func TestStandardUnits(t *testing.T) {
 		list[2] = append(list[2], -7)
 	}
 	points := columns(t, list...)
-	units := StandardUnits(points)
+	units := UnitsBy(Standard, points)
 	scaled, err := units.Apply(points)
 	if err != nil {
 		t.Fatal(err)
@@ -109,30 +109,29 @@ func TestStandardUnits(t *testing.T) {
 	}
 }
 
-func TestWhichColumnsCarryTheVariance(t *testing.T) {
+func TestWidestColumn(t *testing.T) {
 	unit := []float64{-1, 1}
 	times := func(factor float64) []float64 { return []float64{-factor, factor} }
 	for _, c := range []struct {
-		name     string
-		columns  [][]float64
-		carrying float64
-		varying  int
-		even     bool
-		widest   int
-		share    float64
+		name    string
+		columns [][]float64
+		words   []Words
+		widest  int
+		share   float64
+		varying int
 	}{
-		{"alike", [][]float64{unit, unit, unit}, 3, 3, true, 0, 1.0 / 3},
-		{"one of six", [][]float64{unit, times(1e6), unit, unit, unit, unit}, 1, 6, false, 1, 1},
-		{"one of five is a fifth", [][]float64{times(1e300), unit, unit, unit, unit}, 1, 5, true, 0, 1},
-		{"constant columns do not count", [][]float64{{3, 3}, times(10), {3, 3}, {3, 3}, {3, 3}, {3, 3}, {3, 3}}, 1, 1, true, 1, 1},
-		{"nothing varies", [][]float64{{3, 3}, {4, 4}}, 0, 0, true, 0, 0},
-		{"nine tenths", [][]float64{unit, times(3)}, 100.0 / 82, 2, true, 1, 0.9},
+		{"alike", [][]float64{unit, unit, unit}, nil, 0, 1.0 / 3, 3},
+		{"one of three", [][]float64{unit, times(1e300), unit}, nil, 1, 1, 3},
+		{"constant columns do not count", [][]float64{{3, 3}, times(10), {3, 3}}, nil, 1, 1, 1},
+		{"nothing varies", [][]float64{{3, 3}, {4, 4}}, nil, 0, 0, 0},
+		{"nine tenths", [][]float64{unit, times(3)}, nil, 1, 0.9, 2},
+		{"words do not count", [][]float64{times(1e-3), {0, 1}, {1, 0}, times(1e-3)}, []Words{{1, 3}}, 0, 0.5, 2},
 	} {
-		s := ColumnSpread(columns(t, c.columns...))
-		carrying, varying := s.Carrying()
-		widest, share := s.Widest()
-		if !near(carrying, c.carrying, 1e-9) || varying != c.varying || s.Even() != c.even || widest != c.widest || !near(share, c.share, 1e-9) {
-			t.Errorf("%s: %v of %d carry, even %v, widest %d with %v", c.name, carrying, varying, s.Even(), widest, share)
+		p := columns(t, c.columns...)
+		p.Words = c.words
+		widest, share, varying := ColumnSpread(p).Widest(p)
+		if widest != c.widest || !near(share, c.share, 1e-9) || varying != c.varying {
+			t.Errorf("%s: %d with %v of %d", c.name, widest, share, varying)
 		}
 	}
 }

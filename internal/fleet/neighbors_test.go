@@ -30,7 +30,7 @@ var neighborProblems = map[string]func(t *testing.T) *neighborProblem{
 		for i := range points.N {
 			points.Row(i)[1] *= 1e6
 		}
-		return &neighborProblem{data: points, units: dataset.StandardUnits(points)}
+		return &neighborProblem{data: points, units: dataset.UnitsBy(dataset.Standard, points)}
 	},
 	"few rows": func(t *testing.T) *neighborProblem { return &neighborProblem{data: randomPoints(t, 7, 3, 3)} },
 	"one row":  func(t *testing.T) *neighborProblem { return &neighborProblem{data: randomPoints(t, 1, 3, 3)} },

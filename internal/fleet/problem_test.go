@@ -75,7 +75,7 @@ func scaledPoints(t *testing.T, n, d int) (*dataset.Points, *dataset.Units, data
 	for at := range points.Values {
 		points.Values[at] = 100*float64(at%d) + float64(at%d+1)*points.Values[at]
 	}
-	units := dataset.StandardUnits(points)
+	units := dataset.UnitsBy(dataset.Standard, points)
 	scaled, err := units.Apply(points)
 	if err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func TestAWorkerProcessKeepsNeighborsInItsMemory(t *testing.T) {
 		"points": func(t *testing.T) *neighborProblem { return &neighborProblem{data: randomPoints(t, 5000, 400, 1)} },
 		"scaled": func(t *testing.T) *neighborProblem {
 			points := randomPoints(t, 5000, 400, 1)
-			return &neighborProblem{data: points, units: dataset.StandardUnits(points)}
+			return &neighborProblem{data: points, units: dataset.UnitsBy(dataset.Standard, points)}
 		},
 		"sparse": func(t *testing.T) *neighborProblem {
 			return &neighborProblem{data: sparsePoints(t, 5000, 4000, 50, 1)}

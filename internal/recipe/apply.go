@@ -40,6 +40,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Points.Words = r.words()
 	for at := range sources {
 		p.Notices = append(p.Notices, sources[at].notices()...)
 	}

@@ -66,6 +66,21 @@ func (f *Feature) columns() int {
 	return max(1, len(f.Categories))
 }
 
+// words are the columns of the points that columns of words become.
+func (r *Recipe) words() []dataset.Words {
+	var all []dataset.Words
+	from := 0
+	for at := range r.Features {
+		f := &r.Features[at]
+		to := from + f.columns()
+		if f.Categories != nil {
+			all = append(all, dataset.Words{From: from, To: to})
+		}
+		from = to
+	}
+	return all
+}
+
 // Prepared is what a recipe makes of a table.
 type Prepared struct {
 	Points *dataset.Points

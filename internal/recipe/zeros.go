@@ -34,7 +34,11 @@ func (p *Prepared) DropZeros() (dropped int, err error) {
 		}
 		kept, values = append(kept, row), append(values, p.Points.Row(point)...)
 	}
-	p.Kept = kept
-	p.Points, err = dataset.NewPoints(len(kept), p.Points.D, values)
-	return dropped, err
+	left, err := dataset.NewPoints(len(kept), p.Points.D, values)
+	if err != nil {
+		return 0, err
+	}
+	left.Words = p.Points.Words
+	p.Kept, p.Points = kept, left
+	return dropped, nil
 }

@@ -16,12 +16,12 @@ func TestWays(t *testing.T) {
 			t.Errorf("%v becomes %v", s, got)
 		}
 	}
-	for u := clustering.UseNone; u <= clustering.UseCuts; u++ {
+	for u := clustering.UseNone; u <= clustering.UseSpread; u++ {
 		if got := wayProto(clustering.Way{Space: clustering.SpaceRows, Use: u}).GetUse(); EnumWord(got) != u.String() {
 			t.Errorf("%v becomes %v", u, got)
 		}
 	}
-	if spaces, uses := len(cleavev1.Space_name)-1, len(cleavev1.Use_name)-1; spaces != int(clustering.SpaceLevels) || uses != int(clustering.UseCuts) {
+	if spaces, uses := len(cleavev1.Space_name)-1, len(cleavev1.Use_name)-1; spaces != int(clustering.SpaceLevels) || uses != int(clustering.UseSpread) {
 		t.Errorf("the API has %d spaces and %d uses", spaces, uses)
 	}
 }

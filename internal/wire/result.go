@@ -58,6 +58,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Choice = choiceProto(r.Choice)
 	p.Landmarks = landmarkReport(r.Landmarks)
 	p.HowMany = howManyProto(r.HowMany)
+	p.Suspects = suspectsProto(r.Suspects)
 	p.RowScores = RowScoresHead(r.Rows)
 	return p
 }

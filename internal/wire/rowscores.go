@@ -64,7 +64,7 @@ func ReceiveRowScores(receive func() (*cleavev1.GetRowScoresResponse, error)) (*
 		return nil, err
 	}
 	rows, measure := int(head.GetRows()), head.GetMeasure()
-	if rows < 1 || rows > dataset.MaxRows || measure < 0 || measure > cleavev1.RowMeasure_ROW_MEASURE_EDGE_SHARE || head.GetRuns() > math.MaxInt32 {
+	if rows < 1 || rows > dataset.MaxRows || measure < 0 || measure > cleavev1.RowMeasure_ROW_MEASURE_GROUP_SCORES || head.GetRuns() > math.MaxInt32 {
 		return nil, fmt.Errorf("wire: scores of %d rows by measure %d and %d runs", rows, measure, head.GetRuns())
 	}
 	s := &clustering.RowScores{Measure: clustering.RowMeasure(measure), Runs: int(head.GetRuns())}

@@ -105,6 +105,10 @@ const (
 	Use_USE_METRIC Use = 4
 	// They choose coordinates in the span of more eigenvectors, as in constrained-spectral.
 	Use_USE_CUTS Use = 5
+	// A classifier is fitted to the rows whose group they tell, and predicts the group of all others.
+	Use_USE_DISCRIMINANT Use = 6
+	// The groups that they tell spread along the edges of the graph.
+	Use_USE_SPREAD Use = 7
 )
 
 // Enum value maps for Use.
@@ -116,14 +120,18 @@ var (
 		3: "USE_HARD",
 		4: "USE_METRIC",
 		5: "USE_CUTS",
+		6: "USE_DISCRIMINANT",
+		7: "USE_SPREAD",
 	}
 	Use_value = map[string]int32{
-		"USE_UNSPECIFIED": 0,
-		"USE_NONE":        1,
-		"USE_SOFT":        2,
-		"USE_HARD":        3,
-		"USE_METRIC":      4,
-		"USE_CUTS":        5,
+		"USE_UNSPECIFIED":  0,
+		"USE_NONE":         1,
+		"USE_SOFT":         2,
+		"USE_HARD":         3,
+		"USE_METRIC":       4,
+		"USE_CUTS":         5,
+		"USE_DISCRIMINANT": 6,
+		"USE_SPREAD":       7,
 	}
 )
 
@@ -1569,7 +1577,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x0fSPACE_NEIGHBORS\x10\x03\x12 \n" +
 	"\x1cSPACE_STANDARDIZED_NEIGHBORS\x10\x04\x12\x0f\n" +
 	"\vSPACE_GRAPH\x10\x05\x12\x10\n" +
-	"\fSPACE_LEVELS\x10\x06*b\n" +
+	"\fSPACE_LEVELS\x10\x06*\x88\x01\n" +
 	"\x03Use\x12\x13\n" +
 	"\x0fUSE_UNSPECIFIED\x10\x00\x12\f\n" +
 	"\bUSE_NONE\x10\x01\x12\f\n" +
@@ -1577,7 +1585,10 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\bUSE_HARD\x10\x03\x12\x0e\n" +
 	"\n" +
 	"USE_METRIC\x10\x04\x12\f\n" +
-	"\bUSE_CUTS\x10\x05*\x85\x01\n" +
+	"\bUSE_CUTS\x10\x05\x12\x14\n" +
+	"\x10USE_DISCRIMINANT\x10\x06\x12\x0e\n" +
+	"\n" +
+	"USE_SPREAD\x10\a*\x85\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPHASE_WAITING\x10\x01\x12\x11\n" +

@@ -92,6 +92,8 @@ const (
 	RowMeasure_ROW_MEASURE_EMBEDDING RowMeasure = 3
 	// The share of the vertex's edge weights that leads out of the cluster.
 	RowMeasure_ROW_MEASURE_EDGE_SHARE RowMeasure = 4
+	// The squared distance of the row's scores, one for each group, from those that a row of the group should have.
+	RowMeasure_ROW_MEASURE_GROUP_SCORES RowMeasure = 5
 )
 
 // Enum value maps for RowMeasure.
@@ -102,6 +104,7 @@ var (
 		2: "ROW_MEASURE_FEATURE_SPACE",
 		3: "ROW_MEASURE_EMBEDDING",
 		4: "ROW_MEASURE_EDGE_SHARE",
+		5: "ROW_MEASURE_GROUP_SCORES",
 	}
 	RowMeasure_value = map[string]int32{
 		"ROW_MEASURE_UNSPECIFIED":   0,
@@ -109,6 +112,7 @@ var (
 		"ROW_MEASURE_FEATURE_SPACE": 2,
 		"ROW_MEASURE_EMBEDDING":     3,
 		"ROW_MEASURE_EDGE_SHARE":    4,
+		"ROW_MEASURE_GROUP_SCORES":  5,
 	}
 )
 
@@ -266,7 +270,9 @@ type Result struct {
 	// How points were made of the rows of a table; absent unless the job clustered one.
 	Recipe *Recipe `protobuf:"bytes,40,opt,name=recipe,proto3" json:"recipe,omitempty"`
 	// The course of the eigensolver, where there is an embedding. The command line sets it in result.json, from the events of the job.
-	SolverSteps   []*SolverStep `protobuf:"bytes,41,rep,name=solver_steps,json=solverSteps,proto3" json:"solver_steps,omitempty"`
+	SolverSteps []*SolverStep `protobuf:"bytes,41,rep,name=solver_steps,json=solverSteps,proto3" json:"solver_steps,omitempty"`
+	// Seeds and constraints that the data speak against, the clearest first.
+	Suspects      []*Suspect `protobuf:"bytes,42,rep,name=suspects,proto3" json:"suspects,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -535,6 +541,13 @@ func (x *Result) GetRecipe() *Recipe {
 func (x *Result) GetSolverSteps() []*SolverStep {
 	if x != nil {
 		return x.SolverSteps
+	}
+	return nil
+}
+
+func (x *Result) GetSuspects() []*Suspect {
+	if x != nil {
+		return x.Suspects
 	}
 	return nil
 }
@@ -2105,11 +2118,95 @@ func (x *Timings) GetTotal() *durationpb.Duration {
 	return nil
 }
 
+// Suspect is a seed or a constraint that the data speak against: the answers that agree best with the supervision have it
+// wrong when they are not shown it.
+type Suspect struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The row, or the first row of a pair.
+	Row uint32 `protobuf:"varint,1,opt,name=row,proto3" json:"row,omitempty"`
+	// The second row of a pair; absent: the row has a seed.
+	Other *uint32 `protobuf:"varint,2,opt,name=other,proto3,oneof" json:"other,omitempty"`
+	// Whether a pair is a must-link.
+	MustLink bool `protobuf:"varint,3,opt,name=must_link,json=mustLink,proto3" json:"must_link,omitempty"`
+	// The label of a seed.
+	Label *uint32 `protobuf:"varint,4,opt,name=label,proto3,oneof" json:"label,omitempty"`
+	// How clearly the data speak against it, from 0 to 1: the share of all rows that are less clearly inside their cluster than
+	// the row, or than the less clear one of a pair.
+	Strength      float64 `protobuf:"fixed64,5,opt,name=strength,proto3" json:"strength,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Suspect) Reset() {
+	*x = Suspect{}
+	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Suspect) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Suspect) ProtoMessage() {}
+
+func (x *Suspect) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Suspect.ProtoReflect.Descriptor instead.
+func (*Suspect) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Suspect) GetRow() uint32 {
+	if x != nil {
+		return x.Row
+	}
+	return 0
+}
+
+func (x *Suspect) GetOther() uint32 {
+	if x != nil && x.Other != nil {
+		return *x.Other
+	}
+	return 0
+}
+
+func (x *Suspect) GetMustLink() bool {
+	if x != nil {
+		return x.MustLink
+	}
+	return false
+}
+
+func (x *Suspect) GetLabel() uint32 {
+	if x != nil && x.Label != nil {
+		return *x.Label
+	}
+	return 0
+}
+
+func (x *Suspect) GetStrength() float64 {
+	if x != nil {
+		return x.Strength
+	}
+	return 0
+}
+
 var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xfe\v\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xae\f\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -2151,7 +2248,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06origin\x12-\n" +
 	"\bhow_many\x18  \x01(\v2\x12.cleave.v1.HowManyR\ahowMany\x12)\n" +
 	"\x06recipe\x18( \x01(\v2\x11.cleave.v1.RecipeR\x06recipe\x128\n" +
-	"\fsolver_steps\x18) \x03(\v2\x15.cleave.v1.SolverStepR\vsolverStepsB\x12\n" +
+	"\fsolver_steps\x18) \x03(\v2\x15.cleave.v1.SolverStepR\vsolverSteps\x12.\n" +
+	"\bsuspects\x18* \x03(\v2\x12.cleave.v1.SuspectR\bsuspectsB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
 	"\x06_scale\"\xb7\x01\n" +
 	"\aHowMany\x12\x1a\n" +
@@ -2306,19 +2404,28 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"initialize\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"initialize\x123\n" +
 	"\aiterate\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\aiterate\x12/\n" +
-	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05total*b\n" +
+	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05total\"\x9e\x01\n" +
+	"\aSuspect\x12\x10\n" +
+	"\x03row\x18\x01 \x01(\rR\x03row\x12\x19\n" +
+	"\x05other\x18\x02 \x01(\rH\x00R\x05other\x88\x01\x01\x12\x1b\n" +
+	"\tmust_link\x18\x03 \x01(\bR\bmustLink\x12\x19\n" +
+	"\x05label\x18\x04 \x01(\rH\x01R\x05label\x88\x01\x01\x12\x1a\n" +
+	"\bstrength\x18\x05 \x01(\x01R\bstrengthB\b\n" +
+	"\x06_otherB\b\n" +
+	"\x06_label*b\n" +
 	"\bSureness\x12\x18\n" +
 	"\x14SURENESS_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSURENESS_UNSURE\x10\x01\x12\x13\n" +
 	"\x0fSURENESS_LIKELY\x10\x02\x12\x12\n" +
-	"\x0eSURENESS_CLEAR\x10\x03*\x9b\x01\n" +
+	"\x0eSURENESS_CLEAR\x10\x03*\xb9\x01\n" +
 	"\n" +
 	"RowMeasure\x12\x1b\n" +
 	"\x17ROW_MEASURE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ROW_MEASURE_DISTORTION\x10\x01\x12\x1d\n" +
 	"\x19ROW_MEASURE_FEATURE_SPACE\x10\x02\x12\x19\n" +
 	"\x15ROW_MEASURE_EMBEDDING\x10\x03\x12\x1a\n" +
-	"\x16ROW_MEASURE_EDGE_SHARE\x10\x04*\x96\x01\n" +
+	"\x16ROW_MEASURE_EDGE_SHARE\x10\x04\x12\x1c\n" +
+	"\x18ROW_MEASURE_GROUP_SCORES\x10\x05*\x96\x01\n" +
 	"\aCutRule\x12\x18\n" +
 	"\x14CUT_RULE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16CUT_RULE_UNCONSTRAINED\x10\x01\x12\x13\n" +
@@ -2340,7 +2447,7 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_cleave_v1_result_proto_goTypes = []any{
 	(Sureness)(0),               // 0: cleave.v1.Sureness
 	(RowMeasure)(0),             // 1: cleave.v1.RowMeasure
@@ -2365,78 +2472,80 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*LandmarkHead)(nil),        // 20: cleave.v1.LandmarkHead
 	(*EmbeddingHead)(nil),       // 21: cleave.v1.EmbeddingHead
 	(*Timings)(nil),             // 22: cleave.v1.Timings
-	(JobState)(0),               // 23: cleave.v1.JobState
-	(StopReason)(0),             // 24: cleave.v1.StopReason
-	(Scale)(0),                  // 25: cleave.v1.Scale
-	(*Notice)(nil),              // 26: cleave.v1.Notice
-	(*Iteration)(nil),           // 27: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 28: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 29: cleave.v1.Plan
-	(*Recipe)(nil),              // 30: cleave.v1.Recipe
-	(*SolverStep)(nil),          // 31: cleave.v1.SolverStep
-	(Space)(0),                  // 32: cleave.v1.Space
-	(*JobSpec)(nil),             // 33: cleave.v1.JobSpec
-	(*Way)(nil),                 // 34: cleave.v1.Way
-	(KernelFunction)(0),         // 35: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 36: cleave.v1.NeighborWeights
-	(Inference)(0),              // 37: cleave.v1.Inference
-	(Distortion)(0),             // 38: cleave.v1.Distortion
-	(Metric)(0),                 // 39: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 40: google.protobuf.Duration
+	(*Suspect)(nil),             // 23: cleave.v1.Suspect
+	(JobState)(0),               // 24: cleave.v1.JobState
+	(StopReason)(0),             // 25: cleave.v1.StopReason
+	(Scale)(0),                  // 26: cleave.v1.Scale
+	(*Notice)(nil),              // 27: cleave.v1.Notice
+	(*Iteration)(nil),           // 28: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 29: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 30: cleave.v1.Plan
+	(*Recipe)(nil),              // 31: cleave.v1.Recipe
+	(*SolverStep)(nil),          // 32: cleave.v1.SolverStep
+	(Space)(0),                  // 33: cleave.v1.Space
+	(*JobSpec)(nil),             // 34: cleave.v1.JobSpec
+	(*Way)(nil),                 // 35: cleave.v1.Way
+	(KernelFunction)(0),         // 36: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 37: cleave.v1.NeighborWeights
+	(Inference)(0),              // 38: cleave.v1.Inference
+	(Distortion)(0),             // 39: cleave.v1.Distortion
+	(Metric)(0),                 // 40: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 41: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	23, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	24, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	24, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	25, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
 	12, // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
 	13, // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
 	14, // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	25, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	26, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
 	15, // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
 	16, // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
 	17, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
 	19, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
 	21, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	26, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	27, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	28, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	29, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	27, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	28, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	29, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	30, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
 	22, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
 	10, // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
 	9,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
 	8,  // 18: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
 	6,  // 19: cleave.v1.Result.origin:type_name -> cleave.v1.Origin
 	4,  // 20: cleave.v1.Result.how_many:type_name -> cleave.v1.HowMany
-	30, // 21: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
-	31, // 22: cleave.v1.Result.solver_steps:type_name -> cleave.v1.SolverStep
-	0,  // 23: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
-	5,  // 24: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
-	32, // 25: cleave.v1.KScore.space:type_name -> cleave.v1.Space
-	7,  // 26: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
-	33, // 27: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
-	1,  // 28: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
-	34, // 29: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	11, // 30: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	34, // 31: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	35, // 32: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	36, // 33: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	37, // 34: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	2,  // 35: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	18, // 36: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	2,  // 37: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	38, // 38: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	39, // 39: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	20, // 40: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	14, // 41: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	40, // 42: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	40, // 43: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	40, // 44: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	40, // 45: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	40, // 46: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	47, // [47:47] is the sub-list for method output_type
-	47, // [47:47] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	31, // 21: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
+	32, // 22: cleave.v1.Result.solver_steps:type_name -> cleave.v1.SolverStep
+	23, // 23: cleave.v1.Result.suspects:type_name -> cleave.v1.Suspect
+	0,  // 24: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
+	5,  // 25: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
+	33, // 26: cleave.v1.KScore.space:type_name -> cleave.v1.Space
+	7,  // 27: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
+	34, // 28: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
+	1,  // 29: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
+	35, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	11, // 31: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	35, // 32: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	36, // 33: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	37, // 34: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	38, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	2,  // 36: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	18, // 37: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	2,  // 38: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	39, // 39: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	40, // 40: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	20, // 41: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	14, // 42: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	41, // 43: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	41, // 44: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	41, // 45: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	41, // 46: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	41, // 47: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	48, // [48:48] is the sub-list for method output_type
+	48, // [48:48] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -2456,13 +2565,14 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_result_proto_msgTypes[13].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[14].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[15].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -390,6 +390,64 @@ func (FarthestRule) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
+// Enforcement says whether constraints and seeds hold in the answer of auto, or the data may overrule them. Constraints of a
+// weight below 1, and seeds of a probability below 1, never have to hold.
+type Enforcement int32
+
+const (
+	// AUTO.
+	Enforcement_ENFORCEMENT_UNSPECIFIED Enforcement = 0
+	// They hold, unless constraints contradict each other, or more than one in twenty seems wrong.
+	Enforcement_ENFORCEMENT_AUTO Enforcement = 1
+	// They hold wherever the number of clusters allows it.
+	Enforcement_ENFORCEMENT_ALWAYS Enforcement = 2
+	// The data may overrule them.
+	Enforcement_ENFORCEMENT_NEVER Enforcement = 3
+)
+
+// Enum value maps for Enforcement.
+var (
+	Enforcement_name = map[int32]string{
+		0: "ENFORCEMENT_UNSPECIFIED",
+		1: "ENFORCEMENT_AUTO",
+		2: "ENFORCEMENT_ALWAYS",
+		3: "ENFORCEMENT_NEVER",
+	}
+	Enforcement_value = map[string]int32{
+		"ENFORCEMENT_UNSPECIFIED": 0,
+		"ENFORCEMENT_AUTO":        1,
+		"ENFORCEMENT_ALWAYS":      2,
+		"ENFORCEMENT_NEVER":       3,
+	}
+)
+
+func (x Enforcement) Enum() *Enforcement {
+	p := new(Enforcement)
+	*p = x
+	return p
+}
+
+func (x Enforcement) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Enforcement) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+}
+
+func (Enforcement) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[6]
+}
+
+func (x Enforcement) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Enforcement.Descriptor instead.
+func (Enforcement) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+}
+
 type Objective int32
 
 const (
@@ -430,11 +488,11 @@ func (x Objective) String() string {
 }
 
 func (Objective) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
 }
 
 func (Objective) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[6]
+	return &file_cleave_v1_spec_proto_enumTypes[7]
 }
 
 func (x Objective) Number() protoreflect.EnumNumber {
@@ -443,7 +501,7 @@ func (x Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Objective.Descriptor instead.
 func (Objective) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 type KernelFunction int32
@@ -492,11 +550,11 @@ func (x KernelFunction) String() string {
 }
 
 func (KernelFunction) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
 }
 
 func (KernelFunction) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[7]
+	return &file_cleave_v1_spec_proto_enumTypes[8]
 }
 
 func (x KernelFunction) Number() protoreflect.EnumNumber {
@@ -505,7 +563,7 @@ func (x KernelFunction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KernelFunction.Descriptor instead.
 func (KernelFunction) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 type ShiftRule int32
@@ -540,11 +598,11 @@ func (x ShiftRule) String() string {
 }
 
 func (ShiftRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
 }
 
 func (ShiftRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[8]
+	return &file_cleave_v1_spec_proto_enumTypes[9]
 }
 
 func (x ShiftRule) Number() protoreflect.EnumNumber {
@@ -553,7 +611,7 @@ func (x ShiftRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShiftRule.Descriptor instead.
 func (ShiftRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 // RisePolicy says what happens when a step raises the objective or repeats a labeling.
@@ -597,11 +655,11 @@ func (x RisePolicy) String() string {
 }
 
 func (RisePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
 }
 
 func (RisePolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[9]
+	return &file_cleave_v1_spec_proto_enumTypes[10]
 }
 
 func (x RisePolicy) Number() protoreflect.EnumNumber {
@@ -610,7 +668,7 @@ func (x RisePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RisePolicy.Descriptor instead.
 func (RisePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 type EmptyPolicy int32
@@ -648,11 +706,11 @@ func (x EmptyPolicy) String() string {
 }
 
 func (EmptyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
 }
 
 func (EmptyPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[10]
+	return &file_cleave_v1_spec_proto_enumTypes[11]
 }
 
 func (x EmptyPolicy) Number() protoreflect.EnumNumber {
@@ -661,7 +719,7 @@ func (x EmptyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EmptyPolicy.Descriptor instead.
 func (EmptyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 // AffinityDiagonal: what a graph objective on points or a kernel matrix does with the diagonal.
@@ -699,11 +757,11 @@ func (x AffinityDiagonal) String() string {
 }
 
 func (AffinityDiagonal) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
 }
 
 func (AffinityDiagonal) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[11]
+	return &file_cleave_v1_spec_proto_enumTypes[12]
 }
 
 func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
@@ -712,7 +770,7 @@ func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AffinityDiagonal.Descriptor instead.
 func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 type Geometry int32
@@ -750,11 +808,11 @@ func (x Geometry) String() string {
 }
 
 func (Geometry) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
 }
 
 func (Geometry) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[12]
+	return &file_cleave_v1_spec_proto_enumTypes[13]
 }
 
 func (x Geometry) Number() protoreflect.EnumNumber {
@@ -763,7 +821,7 @@ func (x Geometry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Geometry.Descriptor instead.
 func (Geometry) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 type Distortion int32
@@ -809,11 +867,11 @@ func (x Distortion) String() string {
 }
 
 func (Distortion) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
 }
 
 func (Distortion) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[13]
+	return &file_cleave_v1_spec_proto_enumTypes[14]
 }
 
 func (x Distortion) Number() protoreflect.EnumNumber {
@@ -822,7 +880,7 @@ func (x Distortion) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Distortion.Descriptor instead.
 func (Distortion) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 // Metric is the form of the matrix A in (x - y)' A (x - y).
@@ -862,11 +920,11 @@ func (x Metric) String() string {
 }
 
 func (Metric) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
 }
 
 func (Metric) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[14]
+	return &file_cleave_v1_spec_proto_enumTypes[15]
 }
 
 func (x Metric) Number() protoreflect.EnumNumber {
@@ -875,7 +933,7 @@ func (x Metric) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Metric.Descriptor instead.
 func (Metric) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 // Penalty is what a violated constraint costs.
@@ -918,11 +976,11 @@ func (x Penalty) String() string {
 }
 
 func (Penalty) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
 }
 
 func (Penalty) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[15]
+	return &file_cleave_v1_spec_proto_enumTypes[16]
 }
 
 func (x Penalty) Number() protoreflect.EnumNumber {
@@ -931,7 +989,7 @@ func (x Penalty) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Penalty.Descriptor instead.
 func (Penalty) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 // Inference is how constrained points are assigned together.
@@ -979,11 +1037,11 @@ func (x Inference) String() string {
 }
 
 func (Inference) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
 }
 
 func (Inference) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[16]
+	return &file_cleave_v1_spec_proto_enumTypes[17]
 }
 
 func (x Inference) Number() protoreflect.EnumNumber {
@@ -992,7 +1050,7 @@ func (x Inference) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inference.Descriptor instead.
 func (Inference) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 type BetaRule int32
@@ -1036,11 +1094,11 @@ func (x BetaRule) String() string {
 }
 
 func (BetaRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[18].Descriptor()
 }
 
 func (BetaRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[17]
+	return &file_cleave_v1_spec_proto_enumTypes[18]
 }
 
 func (x BetaRule) Number() protoreflect.EnumNumber {
@@ -1049,7 +1107,7 @@ func (x BetaRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BetaRule.Descriptor instead.
 func (BetaRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 // Discretization is how k > 2 clusters come out of k - 1 vectors.
@@ -1093,11 +1151,11 @@ func (x Discretization) String() string {
 }
 
 func (Discretization) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[18].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[19].Descriptor()
 }
 
 func (Discretization) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[18]
+	return &file_cleave_v1_spec_proto_enumTypes[19]
 }
 
 func (x Discretization) Number() protoreflect.EnumNumber {
@@ -1106,7 +1164,7 @@ func (x Discretization) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Discretization.Descriptor instead.
 func (Discretization) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
 // ComponentPolicy says what to do with a graph that is not connected.
@@ -1150,11 +1208,11 @@ func (x ComponentPolicy) String() string {
 }
 
 func (ComponentPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[19].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[20].Descriptor()
 }
 
 func (ComponentPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[19]
+	return &file_cleave_v1_spec_proto_enumTypes[20]
 }
 
 func (x ComponentPolicy) Number() protoreflect.EnumNumber {
@@ -1163,7 +1221,7 @@ func (x ComponentPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComponentPolicy.Descriptor instead.
 func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
 }
 
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
@@ -1855,7 +1913,9 @@ type Auto struct {
 	// Of each row in the graph of nearest neighbors; absent means 10.
 	Neighbors *uint32 `protobuf:"varint,1,opt,name=neighbors,proto3,oneof" json:"neighbors,omitempty"`
 	// That the constraints are divided into, to compare ways by; absent means 3.
-	Folds         *uint32 `protobuf:"varint,2,opt,name=folds,proto3,oneof" json:"folds,omitempty"`
+	Folds *uint32 `protobuf:"varint,2,opt,name=folds,proto3,oneof" json:"folds,omitempty"`
+	// Whether constraints and seeds hold in the answer.
+	Enforce       Enforcement `protobuf:"varint,3,opt,name=enforce,proto3,enum=cleave.v1.Enforcement" json:"enforce,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1902,6 +1962,13 @@ func (x *Auto) GetFolds() uint32 {
 		return *x.Folds
 	}
 	return 0
+}
+
+func (x *Auto) GetEnforce() Enforcement {
+	if x != nil {
+		return x.Enforce
+	}
+	return Enforcement_ENFORCEMENT_UNSPECIFIED
 }
 
 // KernelKmeans is semi-supervised weighted kernel k-means and graph clustering (Kulis et al. 2009).
@@ -3062,10 +3129,11 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12-\n" +
 	"\x06labels\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x06labels\x123\n" +
 	"\bfarthest\x18\x03 \x01(\x0e2\x17.cleave.v1.FarthestRuleR\bfarthest\x12\x1c\n" +
-	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\\\n" +
+	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\x8e\x01\n" +
 	"\x04Auto\x12!\n" +
 	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x12\x19\n" +
-	"\x05folds\x18\x02 \x01(\rH\x01R\x05folds\x88\x01\x01B\f\n" +
+	"\x05folds\x18\x02 \x01(\rH\x01R\x05folds\x88\x01\x01\x120\n" +
+	"\aenforce\x18\x03 \x01(\x0e2\x16.cleave.v1.EnforcementR\aenforceB\f\n" +
 	"\n" +
 	"_neighborsB\b\n" +
 	"\x06_folds\"\xca\x03\n" +
@@ -3197,7 +3265,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\fFarthestRule\x12\x1d\n" +
 	"\x19FARTHEST_RULE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FARTHEST_RULE_TOTAL\x10\x01\x12\x16\n" +
-	"\x12FARTHEST_RULE_MEAN\x10\x02*\x9b\x01\n" +
+	"\x12FARTHEST_RULE_MEAN\x10\x02*o\n" +
+	"\vEnforcement\x12\x1b\n" +
+	"\x17ENFORCEMENT_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10ENFORCEMENT_AUTO\x10\x01\x12\x16\n" +
+	"\x12ENFORCEMENT_ALWAYS\x10\x02\x12\x15\n" +
+	"\x11ENFORCEMENT_NEVER\x10\x03*\x9b\x01\n" +
 	"\tObjective\x12\x19\n" +
 	"\x15OBJECTIVE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17OBJECTIVE_KERNEL_KMEANS\x10\x01\x12\x1f\n" +
@@ -3284,7 +3357,7 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 20)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 21)
 var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_cleave_v1_spec_proto_goTypes = []any{
 	(Priority)(0),               // 0: cleave.v1.Priority
@@ -3293,119 +3366,121 @@ var file_cleave_v1_spec_proto_goTypes = []any{
 	(Scale)(0),                  // 3: cleave.v1.Scale
 	(Start)(0),                  // 4: cleave.v1.Start
 	(FarthestRule)(0),           // 5: cleave.v1.FarthestRule
-	(Objective)(0),              // 6: cleave.v1.Objective
-	(KernelFunction)(0),         // 7: cleave.v1.KernelFunction
-	(ShiftRule)(0),              // 8: cleave.v1.ShiftRule
-	(RisePolicy)(0),             // 9: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),            // 10: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),       // 11: cleave.v1.AffinityDiagonal
-	(Geometry)(0),               // 12: cleave.v1.Geometry
-	(Distortion)(0),             // 13: cleave.v1.Distortion
-	(Metric)(0),                 // 14: cleave.v1.Metric
-	(Penalty)(0),                // 15: cleave.v1.Penalty
-	(Inference)(0),              // 16: cleave.v1.Inference
-	(BetaRule)(0),               // 17: cleave.v1.BetaRule
-	(Discretization)(0),         // 18: cleave.v1.Discretization
-	(ComponentPolicy)(0),        // 19: cleave.v1.ComponentPolicy
-	(*JobSpec)(nil),             // 20: cleave.v1.JobSpec
-	(*KRange)(nil),              // 21: cleave.v1.KRange
-	(*NeighborGraph)(nil),       // 22: cleave.v1.NeighborGraph
-	(*Supervision)(nil),         // 23: cleave.v1.Supervision
-	(*Initialization)(nil),      // 24: cleave.v1.Initialization
-	(*Auto)(nil),                // 25: cleave.v1.Auto
-	(*KernelKmeans)(nil),        // 26: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 27: cleave.v1.Kernel
-	(*Shift)(nil),               // 28: cleave.v1.Shift
-	(*Kmeans)(nil),              // 29: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 30: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 31: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 32: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 33: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 34: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 35: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 36: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 37: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 38: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 39: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 40: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 41: cleave.v1.Beta
-	(*durationpb.Duration)(nil), // 42: google.protobuf.Duration
-	(*TablePoints)(nil),         // 43: cleave.v1.TablePoints
-	(*TableInput)(nil),          // 44: cleave.v1.TableInput
+	(Enforcement)(0),            // 6: cleave.v1.Enforcement
+	(Objective)(0),              // 7: cleave.v1.Objective
+	(KernelFunction)(0),         // 8: cleave.v1.KernelFunction
+	(ShiftRule)(0),              // 9: cleave.v1.ShiftRule
+	(RisePolicy)(0),             // 10: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),            // 11: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),       // 12: cleave.v1.AffinityDiagonal
+	(Geometry)(0),               // 13: cleave.v1.Geometry
+	(Distortion)(0),             // 14: cleave.v1.Distortion
+	(Metric)(0),                 // 15: cleave.v1.Metric
+	(Penalty)(0),                // 16: cleave.v1.Penalty
+	(Inference)(0),              // 17: cleave.v1.Inference
+	(BetaRule)(0),               // 18: cleave.v1.BetaRule
+	(Discretization)(0),         // 19: cleave.v1.Discretization
+	(ComponentPolicy)(0),        // 20: cleave.v1.ComponentPolicy
+	(*JobSpec)(nil),             // 21: cleave.v1.JobSpec
+	(*KRange)(nil),              // 22: cleave.v1.KRange
+	(*NeighborGraph)(nil),       // 23: cleave.v1.NeighborGraph
+	(*Supervision)(nil),         // 24: cleave.v1.Supervision
+	(*Initialization)(nil),      // 25: cleave.v1.Initialization
+	(*Auto)(nil),                // 26: cleave.v1.Auto
+	(*KernelKmeans)(nil),        // 27: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 28: cleave.v1.Kernel
+	(*Shift)(nil),               // 29: cleave.v1.Shift
+	(*Kmeans)(nil),              // 30: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 31: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 32: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 33: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 34: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 35: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 36: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 37: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 38: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 39: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 40: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 41: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 42: cleave.v1.Beta
+	(*durationpb.Duration)(nil), // 43: google.protobuf.Duration
+	(*TablePoints)(nil),         // 44: cleave.v1.TablePoints
+	(*TableInput)(nil),          // 45: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	23, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	24, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	24, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	25, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
 	2,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
 	3,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
-	22, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
-	42, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
+	23, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
+	43, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
 	0,  // 6: cleave.v1.JobSpec.priority:type_name -> cleave.v1.Priority
-	43, // 7: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
-	21, // 8: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
-	25, // 9: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
-	26, // 10: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	29, // 11: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	30, // 12: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	31, // 13: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	32, // 14: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	33, // 15: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	34, // 16: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	35, // 17: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	36, // 18: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	37, // 19: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	38, // 20: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	39, // 21: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	44, // 7: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
+	22, // 8: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
+	26, // 9: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	27, // 10: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	30, // 11: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	31, // 12: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	32, // 13: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	33, // 14: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	34, // 15: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	35, // 16: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	36, // 17: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	37, // 18: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	38, // 19: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	39, // 20: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	40, // 21: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
 	1,  // 22: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
-	44, // 23: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	44, // 24: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	45, // 23: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	45, // 24: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
 	4,  // 25: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	44, // 26: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	45, // 26: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
 	5,  // 27: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	6,  // 28: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	27, // 29: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	28, // 30: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	9,  // 31: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	10, // 32: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	11, // 33: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	44, // 34: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	7,  // 35: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	8,  // 36: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	12, // 37: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 38: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 39: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	12, // 40: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	16, // 41: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	14, // 42: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	15, // 43: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 44: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 45: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	13, // 46: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	15, // 47: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	14, // 48: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 49: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	6,  // 50: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	27, // 51: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 52: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	40, // 53: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 54: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
-	27, // 55: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	11, // 56: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	40, // 57: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	19, // 58: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
-	27, // 59: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	11, // 60: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	41, // 61: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	18, // 62: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	44, // 63: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	19, // 64: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	40, // 65: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	17, // 66: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	67, // [67:67] is the sub-list for method output_type
-	67, // [67:67] is the sub-list for method input_type
-	67, // [67:67] is the sub-list for extension type_name
-	67, // [67:67] is the sub-list for extension extendee
-	0,  // [0:67] is the sub-list for field type_name
+	6,  // 28: cleave.v1.Auto.enforce:type_name -> cleave.v1.Enforcement
+	7,  // 29: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	28, // 30: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	29, // 31: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	10, // 32: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	11, // 33: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	12, // 34: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	45, // 35: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	8,  // 36: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	9,  // 37: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	13, // 38: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	13, // 39: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	13, // 40: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	13, // 41: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	17, // 42: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	15, // 43: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	16, // 44: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	15, // 45: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	17, // 46: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	14, // 47: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	16, // 48: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	15, // 49: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	17, // 50: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	7,  // 51: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	28, // 52: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	12, // 53: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	41, // 54: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	20, // 55: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
+	28, // 56: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	12, // 57: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	41, // 58: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	20, // 59: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
+	28, // 60: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	12, // 61: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	42, // 62: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	19, // 63: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	45, // 64: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	20, // 65: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	41, // 66: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	18, // 67: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	68, // [68:68] is the sub-list for method output_type
+	68, // [68:68] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -3450,7 +3525,7 @@ func file_cleave_v1_spec_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      20,
+			NumEnums:      21,
 			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -36,11 +36,13 @@ func (e *explainer) wayWords(w *cleavev1.Way) string {
 		words = "points were compared by the leading components of the kernel matrix"
 	}
 	use := map[cleavev1.Use]string{
-		cleavev1.Use_USE_NONE:   "constraints were not looked at",
-		cleavev1.Use_USE_SOFT:   "a violated constraint has a price",
-		cleavev1.Use_USE_HARD:   "constraints were taken for certain",
-		cleavev1.Use_USE_METRIC: "constraints were taken for certain, and told how much each column counts",
-		cleavev1.Use_USE_CUTS:   "constraints chose which eigenvectors count",
+		cleavev1.Use_USE_NONE:         "constraints were not looked at",
+		cleavev1.Use_USE_SOFT:         "a violated constraint has a price",
+		cleavev1.Use_USE_HARD:         "constraints were taken for certain",
+		cleavev1.Use_USE_METRIC:       "constraints were taken for certain, and told how much each column counts",
+		cleavev1.Use_USE_CUTS:         "constraints chose which eigenvectors count",
+		cleavev1.Use_USE_DISCRIMINANT: "a classifier fitted to the known rows predicted the others",
+		cleavev1.Use_USE_SPREAD:       "known groups spread along the edges of the graph",
 	}[w.GetUse()]
 	if words == "" || use == "" || !e.supervised() {
 		return words

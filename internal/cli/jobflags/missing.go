@@ -63,7 +63,12 @@ func withoutZeros(data dataset.Dataset) (dataset.Dataset, error) {
 				values = append(values, data.Row(i)...)
 			}
 		}
-		return asDataset(dataset.NewPoints(len(values)/data.D, data.D, values))
+		left, err := dataset.NewPoints(len(values)/data.D, data.D, values)
+		if err != nil {
+			return nil, err
+		}
+		left.Words = data.Words
+		return left, nil
 	case *dataset.SparsePoints:
 		starts := slices.Compact(slices.Clone(data.RowStart))
 		return asDataset(dataset.NewSparsePoints(len(starts)-1, data.D, starts, data.Column, data.Value))

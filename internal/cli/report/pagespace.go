@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
@@ -115,13 +116,15 @@ func (b *pageBuilder) underKernel(points *dataset.Points) (*space, error) {
 
 // inUnits gives points as the run compared them: in its units, with its metric, as directions.
 func (b *pageBuilder) inUnits(points *dataset.Points) (*dataset.Points, string, error) {
+	scale := wire.ScaleOf(b.Result)
+	scaled, _, _, err := clustering.InUnits(points, scale)
+	if err != nil {
+		return nil, "", err
+	}
+	points = scaled.(*dataset.Points)
 	words := "by distances between rows"
-	if b.Result.GetScale() == cleavev1.Scale_SCALE_ZSCORE {
-		scaled, err := dataset.StandardUnits(points).Apply(points)
-		if err != nil {
-			return nil, "", err
-		}
-		points, words = scaled.(*dataset.Points), "by distances between rows, with columns of equal variance"
+	if scale == clustering.ScaleZscore {
+		words += ", with columns of equal variance"
 	}
 	m := b.Model
 	if m == nil || m.Landmarks != nil || m.D != points.D {

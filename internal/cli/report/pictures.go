@@ -114,11 +114,10 @@ func drawnText(data dataset.Dataset, count int) string {
 // in, so that their principal components show what counted. One or two columns are drawn as they are.
 func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
 	centers = r.centroids()
-	scale := wire.ScaleOf(r.Result)
-	if scale == clustering.ScaleNone || points.D <= 2 {
+	if points.D <= 2 {
 		return points, centers, nil
 	}
-	scaled, units, _, err := clustering.InUnits(points, scale)
+	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(r.Result))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,6 +3,8 @@ package auto
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
@@ -26,6 +28,9 @@ const (
 	leastAdvantageUnsure = 1.5
 	leastAdvantageFew    = 2.0
 	clearlyWorse         = -1.0
+	// seedBonus is what a discriminant is ahead by where m seeds are given, over sqrt(m): fitted to a part of few seeds it has
+	// less right than it will have with all of them, and of ways that agree alike it was the best more often.
+	seedBonus = 1.5
 )
 
 // choose finds the way and its answer.
@@ -95,6 +100,10 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	case r.n < minClusterSize*r.spec.K:
 		choice.Reason = fmt.Sprintf("k-means, because clusters of %d points on average are too small to be told apart by neighbors", r.n/r.spec.K)
 	case own > float64(cutRatio*least):
+		if column := sharpColumn(near.graph, r.data); column >= 0 {
+			choice.Reason = fmt.Sprintf("k-means, because nearest neighbors nearly always have the same value in column %d, which has few: their graph tells of its gaps", column)
+			return first, choice, nil
+		}
 		choice.Chosen.Space = near.name
 		choice.Reason = fmt.Sprintf("eigenvectors of the graph of nearest neighbors, which k-means cuts more than need be (a normalized cut of %.3g instead of %.3g)", own, least)
 		return near, choice, nil
@@ -171,6 +180,7 @@ func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use
 	for at, use := range uses {
 		own := answers[at*r.folds : (at+1)*r.folds]
 		rights[at] = r.right(own...)
+		r.heldOut[clustering.Way{Space: s.name, Use: use}] = rights[at]
 		r.rememberFolds(clustering.Way{Space: s.name, Use: use}, own)
 		for fold := range r.folds {
 			r.o.Trial(r.trial(clustering.Way{Space: s.name, Use: use}, rights[at], fold))
@@ -199,10 +209,10 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 		if one.way == (clustering.Way{Space: clustering.SpaceLevels, Use: clustering.UseSoft}) {
 			usual = &tried
 		}
-		if better(&tried, best) {
+		if r.better(&tried, best) {
 			best = &tried
 		}
-		if r.mayReplace(tried) && better(&tried, taken) {
+		if r.mayReplace(tried) && r.better(&tried, taken) {
 			taken = &tried
 		}
 	}
@@ -213,6 +223,9 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 		choice.Reason = fmt.Sprintf("no other way agrees clearly better with held-out constraints (this one by %.2f, without constraints %.2f); that is by %s", usual.Agreement(), without, choice.Reason)
 	case taken == nil:
 		choice.Reason = fmt.Sprintf("no way that looks at constraints agrees clearly better with the held-out ones than the answer without them (%.2f); that is by %s", without, choice.Reason)
+	case len(r.supervision.Seeds) > 0:
+		choice.Chosen = taken.Way
+		choice.Reason = fmt.Sprintf("it agrees best with seeds that are held out (%.2f; without seeds %.2f)", taken.Agreement(), without)
 	case r.trusted():
 		choice.Chosen = taken.Way
 		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so that all are taken for certain", taken.Agreement(), r.supervision.Checked)
@@ -251,13 +264,27 @@ func (r *run) tryWays(ctx context.Context) ([]wayRight, error) {
 }
 
 // better tells whether a way agrees better than another, which may be nil. Of equals those that use constraints win.
-func better(a, b *clustering.TriedWay) bool {
-	return b == nil || a.Agreement() > b.Agreement() || a.Agreement() == b.Agreement() && b.Use == clustering.UseNone
+func (r *run) better(a, b *clustering.TriedWay) bool {
+	if b == nil {
+		return true
+	}
+	own, other := r.merit(a), r.merit(b)
+	return own > other || own == other && b.Use == clustering.UseNone
+}
+
+// merit is the agreement of a way with held-out supervision, and what discriminants are ahead by.
+func (r *run) merit(w *clustering.TriedWay) float64 {
+	if seeds := len(r.supervision.Seeds); seeds > 0 && w.Use == clustering.UseDiscriminant {
+		return w.Agreement() + seedBonus/math.Sqrt(float64(seeds))
+	}
+	return w.Agreement()
 }
 
 // mayReplace tells whether a way is good enough to replace the answer without constraints.
 func (r *run) mayReplace(w clustering.TriedWay) bool {
 	switch {
+	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0:
+		return true // seeds are certain
 	case r.trusted() && w.Use != clustering.UseCuts && w.Space != clustering.SpaceLevels: // these take no constraint for certain
 		return w.Advantage >= clearlyWorse
 	case r.supervision.Contradictions > 0:
@@ -292,9 +319,12 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 			break
 		}
 	}
+	if r.allGroupsKnown() {
+		r.addKnownUses(ways)
+	}
 	for at, name := range r.names {
 		if name == clustering.SpaceLevels {
-			ways[name] = []clustering.Use{clustering.UseNone, clustering.UseSoft}
+			ways[name] = append(ways[name], clustering.UseNone, clustering.UseSoft)
 			continue
 		}
 		if !r.trusted() {
@@ -308,6 +338,28 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 		}
 	}
 	return ways
+}
+
+// addKnownUses adds the uses that start from known groups: a discriminant in the first space of rows, in standardized
+// columns where there are any, and spreading in every graph; of a given graph, once.
+func (r *run) addKnownUses(ways map[clustering.Space][]clustering.Use) {
+	if _, dense := r.data.(*dataset.Points); dense {
+		space := r.names[0]
+		if slices.Contains(r.names, clustering.SpaceStandardized) {
+			space = clustering.SpaceStandardized
+		}
+		ways[space] = append(ways[space], clustering.UseDiscriminant)
+	}
+	given := false
+	for _, name := range r.names {
+		switch {
+		case ofNeighbors(name):
+			ways[name] = append(ways[name], clustering.UseSpread)
+		case (name == clustering.SpaceLevels || name == clustering.SpaceGraph) && !given:
+			ways[name] = append(ways[name], clustering.UseSpread)
+			given = true
+		}
+	}
 }
 
 // right tells of every held-out pair whether the answers have it right.

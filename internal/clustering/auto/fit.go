@@ -40,6 +40,18 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 		if sets[at], err = constraint.NewSet(r.n, shown, constraint.UnitWeight); err != nil {
 			return nil, err
 		}
+		if t.use == clustering.UseDiscriminant {
+			if answers[at], err = r.fitDiscriminant(whole, s, t); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if t.use == clustering.UseSpread {
+			if answers[at], err = r.fitSpread(ctx, s, t); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if t.use == clustering.UseCuts {
 			if err := r.openSpan(whole, s); err != nil {
 				return nil, err
@@ -65,7 +77,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 		return nil, err
 	}
 	for place, at := range shared {
-		answers[at] = &answer{results[place].Labels, results[place], s.plain}
+		answers[at] = &answer{labels: results[place].Labels, result: results[place], at: s.plain}
 		if s.graph != nil {
 			answers[at] = r.expand(s, s.plain, results[place], sets[at])
 		}

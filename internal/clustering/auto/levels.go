@@ -75,6 +75,11 @@ func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer,
 		if answers[at] = s.alone; tasks[at].use == clustering.UseNone {
 			return nil
 		}
+		if tasks[at].use == clustering.UseSpread {
+			var err error
+			answers[at], err = r.fitSpread(ctx, s, tasks[at])
+			return err
+		}
 		set, err := constraint.NewSet(r.n, r.shown(tasks[at]), constraint.UnitWeight)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (p *Problem) spaceNames() []clustering.Space {
 			return raw
 		case p.spec.Scale == clustering.ScaleZscore:
 			return standardized
-		case dataset.EvenlySpread(data):
+		case clustering.UnlikeUnits(data) == "":
 			return append(raw, standardized...)
 		}
 		return append(standardized, raw...)
@@ -66,9 +66,9 @@ func (p *Problem) Scale(space clustering.Space) clustering.Scale {
 	}
 }
 
-// units are those of the rows in a space; nil: as they are given.
-func (p *Problem) units(space clustering.Space) (*dataset.Units, error) {
-	_, units, _, err := clustering.InUnits(p.data, p.Scale(space))
+// Units are those of the rows in a space; nil: as they are given.
+func (p *Problem) Units(space clustering.Space) (*dataset.Units, error) {
+	units, _, err := clustering.UnitsOf(p.data, p.Scale(space))
 	return units, err
 }
 

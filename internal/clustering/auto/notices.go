@@ -1,7 +1,9 @@
 package auto
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -104,6 +106,7 @@ func (r *run) noticeConstraints(never func(pair int) bool) {
 			kind = "must"
 		}
 		against = append(against, fmt.Sprintf("%d-%d (%s)", pair.I, pair.J, kind))
+		r.suspects = append(r.suspects, clustering.Suspect{Row: pair.I, Other: pair.J, Must: pair.Must})
 	}
 	if len(against) > 0 {
 		r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
@@ -116,20 +119,19 @@ func (r *run) noticeConstraints(never func(pair int) bool) {
 func (r *run) noticeSeeds(never func(pair int) bool) {
 	others, apart := map[int32]int{}, map[int32]int{} // of the label of a point, in its fold
 	for at, pair := range r.supervision.Pairs {
-		for _, point := range []int32{pair.I, pair.J} {
-			if !pair.Must {
-				continue
-			}
-			others[point]++
-			if never(at) {
-				apart[point]++
-			}
+		if !pair.Must {
+			continue
+		}
+		others[pair.I]++
+		if never(at) {
+			apart[pair.I]++
 		}
 	}
 	var against []string
 	for _, seed := range r.supervision.Seeds {
 		if 2*apart[seed.Point] > others[seed.Point] {
 			against = append(against, fmt.Sprint(seed.Point))
+			r.suspects = append(r.suspects, clustering.Suspect{Row: seed.Point, Other: -1, Label: seed.Label})
 		}
 	}
 	if len(against) > 0 {
@@ -137,6 +139,32 @@ func (r *run) noticeSeeds(never func(pair int) bool) {
 			"seeds that no good way puts with their label when it is not shown it: %s (%d of %d); their labels are wrong, or they are between clusters that touch",
 			someOf(against), len(against), len(r.supervision.Seeds))})
 	}
+}
+
+// withStrengths orders suspects by how clearly the data speak against them.
+func withStrengths(suspects []clustering.Suspect, margins []float64) []clustering.Suspect {
+	var order []float64
+	for _, m := range margins {
+		if !math.IsNaN(m) {
+			order = append(order, m)
+		}
+	}
+	slices.Sort(order)
+	clarity := func(row int32) float64 {
+		if len(order) == 0 || math.IsNaN(margins[row]) {
+			return 0
+		}
+		less, _ := slices.BinarySearch(order, margins[row])
+		return float64(less) / float64(len(order))
+	}
+	all := slices.Clone(suspects)
+	for at := range all {
+		if all[at].Strength = clarity(all[at].Row); all[at].Other >= 0 {
+			all[at].Strength = min(all[at].Strength, clarity(all[at].Other))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b clustering.Suspect) int { return cmp.Compare(b.Strength, a.Strength) })
+	return all
 }
 
 // someOf lists the first of many.

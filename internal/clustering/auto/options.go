@@ -9,13 +9,14 @@ import (
 type Options struct {
 	Neighbors int // of each row in the graph of nearest neighbors
 	Folds     int // that the constraints are divided into
+	Enforce   Enforcement
 	// Brief cuts graphs briefly: see multilevel.Options. It is no option of users.
 	Brief bool
 }
 
 // NewOptions are what a request asks for, which the catalog has accepted.
 func NewOptions(r catalog.Request) *Options {
-	return &Options{Neighbors: int(r.WholeOr("neighbors", 0)), Folds: int(r.WholeOr("folds", 0))}
+	return &Options{Neighbors: int(r.WholeOr("neighbors", 0)), Folds: int(r.WholeOr("folds", 0)), Enforce: catalog.Named(r.Values["enforce"], EnforceNever)}
 }
 
 // Name implements clustering.Algorithm.

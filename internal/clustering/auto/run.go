@@ -18,9 +18,10 @@ import (
 type Problem struct {
 	Warnings []clustering.Notice
 
-	spec clustering.Spec
-	data dataset.Dataset
-	n    int
+	spec    clustering.Spec
+	options Options
+	data    dataset.Dataset
+	n       int
 	// How many neighbors each row has in the graph of nearest neighbors, and how many parts constraints are divided into.
 	neighbors, folds int
 	names            []clustering.Space // in which the data can be clustered; see spaceNames
@@ -36,7 +37,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	spec.Entail = false // where constraints are hard, so is what they imply
 	o := spec.Algorithm.(*Options)
 	p := &Problem{
-		spec: spec, data: data, n: data.Rows(),
+		spec: spec, options: *o, data: data, n: data.Rows(),
 		neighbors: cmp.Or(o.Neighbors, DefaultNeighbors), folds: cmp.Or(o.Folds, DefaultFolds),
 	}
 	var err error
@@ -63,6 +64,8 @@ type run struct {
 	releases    []func()
 	notices     []clustering.Notice
 	ofFolds     map[clustering.Way][]clustering.Labeling // the answers to folds
+	heldOut     map[clustering.Way][]bool                // which held-out pairs they have right
+	suspects    []clustering.Suspect                     // without their strengths
 }
 
 // Run runs a problem.
@@ -81,17 +84,45 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 		return nil, err
 	}
 	result := r.report(found, choice)
+	result.Runs = append(result.Runs[:len(result.Runs):len(result.Runs)], r.ofFolds[choice.Chosen]...)
 	if err := r.score(ctx, found, result); err != nil {
 		return nil, err
 	}
+	if r.supervised() {
+		if err := r.respect(ctx, found, result); err != nil {
+			return nil, err
+		}
+	}
+	r.finish(result)
 	return result, nil
+}
+
+// respect makes supervision hold in a result, and lists what the data speak against.
+func (r *run) respect(ctx context.Context, found *answer, result *clustering.Result) error {
+	var margins []float64
+	if result.Rows != nil {
+		margins = result.Rows.Margin
+	}
+	result.Suspects = withStrengths(r.suspects, margins)
+	labels := r.enforce(result.Labels, margins, r.heldOut[result.Choice.Chosen])
+	if slices.Equal(labels, result.Labels) {
+		return nil
+	}
+	for i, c := range labels {
+		if found.own != nil && c != result.Labels[i] {
+			found.own[i], found.next[i] = found.next[i], found.own[i]
+		}
+	}
+	result.Labels = labels
+	r.countSizes(result)
+	return r.score(ctx, found, result)
 }
 
 func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
 		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Way][]clustering.Labeling{},
+		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Way][]clustering.Labeling{}, heldOut: map[clustering.Way][]bool{},
 	}, err
 }
 
@@ -132,17 +163,25 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	if len(r.supervision.Seeds) > 0 {
 		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.Seeds))
 	}
+	r.countSizes(&result)
+	return &result
+}
+
+func (r *run) countSizes(result *clustering.Result) {
 	result.ClusterSizes = make([]int, r.spec.K)
 	for _, c := range result.Labels {
 		result.ClusterSizes[c]++
 	}
+}
+
+// finish adds what the labels say of the constraints, and the notices.
+func (r *run) finish(result *clustering.Result) {
 	result.Satisfaction = r.given.Satisfaction(result.Labels)
-	r.noticeUnits(choice.Chosen.Space)
-	for _, notice := range clustering.AnswerNotices(&result) {
+	r.noticeUnits(result.Choice.Chosen.Space)
+	for _, notice := range clustering.AnswerNotices(result) {
 		r.notice(notice)
 	}
 	result.Warnings = r.notices
-	return &result
 }
 
 // oneAtATime lets several searches for eigenvectors share an executor, whose products are valid until the next call.

@@ -9,12 +9,11 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// score adds to the result what is known of single rows, in the space of the answer: their distances, and the labels of
-// all starts and folds of the way that was chosen.
+// score adds to the result the distances of rows in the space of the answer.
 func (r *run) score(ctx context.Context, found *answer, result *clustering.Result) error {
-	way := result.Choice.Chosen
-	result.Runs = append(result.Runs[:len(result.Runs):len(result.Runs)], r.ofFolds[way]...)
-	switch s := r.opened[way.Space]; {
+	switch s := r.opened[result.Choice.Chosen.Space]; {
+	case found.own != nil:
+		result.SetDistances(clustering.MeasureGroupScores, found.own, found.next)
 	case s.levels != nil:
 		own, next := edgeShares(s.graph, result.Labels, r.spec.K)
 		result.SetDistances(clustering.MeasureEdgeShare, own, next)
@@ -29,7 +28,7 @@ func (r *run) score(ctx context.Context, found *answer, result *clustering.Resul
 
 // rememberFolds keeps the labels of a way's answers to folds. Without constraints these are all the same answer.
 func (r *run) rememberFolds(way clustering.Way, answers []*answer) {
-	if way.Use == clustering.UseNone {
+	if way.Use == clustering.UseNone || way.Use == clustering.UseDiscriminant { // whose answers to folds are of some rows only
 		return
 	}
 	for _, a := range answers {

@@ -33,6 +33,10 @@ type answer struct {
 	labels []int32
 	result *clustering.Result
 	at     *coordinates // nil: the rows of the data
+
+	// Of a discriminant: the distances of rows to their own group and to the nearest other, and a description of it.
+	own, next []float64
+	note      string
 }
 
 // open makes a space, once.
@@ -66,7 +70,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		r.releases = append(r.releases, release)
 		return s, r.openGraph(ctx, s, r.data.(*dataset.Graph), adjacency)
 	case clustering.SpaceNeighbors, clustering.SpaceStandardizedNeighbors:
-		units, err := r.units(name)
+		units, err := r.Units(name)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +147,7 @@ func (r *run) openComponents(ctx context.Context, s *space) (err error) {
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
 		return err
 	}
-	s.alone = &answer{s.rows.alone.Labels, s.rows.alone, s.plain}
+	s.alone = &answer{labels: s.rows.alone.Labels, result: s.rows.alone, at: s.plain}
 	return nil
 }
 
@@ -155,5 +159,5 @@ func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *c
 		all[point] = found.Labels[row]
 	}
 	piece.AttachTo(all, r.spec.K, s.graph, set, at.loosest(found.Labels, r.spec.K))
-	return &answer{all, found, at}
+	return &answer{labels: all, result: found, at: at}
 }

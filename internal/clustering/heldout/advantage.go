@@ -47,8 +47,11 @@ func (s *Supervision) AgreementWithout(fold int, right []bool) float64 {
 //
 // Pairs of the same kind that both answers have right or wrong alike are alike, so that there are eight d_i at most. If
 // all are the same, as where one answer has everything right and the other is one cluster, s is that of n pairs at
-// best, 1/n.
+// best, 1/n. Of seeds, all pairs of a seed that is held out are left out together, since they stand and fall with it.
 func (s *Supervision) Advantage(right, other []bool) float64 {
+	if len(s.Seeds) > 0 {
+		return s.seedAdvantage(right, other)
+	}
 	var own, others counts
 	cells := map[[3]bool]int{}
 	for at, pair := range s.Pairs {
@@ -79,4 +82,47 @@ func (s *Supervision) Advantage(right, other []bool) float64 {
 		deviation = 1 / n
 	}
 	return difference / deviation
+}
+
+// seedAdvantage is Advantage by a jackknife that leaves out one seed, or one constraint, after the other.
+func (s *Supervision) seedAdvantage(right, other []bool) float64 {
+	var own, others counts
+	var units [][2]counts
+	number := map[int32]int{} // of the unit of a seed that is held out
+	for at, pair := range s.Pairs {
+		own.add(pair.Must, right[at], 1)
+		others.add(pair.Must, other[at], 1)
+		unit := len(units)
+		if at >= len(s.Constraints) {
+			known, exists := number[pair.I]
+			if !exists {
+				known, number[pair.I] = unit, unit
+			}
+			unit = known
+		}
+		if unit == len(units) {
+			units = append(units, [2]counts{})
+		}
+		units[unit][0].add(pair.Must, right[at], 1)
+		units[unit][1].add(pair.Must, other[at], 1)
+	}
+	n, mean := float64(len(units)), 0.0
+	differences := make([]float64, len(units))
+	for at, unit := range units {
+		differences[at] = own.without(unit[0]).agreement() - others.without(unit[1]).agreement()
+		mean += differences[at] / n
+	}
+	squares := 0.0
+	for _, d := range differences {
+		squares += float64((d - mean) * (d - mean))
+	}
+	difference, deviation := own.agreement()-others.agreement(), math.Sqrt(float64((n-1)/n*squares))
+	if deviation <= 1e-12 {
+		deviation = 1 / n
+	}
+	return difference / deviation
+}
+
+func (c counts) without(other counts) counts {
+	return counts{c.together - other.together, c.parted - other.parted, c.joined - other.joined, c.apart - other.apart}
 }

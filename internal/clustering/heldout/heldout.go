@@ -30,11 +30,11 @@ type Supervision struct {
 // Seed is a point with its most likely label.
 type Seed struct {
 	Point, Label int32
-	chance       float64
+	Chance       float64 // how likely the label is
 	fold         int
 }
 
-// Pair is a pair that the answers of its fold are compared by.
+// Pair is a pair that the answers of its fold are compared by. Of seeds, I is held out, and J is any other seed.
 type Pair struct {
 	I, J int32
 	Must bool
@@ -78,18 +78,28 @@ func New(set *constraint.Set, seeds []clustering.Seed, k, folds int, rng *rand.R
 	return s
 }
 
-// holdOutSeeds adds the pairs of the seeds of one fold, or as many of them as the bound allows.
+// holdOutSeeds adds the pairs of each seed of one fold with all other seeds, or with some of them, evenly spaced, where
+// they are too many.
 func (s *Supervision) holdOutSeeds(fold int) {
-	var own []Seed
-	for _, given := range s.Seeds {
+	var own []int
+	for at, given := range s.Seeds {
 		if given.fold == fold {
-			own = append(own, given)
+			own = append(own, at)
 		}
 	}
-	for i, j := range clustering.SomePairs(len(own), maxSeedPairs) {
-		a, b := own[i], own[j]
-		s.Pairs = append(s.Pairs, Pair{a.Point, b.Point, a.Label == b.Label, fold})
+	others := len(s.Seeds) - 1
+	for _, at := range own {
+		partners := min(others, max(1, maxSeedPairs/len(own)))
+		for number := range partners {
+			a, b := s.Seeds[at], s.Seeds[(at+1+number*others/partners)%len(s.Seeds)]
+			s.Pairs = append(s.Pairs, Pair{a.Point, b.Point, a.Label == b.Label, fold})
+		}
 	}
+}
+
+// ShownSeeds are the seeds outside a fold.
+func (s *Supervision) ShownSeeds(without int) []Seed {
+	return slices.DeleteFunc(slices.Clone(s.Seeds), func(given Seed) bool { return given.fold == without })
 }
 
 // Shown are the constraints outside a fold. Seeds become a must-link with the one before of the same label, and a
@@ -112,7 +122,7 @@ func (s *Supervision) Shown(without int) []constraint.Constraint {
 			if label == given.Label {
 				kind = constraint.MustLink
 			}
-			shown = append(shown, constraint.Constraint{I: last[label], J: given.Point, Kind: kind, Weight: given.chance, Weighted: true})
+			shown = append(shown, constraint.Constraint{I: last[label], J: given.Point, Kind: kind, Weight: given.Chance, Weighted: true})
 		}
 		if _, known := last[given.Label]; !known {
 			labels = append(labels, given.Label)

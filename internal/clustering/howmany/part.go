@@ -127,7 +127,7 @@ func rowsOf(data dataset.Dataset, rows []int32) (dataset.Dataset, error) {
 		for _, i := range rows {
 			values = append(values, data.Row(int(i))...)
 		}
-		return &dataset.Points{N: len(rows), D: data.D, Values: values}, nil
+		return &dataset.Points{N: len(rows), D: data.D, Values: values, Words: data.Words}, nil
 	case *dataset.SparsePoints:
 		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
 		for _, i := range rows {

@@ -190,10 +190,10 @@ func TestNoticesOfScales(t *testing.T) {
 	}{
 		{"default", points, clustering.ScaleDefault, "ONE_COLUMN_DECIDES", "column 4 has 100.0% of the variance of all 7 columns", false},
 		{"none", points, clustering.ScaleNone, "", "", false},
-		{"auto", points, clustering.ScaleAuto, "COLUMNS_STANDARDIZED", "the variance of 6 columns is that of about 1.0 of them", true},
+		{"auto", points, clustering.ScaleAuto, "COLUMNS_STANDARDIZED", "times the span of column 5, so all columns were given", true},
 		{"zscore", points, clustering.ScaleZscore, "", "", true},
 		{"even default", even, clustering.ScaleDefault, "", "", false},
-		{"auto of few columns", columns(t, points, 4, 5), clustering.ScaleAuto, "ONE_COLUMN_DECIDES", "column 0", false},
+		{"auto of few columns", columns(t, points, 4, 5), clustering.ScaleAuto, "COLUMNS_STANDARDIZED", "column 0 has", true},
 		{"one varies", columns(t, points, 4, 6), clustering.ScaleDefault, "", "", false},
 		{"even auto", even, clustering.ScaleAuto, "", "", false},
 		{"graph", clusteringtest.RandomGraph(t, clusteringtest.NewRand(1), 20, 2), clustering.ScaleDefault, "", "", false},

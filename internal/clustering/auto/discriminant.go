@@ -1,0 +1,315 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/discriminant"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/vector"
+)
+
+// A discriminant is fitted to at most maxFitted known rows, and at least to leastFitted. In between, all rows times the
+// fitted ones are at most maxEntries kernel values, which take a few seconds.
+const (
+	maxFitted   = 2000
+	leastFitted = 256
+	maxEntries  = 1 << 29
+	// maxVoted bounds all rows times the fitted ones for confidences to be computed, by a classifier for each fold.
+	maxVoted = 1 << 27
+)
+
+// classifier is a discriminant that was fitted to known rows.
+type classifier struct {
+	rule         discriminant.Rule
+	rows         []int32         // those it was fitted to, ascending
+	raw, scaled  *dataset.Points // the same in the coordinates of the data, and in the units of the space
+	groups       []int32         // those of the rows, ascending
+	coefficients []float64       // one for each row and group
+	reach        [][]float64     // of all groups: how much of each reaches every row; nil: there is no graph
+}
+
+// blend adds to the scores of a row, one for each group of the classifier, the shares of the groups that reach it.
+func (c *classifier) blend(row int32, scores []float64) {
+	if c.reach == nil {
+		return
+	}
+	total := 0.0
+	for _, g := range c.groups {
+		total += c.reach[g][row]
+	}
+	if total > 0 {
+		for at, g := range c.groups {
+			scores[at] += spreadShare * (c.reach[g][row] / total)
+		}
+	}
+}
+
+// spreadShare is how much the groups that reach a row over the graph of neighbors count beside its scores.
+const spreadShare = 0.5
+
+// fitDiscriminant predicts the groups of rows by a classifier that is fitted to the known ones, together with the groups that
+// spread over the graph of nearest neighbors in the same units, if there is one: with few known rows the graph knows more,
+// with many the classifier does. Of a fold only the labels of rows with supervision are asked for.
+func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
+	known := r.known(t.fold)
+	if known == nil { // too little is left of the supervision
+		return s.alone, nil
+	}
+	units, err := r.Units(s.name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.newClassifier(ctx, known, units)
+	if err != nil {
+		return nil, err
+	}
+	if near := neighborsOf(s.name); slices.Contains(r.names, near) {
+		graph, err := r.open(ctx, near)
+		if err != nil {
+			return nil, err
+		}
+		if c.reach, err = r.reach(ctx, graph, known); err != nil {
+			return nil, err
+		}
+	}
+	if t.fold != heldout.None {
+		labels, err := r.classifySome(ctx, c, units)
+		return &answer{labels: labels}, err
+	}
+	a, err := r.classifyAll(ctx, c, known, units)
+	if err != nil || r.n*len(c.rows) > maxVoted {
+		return a, err
+	}
+	for fold := range r.folds {
+		if err := r.classifyFold(ctx, a, c.reach, fold, units); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// classifyFold adds the labels that a classifier without a fold gives to all rows to the runs of an answer, for its confidences.
+func (r *run) classifyFold(ctx context.Context, a *answer, reach [][]float64, fold int, units *dataset.Units) error {
+	known := r.known(fold)
+	if known == nil {
+		return nil
+	}
+	c, err := r.newClassifier(ctx, known, units)
+	if err != nil || len(c.groups) < r.spec.K {
+		return err
+	}
+	c.reach = reach
+	found, err := r.classifyAll(ctx, c, known, units)
+	if err == nil {
+		a.result.Runs = append(a.result.Runs, clustering.NewLabeling(found.labels, r.spec.K))
+	}
+	return err
+}
+
+// neighborsOf is the space of the neighbors of rows in the units of another space.
+func neighborsOf(rows clustering.Space) clustering.Space {
+	if rows == clustering.SpaceStandardized {
+		return clustering.SpaceStandardizedNeighbors
+	}
+	return clustering.SpaceNeighbors
+}
+
+// newClassifier fits a discriminant.
+func (r *run) newClassifier(ctx context.Context, known *discriminant.Known, units *dataset.Units) (*classifier, error) {
+	most := max(leastFitted, min(maxFitted, maxEntries/r.n))
+	c := &classifier{rows: known.Rows}
+	groups, trust := known.Groups, known.Trust
+	if len(c.rows) > most {
+		c.rows, groups, trust = nil, nil, nil
+		for _, at := range discriminant.Sample(known.Groups, r.spec.K, most) {
+			c.rows, groups, trust = append(c.rows, known.Rows[at]), append(groups, known.Groups[at]), append(trust, known.Trust[at])
+		}
+	}
+	c.raw = discriminant.Rows(r.data.(*dataset.Points), c.rows)
+	scaled, err := units.Apply(c.raw)
+	if err != nil {
+		return nil, err
+	}
+	c.scaled = scaled.(*dataset.Points)
+	c.groups = slices.Compact(slices.Sorted(slices.Values(groups)))
+	own := make([]int32, len(groups)) // groups that are not there have no scores
+	for at, g := range groups {
+		place, _ := slices.BinarySearch(c.groups, g)
+		own[at] = int32(place)
+	}
+	if c.rule, err = discriminant.Choose(ctx, c.scaled, own, trust, len(c.groups)); err != nil {
+		return nil, err
+	}
+	c.coefficients, err = c.rule.Fit(c.scaled, own, trust, len(c.groups))
+	return c, err
+}
+
+// features are the scores of points for each group; fitted are the places of the known ones among the points. It also
+// returns a bound of the kernel values.
+func (c *classifier) features(points dataset.Dataset, fitted []int32) (*kernel.FeatureSpec, float64, error) {
+	matrix, bounds, err := c.rule.MatrixSpec(points, c.scaled)
+	return &kernel.FeatureSpec{Matrix: matrix, Landmarks: fitted, Rank: len(c.groups), Projection: c.coefficients}, bounds.Entry, err
+}
+
+// classifySome labels the rows that have supervision, in this process. Other rows have the label 0.
+func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Units) ([]int32, error) {
+	wanted := slices.Clone(c.rows)
+	for _, pair := range r.supervision.Pairs {
+		wanted = append(wanted, pair.I, pair.J)
+	}
+	slices.Sort(wanted)
+	wanted = slices.Compact(wanted)
+	scaled, err := units.Apply(discriminant.Rows(r.data.(*dataset.Points), wanted))
+	if err != nil {
+		return nil, err
+	}
+	fitted := make([]int32, len(c.rows))
+	for at, row := range c.rows {
+		place, _ := slices.BinarySearch(wanted, row)
+		fitted[at] = int32(place)
+	}
+	spec, _, err := c.features(scaled, fitted)
+	if err != nil {
+		return nil, err
+	}
+	features, err := kernel.NewFeatures(spec, scaled)
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]int32, r.n)
+	blocks := (len(wanted) + kernel.FeatureRows - 1) / kernel.FeatureRows
+	err = parallel.NewPool(r.threads).Run(ctx, r.threads, blocks, func(block int) error {
+		rows := partition.Range{From: block * kernel.FeatureRows, To: min((block+1)*kernel.FeatureRows, len(wanted))}
+		scores := make([]float64, len(c.groups)*kernel.FeatureRows)
+		if err := features.Compute(scores, rows); err != nil {
+			return err
+		}
+		own := make([]float64, len(c.groups))
+		for at := range rows.Len() {
+			for g := range own {
+				own[g] = scores[g*kernel.FeatureRows+at]
+			}
+			row := wanted[rows.From+at]
+			c.blend(row, own)
+			labels[row] = c.groups[largest(own)]
+		}
+		return nil
+	})
+	return labels, err
+}
+
+// classifyAll labels all rows, wherever they live. The scores of a row are features of it, so that its distances to the
+// scores that each group should have tell them. Known rows keep their group.
+func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units) (*answer, error) {
+	k := r.spec.K
+	all, err := units.Apply(r.data)
+	if err != nil {
+		return nil, err
+	}
+	features, entry, err := c.features(all, c.rows)
+	if err != nil {
+		return nil, err
+	}
+	spec := r.kmeansSpec(clustering.ScaleNone)
+	spec.Restarts = 1
+	problem, err := centroid.NewProblem(all, vector.NewFeatureSpec(features, entry), units, spec)
+	if err != nil {
+		return nil, err
+	}
+	x, release, err := r.executors.Rows(ctx, problem)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	model := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: make([]float64, k*k)}
+	for at := range model.Centroids {
+		if model.Centroids[at] = -1 / float64(k); at%(k+1) == 0 {
+			model.Centroids[at]++
+		}
+	}
+	points := make([]int32, r.n)
+	for i := range points {
+		points[i] = int32(i)
+	}
+	distances, err := x.Distances(ctx, []vector.Query{{Model: model, Points: points}})
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
+	group := make(map[int32]int32)
+	for at, row := range known.Rows {
+		if known.Trust[at] == 1 {
+			group[row] = known.Groups[at]
+		}
+	}
+	scores := make([]float64, k)
+	for i := range a.labels {
+		scoresOf(distances[0][i*k:(i+1)*k], scores)
+		c.blend(int32(i), scores)
+		a.labels[i] = int32(largest(scores))
+		if g, isKnown := group[int32(i)]; isKnown {
+			a.labels[i] = g
+		}
+		a.own[i], a.next[i] = fromGroups(scores, int(a.labels[i]))
+	}
+	a.result = &clustering.Result{
+		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units,
+		Model: &clustering.Model{
+			Distortion: metric.SquaredEuclidean, K: k, D: k, Centroids: model.Centroids, Units: units,
+			Landmarks: &clustering.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
+		},
+	}
+	a.result.Runs = []clustering.Labeling{clustering.NewLabeling(a.labels, k)}
+	a.note = fmt.Sprintf("%s, fitted to %d known rows", c.rule, len(c.rows))
+	return a, nil
+}
+
+// scoresOf finds the scores f of a row from its squared distances d to the scores that each group should have. Scores add up
+// to 0, as those do, so that f_c is half of what d_c is below the mean.
+func scoresOf(distances, scores []float64) {
+	mean := 0.0
+	for _, d := range distances {
+		mean += d / float64(len(distances))
+	}
+	for c, d := range distances {
+		scores[c] = (mean - d) / 2
+	}
+}
+
+// fromGroups returns the squared distances of scores from the indicator of a row's own group and from the nearest other one.
+func fromGroups(scores []float64, own int) (ownDistance, nextDistance float64) {
+	square := 0.0
+	for _, s := range scores {
+		square += float64(s * s)
+	}
+	nextDistance = math.Inf(1)
+	for c, s := range scores {
+		if distance := square - float64(2*s) + 1; c == own {
+			ownDistance = distance
+		} else {
+			nextDistance = min(nextDistance, distance)
+		}
+	}
+	return ownDistance, nextDistance
+}
+
+// largest is the place of the largest value, the first of equal ones.
+func largest(values []float64) int {
+	best := 0
+	for at, v := range values {
+		if v > values[best] {
+			best = at
+		}
+	}
+	return best
+}

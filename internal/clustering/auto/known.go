@@ -1,0 +1,131 @@
+package auto
+
+import (
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/discriminant"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/constraint"
+)
+
+// known returns the rows whose group is known when a fold is held out, or nil where the supervision tells fewer than two
+// groups. Seeds tell groups; so do must-link components that are pairwise apart, if there are k of them.
+func (r *run) known(fold int) *discriminant.Known {
+	set, err := constraint.NewSet(r.n, r.shown(task{clustering.UseHard, fold}), constraint.UnitWeight)
+	if err != nil {
+		return nil
+	}
+	groups := make(map[int32]int32) // of must-link components
+	seeded := make(map[int32]heldout.Seed)
+	if seeds := r.supervision.ShownSeeds(fold); len(r.supervision.Seeds) > 0 {
+		for _, seed := range seeds {
+			groups[set.Components().Of(seed.Point)] = seed.Label
+			seeded[seed.Point] = seed
+		}
+	} else {
+		groups = groupsOf(set, r.spec.K)
+	}
+	if r.supervision.Contradictions == 0 {
+		completeGroups(set, groups, r.spec.K)
+	}
+	k := &discriminant.Known{}
+	present := make(map[int32]bool)
+	for i := range int32(r.n) {
+		group, isKnown := groups[set.Components().Of(i)]
+		if !isKnown {
+			continue
+		}
+		certainty := 1.0
+		if seed, isSeed := seeded[i]; isSeed {
+			group, certainty = seed.Label, seed.Chance
+		} else if r.supervision.Contradictions > 0 {
+			continue // what follows from constraints that contradict each other is not known
+		}
+		k.Rows, k.Groups, k.Trust = append(k.Rows, i), append(k.Groups, group), append(k.Trust, certainty)
+		present[group] = true
+	}
+	if len(present) < 2 {
+		return nil
+	}
+	return k
+}
+
+// allGroupsKnown tells whether every one of the k clusters has a known row, so that methods that can only make known
+// groups can answer.
+func (r *run) allGroupsKnown() bool {
+	known := r.known(heldout.None)
+	if known == nil {
+		return false
+	}
+	present := make([]bool, r.spec.K)
+	for _, g := range known.Groups {
+		present[g] = true
+	}
+	return !slices.Contains(present, false)
+}
+
+// groupsOf finds k must-link components that are pairwise apart, beginning with the largest, and numbers them. It returns an
+// empty map where there are not as many, or where constraints contradict each other.
+func groupsOf(set *constraint.Set, k int) map[int32]int32 {
+	components := set.Components()
+	var order []int32
+	for c := range int32(components.Count()) {
+		order = append(order, c)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return len(components.Members(b)) - len(components.Members(a)) })
+	var chosen []int32
+	for _, c := range order {
+		if len(chosen) == k {
+			break
+		}
+		if !slices.ContainsFunc(chosen, func(other int32) bool { return !set.Apart(c, other) }) {
+			chosen = append(chosen, c)
+		}
+	}
+	groups := make(map[int32]int32)
+	if len(chosen) < k || set.CountConflicts() > 0 {
+		return groups
+	}
+	for number, c := range chosen {
+		groups[c] = int32(number)
+	}
+	return groups
+}
+
+// completeGroups adds the components that are apart from all groups but one: they belong to that one.
+func completeGroups(set *constraint.Set, groups map[int32]int32, k int) {
+	apart := make(map[int32]map[int32]bool) // the groups that a component is apart from
+	var order []int32
+	link := func(c, other int32) {
+		if group, isKnown := groups[other]; isKnown {
+			if apart[c] == nil {
+				apart[c] = make(map[int32]bool)
+				order = append(order, c)
+			}
+			apart[c][group] = true
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		clear(apart)
+		order = order[:0]
+		for _, p := range set.Pairs() {
+			if a, b := set.Components().Of(p.I), set.Components().Of(p.J); p.Kind == constraint.CannotLink && a != b {
+				link(a, b)
+				link(b, a)
+			}
+		}
+		for _, c := range order {
+			if _, isKnown := groups[c]; isKnown || len(apart[c]) != k-1 {
+				continue
+			}
+			for group := range int32(k) {
+				if !apart[c][group] {
+					groups[c] = group
+					changed = true
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package auto
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/discriminant"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+const (
+	// passedOn is the share of what a vertex has that its neighbors get.
+	passedOn = 0.9
+	// spreadTolerance is the relative residual at which spreading ends, and spreadSteps how many steps it takes at most.
+	// The condition of the system is (1 + passedOn) / (1 - passedOn), so that some 40 steps suffice.
+	spreadTolerance = 1e-8
+	spreadSteps     = 200
+)
+
+// fitSpread gives every vertex the group that reaches it most (Zhou et al. 2004): with N the normalized graph,
+//
+//	F = (I - passedOn N)^-1 Y,
+//
+// where Y has 1/m in the rows of a group's m known vertices, so that groups weigh alike. A vertex that no group reaches has
+// the label of the answer without constraints.
+func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) {
+	known := r.known(t.fold)
+	if known == nil {
+		return s.alone, nil
+	}
+	labels, err := r.spread(ctx, s, known)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{labels: labels, at: s.plain}
+	if t.fold == heldout.None {
+		a.result = &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: normalizedCut(s.graph, labels, r.spec.K)}
+	}
+	return a, nil
+}
+
+// reach returns how much of each group reaches every vertex; nil for groups without known rows.
+func (r *run) reach(ctx context.Context, s *space, known *discriminant.Known) ([][]float64, error) {
+	k := r.spec.K
+	total := make([]float64, k)
+	for at, g := range known.Groups {
+		total[g] += known.Trust[at]
+	}
+	given := make([][]float64, k)
+	for g := range given {
+		given[g] = make([]float64, r.n)
+	}
+	for at, row := range known.Rows {
+		given[known.Groups[at]][row] = known.Trust[at] / total[known.Groups[at]]
+	}
+	graph := newNormalized(s.graph)
+	reach := make([][]float64, k)
+	err := parallel.NewPool(r.threads).Run(ctx, r.threads, k, func(g int) (err error) {
+		if total[g] > 0 {
+			reach[g], err = graph.spread(ctx, given[g])
+		}
+		return err
+	})
+	return reach, err
+}
+
+// spread labels all vertices.
+func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) ([]int32, error) {
+	reach, err := r.reach(ctx, s, known)
+	if err != nil {
+		return nil, err
+	}
+	seeds := make([]heldout.Seed, len(known.Rows))
+	for at, row := range known.Rows {
+		seeds[at] = heldout.Seed{Point: row, Label: known.Groups[at]}
+	}
+	labels := slices.Clone(s.alone.labels)
+	numbers := numbersBySeeds(r.spec.K, labels, seeds)
+	for i, c := range labels {
+		labels[i] = numbers[c]
+		most := 0.0
+		for g := range reach {
+			if reach[g] != nil && reach[g][i] > most {
+				labels[i], most = int32(g), reach[g][i]
+			}
+		}
+	}
+	for at, row := range known.Rows {
+		if known.Trust[at] == 1 {
+			labels[row] = known.Groups[at]
+		}
+	}
+	return labels, nil
+}
+
+// normalized is the operator D^-1/2 A D^-1/2 of a graph without its loops.
+type normalized struct {
+	graph  *dataset.Graph
+	factor []float64 // 1 / sqrt(degree), 0 for vertices without edges
+}
+
+func newNormalized(g *dataset.Graph) *normalized {
+	n := &normalized{g, make([]float64, g.N)}
+	for i := range n.factor {
+		neighbors, weights := g.Row(i)
+		degree := 0.0
+		for at, j := range neighbors {
+			if int(j) != i {
+				degree += math.Abs(weights[at])
+			}
+		}
+		if degree > 0 {
+			n.factor[i] = 1 / math.Sqrt(degree)
+		}
+	}
+	return n
+}
+
+// apply computes (I - passedOn N) x.
+func (n *normalized) apply(x, into []float64) {
+	for i := range into {
+		neighbors, weights := n.graph.Row(i)
+		sum := 0.0
+		for at, j := range neighbors {
+			if int(j) != i {
+				sum += float64(weights[at] * float64(n.factor[j]*x[j]))
+			}
+		}
+		into[i] = x[i] - float64(passedOn*float64(n.factor[i]*sum))
+	}
+}
+
+// spread solves (I - passedOn N) x = given by conjugate gradients.
+func (n *normalized) spread(ctx context.Context, given []float64) ([]float64, error) {
+	x, residual, direction := make([]float64, len(given)), slices.Clone(given), slices.Clone(given)
+	product := make([]float64, len(given))
+	left := dot(residual, residual)
+	enough := left * spreadTolerance * spreadTolerance
+	for range spreadSteps {
+		if !(left > enough) {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n.apply(direction, product)
+		step := left / dot(direction, product)
+		for i := range x {
+			x[i] += float64(step * direction[i])
+			residual[i] -= float64(step * product[i])
+		}
+		before := left
+		left = dot(residual, residual)
+		ratio := left / before
+		for i := range direction {
+			direction[i] = residual[i] + float64(ratio*direction[i])
+		}
+	}
+	return x, nil
+}
+
+func dot(a, b []float64) float64 {
+	return partition.SumByTile(len(a), func(i int) float64 { return float64(a[i] * b[i]) })
+}

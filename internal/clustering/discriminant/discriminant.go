@@ -1,0 +1,299 @@
+// Package discriminant predicts the group of every row from the rows whose group is known. It fits kernel ridge regression
+// to the indicators of the groups,
+//
+//	minimize  sum_i w_i |t_i - f(x_i)|^2 + penalty |f|^2,    f(x) = sum_j k(x, x_j) A_j,    (K + penalty W^-1) A = T,
+//
+// where t_i is 1 - 1/k for the group of row i and -1/k for the others. The weights w_i give every group the same total, so
+// that a small group is not absorbed by a large one. A row goes to the group of its largest f.
+//
+// The residual of a row that is left out has a closed form, A_i / ((K + penalty W^-1)^-1)_ii, so that the kernel, its width
+// and the penalty are chosen without a single refit.
+package discriminant
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// Known are rows whose group is known, in ascending order of their numbers.
+type Known struct {
+	Rows   []int32
+	Groups []int32   // of each row, 0 to k-1
+	Trust  []float64 // how certain the group of each row is, above 0 and at most 1
+}
+
+// Rule is a kernel and a penalty.
+type Rule struct {
+	Function   kernel.Function // Polynomial of degree 1, which is linear with an intercept; Gaussian; or Laplacian
+	Rho, Gamma float64         // the width of the kernel, or the factor of its products
+	Penalty    float64
+	Error      float64 // the weighted mean square of the residuals of rows that are left out
+}
+
+// The candidates: widths relative to the median distance between known rows, and penalties.
+var (
+	widths    = []float64{0.1, 0.3, 1, 3}
+	penalties = []float64{0.001, 0.01, 0.1, 1}
+)
+
+const (
+	// firstPenalty is the one by which widths are compared.
+	firstPenalty = 0.1
+	// linearPenalty is one more candidate where the kernel is linear.
+	linearPenalty = 10
+	// maxCompared bounds how many rows the rule is chosen by: each candidate takes time with the cube of it.
+	maxCompared = 256
+)
+
+// Choose finds the rule with the least leave-one-out error on points whose groups are known. Where there are many of
+// them, some of each group stand for all.
+func Choose(ctx context.Context, points *dataset.Points, groups []int32, trust []float64, k int) (Rule, error) {
+	if len(groups) > maxCompared {
+		some := Sample(groups, k, maxCompared)
+		points, groups, trust = Rows(points, some), at(groups, some), at(trust, some)
+	}
+	squared := medianSquaredDistance(points)
+	best := Rule{Error: math.Inf(1)}
+	try := func(r Rule, matrix [][]float64) {
+		if r.Error = leaveOneOut(matrix, groups, trust, k, r.Penalty); r.Error < best.Error {
+			best = r
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return Rule{}, err
+	}
+	linear := Rule{Function: kernel.Polynomial, Gamma: 1 / meanSquaredLength(points)}
+	matrix, err := linear.matrix(points)
+	if err != nil {
+		return Rule{}, err
+	}
+	for _, penalty := range append(slices.Clone(penalties), linearPenalty) {
+		linear.Penalty = penalty
+		try(linear, matrix)
+	}
+	for _, function := range []kernel.Function{kernel.Gaussian, kernel.Laplacian} {
+		own, of := Rule{Error: math.Inf(1)}, [][]float64(nil)
+		for _, width := range widths {
+			if err := ctx.Err(); err != nil {
+				return Rule{}, err
+			}
+			r := Rule{Function: function, Rho: math.Sqrt(squared / (2 * width)), Penalty: firstPenalty}
+			if function == kernel.Laplacian {
+				r.Rho = math.Sqrt(squared) / width
+			}
+			matrix, err := r.matrix(points)
+			if err != nil {
+				return Rule{}, err
+			}
+			if r.Error = leaveOneOut(matrix, groups, trust, k, r.Penalty); r.Error < own.Error {
+				own, of = r, matrix
+			}
+		}
+		for _, penalty := range penalties {
+			own.Penalty = penalty
+			try(own, of)
+		}
+	}
+	return best, nil
+}
+
+// Fit finds A, k values for each of the known points.
+func (r Rule) Fit(points *dataset.Points, groups []int32, trust []float64, k int) ([]float64, error) {
+	matrix, err := r.matrix(points)
+	if err != nil {
+		return nil, err
+	}
+	_, columns := solve(matrix, groups, trust, k, r.Penalty)
+	coefficients := make([]float64, len(groups)*k)
+	for c, column := range columns {
+		for i, v := range column {
+			coefficients[i*k+c] = v
+		}
+	}
+	return coefficients, nil
+}
+
+// MatrixSpec returns the kernel of the rule for points, and bounds of its entries. Rows of shift-invariant kernels are compared by
+// their differences from the mean of the known ones, so that no precision goes to a common offset.
+func (r Rule) MatrixSpec(points dataset.Dataset, known *dataset.Points) (kernel.MatrixSpec, kernel.Bounds, error) {
+	spec := kernel.MatrixSpec{Function: r.Function, Rho: r.Rho, Rows: points.Rows(), Columns: known.D}
+	if r.Function == kernel.Polynomial {
+		spec.Gamma, spec.Coef0, spec.Degree = r.Gamma, 1, 1
+	} else {
+		spec.Mean = kernel.ColumnMeans(known)
+	}
+	bounds, err := kernel.FindBounds(spec, points)
+	spec.Grid = kernel.GridFor(bounds.RowSum)
+	return spec, bounds, err
+}
+
+// matrix is the kernel matrix of points.
+func (r Rule) matrix(points *dataset.Points) ([][]float64, error) {
+	spec, _, err := r.MatrixSpec(points, points)
+	if err != nil {
+		return nil, err
+	}
+	values, err := kernel.Square(spec, points)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]float64, points.N)
+	for i := range rows {
+		rows[i] = values[i*points.N : (i+1)*points.N]
+	}
+	return rows, nil
+}
+
+// solve returns the Cholesky factor of K + penalty W^-1, and A column by column.
+func solve(matrix [][]float64, groups []int32, trust []float64, k int, penalty float64) (factor, columns [][]float64) {
+	m := len(groups)
+	sums := make([]float64, k) // of the trust in each group
+	for i, g := range groups {
+		sums[g] += trust[i]
+	}
+	system := make([][]float64, m)
+	for i := range system {
+		system[i] = slices.Clone(matrix[i])
+		weight := float64(m) * trust[i] / (float64(k) * sums[groups[i]])
+		system[i][i] += penalty / weight
+	}
+	factor = spectral.Cholesky(system)
+	targets := make([][]float64, k)
+	for c := range targets {
+		targets[c] = make([]float64, m)
+		for i, g := range groups {
+			targets[c][i] = -1 / float64(k)
+			if int(g) == c {
+				targets[c][i]++
+			}
+		}
+	}
+	columns = spectral.Forward(factor, targets)
+	for _, y := range columns {
+		spectral.Backward(factor, y)
+	}
+	return factor, columns
+}
+
+// leaveOneOut is the weighted mean square of the residuals of points that are left out, groups weighing alike.
+func leaveOneOut(matrix [][]float64, groups []int32, trust []float64, k int, penalty float64) float64 {
+	factor, columns := solve(matrix, groups, trust, k, penalty)
+	m := len(groups)
+	unit := make([][]float64, m)
+	for i := range unit {
+		unit[i] = make([]float64, m)
+		unit[i][i] = 1
+	}
+	errors, totals := make([]float64, k), make([]float64, k)
+	for i, column := range spectral.Forward(factor, unit) {
+		diagonal := 0.0 // of the inverse
+		for _, v := range column[i:] {
+			diagonal += float64(v * v)
+		}
+		square := 0.0
+		for _, a := range columns {
+			residual := a[i] / diagonal
+			square += float64(residual * residual)
+		}
+		errors[groups[i]] += float64(trust[i] * square)
+		totals[groups[i]] += trust[i]
+	}
+	sum, present := 0.0, 0
+	for c, total := range totals {
+		if total > 0 {
+			sum += errors[c] / total
+			present++
+		}
+	}
+	return sum / float64(max(1, present))
+}
+
+// Sample chooses at most as many of the known rows, evenly spaced within each group. Groups have the same share, and what a
+// small one does not use goes to the others. It returns their places in ascending order.
+func Sample(groups []int32, k, most int) []int32 {
+	members := make([][]int32, k)
+	for i, g := range groups {
+		members[g] = append(members[g], int32(i))
+	}
+	order := make([]int, k)
+	for c := range order {
+		order[c] = c
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(members[a]) - len(members[b]) })
+	var chosen []int32
+	for at, c := range order {
+		share := min(len(members[c]), (most-len(chosen))/(k-at))
+		for j := range share {
+			chosen = append(chosen, members[c][j*len(members[c])/share])
+		}
+	}
+	slices.Sort(chosen)
+	return chosen
+}
+
+// Rows are some rows of points.
+func Rows(points *dataset.Points, rows []int32) *dataset.Points {
+	values := make([]float64, 0, len(rows)*points.D)
+	for _, i := range rows {
+		values = append(values, points.Row(int(i))...)
+	}
+	return &dataset.Points{N: len(rows), D: points.D, Values: values}
+}
+
+// at are the values at some places.
+func at[T any](values []T, places []int32) []T {
+	some := make([]T, len(places))
+	for i, place := range places {
+		some[i] = values[place]
+	}
+	return some
+}
+
+// medianSquaredDistance is the median over all pairs of points, or 1 where most coincide.
+func medianSquaredDistance(p *dataset.Points) float64 {
+	var all []float64
+	for i := range p.N {
+		for j := range i {
+			sum := 0.0
+			for f, v := range p.Row(i) {
+				d := v - p.Row(j)[f]
+				sum += float64(d * d)
+			}
+			all = append(all, sum)
+		}
+	}
+	slices.Sort(all)
+	if len(all) == 0 || !(all[len(all)/2] > 0) {
+		return 1
+	}
+	return all[len(all)/2]
+}
+
+// meanSquaredLength is that of the points, or 1 where all are 0.
+func meanSquaredLength(p *dataset.Points) float64 {
+	sum := 0.0
+	for _, v := range p.Values {
+		sum += float64(v * v)
+	}
+	if !(sum > 0) {
+		return 1
+	}
+	return sum / float64(p.N)
+}
+
+// String describes the rule to people.
+func (r Rule) String() string {
+	switch r.Function {
+	case kernel.Gaussian:
+		return fmt.Sprintf("a gaussian kernel of width %.3g", r.Rho)
+	case kernel.Laplacian:
+		return fmt.Sprintf("a Laplacian kernel of width %.3g", r.Rho)
+	}
+	return "a linear rule"
+}

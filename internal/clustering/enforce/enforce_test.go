@@ -1,0 +1,132 @@
+package enforce_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/internal/clustering/enforce"
+	"github.com/cleave-project/cleave/internal/constraint"
+)
+
+func must(i, j int32) constraint.Constraint {
+	return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink}
+}
+
+func cannot(i, j int32) constraint.Constraint {
+	return constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink}
+}
+
+func unknown(n int) []int32 { return slices.Repeat([]int32{enforce.None}, n) }
+
+func violated(labels []int32, c constraint.Constraint) bool {
+	return (labels[c.I] == labels[c.J]) != (c.Kind == constraint.MustLink)
+}
+
+// What some labels satisfy, and the labels of some rows that they have, hold afterwards; rows that nothing was said about keep
+// their labels.
+func TestWhatCanHoldHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, k := rapid.IntRange(2, 60).Draw(t, "rows"), rapid.IntRange(2, 5).Draw(t, "clusters")
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		truth, labels, fixed := make([]int32, n), make([]int32, n), unknown(n)
+		for i := range n {
+			truth[i], labels[i] = rng.Int32N(int32(k)), rng.Int32N(int32(k))
+			if rng.IntN(4) == 0 {
+				labels[i] = truth[i]
+			}
+			if rng.IntN(10) == 0 {
+				fixed[i] = truth[i]
+			}
+		}
+		var all []constraint.Constraint
+		concerned := make([]bool, n)
+		for range rapid.IntRange(0, 2*n).Draw(t, "constraints") {
+			i, j := rng.Int32N(int32(n)), rng.Int32N(int32(n))
+			if i == j {
+				continue
+			}
+			c := cannot(i, j)
+			if truth[i] == truth[j] {
+				c = must(i, j)
+			}
+			all, concerned[i], concerned[j] = append(all, c), true, true
+		}
+		got := enforce.Apply(k, labels, fixed, all)
+		if len(got.Contradicted)+len(got.Unsatisfied) > 0 {
+			t.Fatalf("contradicted %v, unsatisfied %v", got.Contradicted, got.Unsatisfied)
+		}
+		changed := 0
+		for i, c := range got.Labels {
+			if fixed[i] != enforce.None && c != fixed[i] {
+				t.Fatalf("row %d is known to be %d and has %d", i, fixed[i], c)
+			}
+			if c != labels[i] {
+				changed++
+				if !concerned[i] && fixed[i] == enforce.None {
+					t.Fatalf("row %d was changed, but nothing was said about it", i)
+				}
+			}
+		}
+		if changed != got.Changed {
+			t.Fatalf("%d rows changed, %d reported", changed, got.Changed)
+		}
+		for _, c := range all {
+			if violated(got.Labels, c) {
+				t.Fatalf("%v does not hold", c)
+			}
+		}
+		if again := enforce.Apply(k, got.Labels, fixed, all); again.Changed != 0 {
+			t.Fatalf("%d rows change where all holds", again.Changed)
+		}
+	})
+}
+
+// The fewest changes that an exhaustive search finds are what single violations take.
+func TestFewLabelsChange(t *testing.T) {
+	labels := []int32{0, 0, 0, 1, 1, 1, 2, 2, 2}
+	for _, test := range []struct {
+		name    string
+		given   []constraint.Constraint
+		changed int
+	}{
+		{"nothing", nil, 0},
+		{"satisfied", []constraint.Constraint{must(0, 1), cannot(0, 3)}, 0},
+		{"a row joins", []constraint.Constraint{must(0, 1), must(1, 3)}, 1},
+		{"a row leaves", []constraint.Constraint{cannot(0, 1)}, 1},
+		{"a chain trades", []constraint.Constraint{cannot(0, 1), cannot(0, 3), cannot(0, 6), cannot(1, 4), cannot(1, 7)}, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := enforce.Apply(3, labels, unknown(9), test.given)
+			if got.Changed != test.changed || len(got.Unsatisfied) > 0 {
+				t.Errorf("%d rows changed, not %d; unsatisfied %v; labels %v", got.Changed, test.changed, got.Unsatisfied, got.Labels)
+			}
+		})
+	}
+}
+
+func TestContradictionsAreReported(t *testing.T) {
+	fixed := unknown(4)
+	fixed[0], fixed[1], fixed[2] = 0, 1, 0
+	got := enforce.Apply(2, []int32{0, 1, 0, 1}, fixed, []constraint.Constraint{must(0, 1), cannot(0, 2), must(0, 3), cannot(2, 3), must(2, 0)})
+	want := []constraint.Constraint{must(0, 1), cannot(0, 2), cannot(2, 3)}
+	if !slices.Equal(got.Contradicted, want) || !slices.Equal(got.Labels, []int32{0, 1, 0, 0}) {
+		t.Errorf("contradicted %v, labels %v", got.Contradicted, got.Labels)
+	}
+}
+
+// Four rows that are all apart do not go into three clusters.
+func TestTooManyApart(t *testing.T) {
+	var all []constraint.Constraint
+	for i := range int32(4) {
+		for j := range i {
+			all = append(all, cannot(j, i))
+		}
+	}
+	got := enforce.Apply(3, make([]int32, 4), unknown(4), all)
+	if len(got.Unsatisfied) != 1 {
+		t.Errorf("unsatisfied %v with the labels %v", got.Unsatisfied, got.Labels)
+	}
+}
