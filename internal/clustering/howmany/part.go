@@ -44,8 +44,8 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 		if g, is := data.(*dataset.Graph); is {
 			all[at].data, err = someEdges(g, rng)
 		} else {
-			all[at].rows = someRows(data.Rows(), rng)
-			all[at].data, err = rowsOf(data, all[at].rows)
+			all[at].rows = clustering.DrawRows(data.Rows(), partRows(data.Rows()), rng)
+			all[at].data, err = dataset.Take(data, all[at].rows)
 		}
 		if err != nil {
 			return nil, err
@@ -94,17 +94,6 @@ func partsOf(data dataset.Dataset) string {
 	return "half of the data"
 }
 
-// someRows draws rows of n, in ascending order.
-func someRows(n int, rng *rand.Rand) []int32 {
-	count, rows := partRows(n), []int32(nil)
-	for i := range n { // each of those that are left is as likely as the others
-		if rng.IntN(n-i) < count-len(rows) {
-			rows = append(rows, int32(i))
-		}
-	}
-	return rows
-}
-
 // someEdges is a graph with a part of the edges, and all loops.
 func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
 	var edges dataset.Edges
@@ -119,6 +108,7 @@ func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
 	return dataset.GraphOf(g.N, []dataset.Edges{edges})
 }
 
+<<<<<<< HEAD
 // rowsOf are some rows of points or of a kernel matrix.
 func rowsOf(data dataset.Dataset, rows []int32) (dataset.Dataset, error) {
 	switch data := data.(type) {
@@ -149,6 +139,8 @@ func rowsOf(data dataset.Dataset, rows []int32) (dataset.Dataset, error) {
 	return data, nil
 }
 
+=======
+>>>>>>> speed
 // spec is the job of n rows on the part.
 func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 	_, spectral := spec.Algorithm.(*cut.Options) // which has no restarts
