@@ -108,39 +108,6 @@ func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
 	return dataset.GraphOf(g.N, []dataset.Edges{edges})
 }
 
-<<<<<<< HEAD
-// rowsOf are some rows of points or of a kernel matrix.
-func rowsOf(data dataset.Dataset, rows []int32) (dataset.Dataset, error) {
-	switch data := data.(type) {
-	case *dataset.Points:
-		values := make([]float64, 0, len(rows)*data.D)
-		for _, i := range rows {
-			values = append(values, data.Row(int(i))...)
-		}
-		return &dataset.Points{N: len(rows), D: data.D, Values: values, Words: data.Words}, nil
-	case *dataset.SparsePoints:
-		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
-		for _, i := range rows {
-			c, v := data.Row(int(i))
-			columns, values = append(columns, c...), append(values, v...)
-			starts = append(starts, int64(len(columns)))
-		}
-		return dataset.NewSparsePoints(len(rows), data.D, starts, columns, values)
-	case *dataset.Kernel:
-		values := make([]float64, 0, len(rows)*len(rows))
-		for _, i := range rows {
-			row := data.Row(int(i))
-			for _, j := range rows {
-				values = append(values, row[j])
-			}
-		}
-		return dataset.NewKernel(len(rows), len(rows), values)
-	}
-	return data, nil
-}
-
-=======
->>>>>>> speed
 // spec is the job of n rows on the part.
 func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 	_, spectral := spec.Algorithm.(*cut.Options) // which has no restarts
