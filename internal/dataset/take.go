@@ -8,7 +8,7 @@ func Take(data Dataset, rows []int32) (Dataset, error) {
 		for _, i := range rows {
 			values = append(values, data.Row(int(i))...)
 		}
-		return &Points{N: len(rows), D: data.D, Values: values}, nil
+		return &Points{N: len(rows), D: data.D, Values: values, Words: data.Words}, nil
 	case *SparsePoints:
 		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
 		for _, i := range rows {
