@@ -33,7 +33,7 @@ func hasUnits(c *table.Column) bool {
 func whyNoFeature(c *table.Column) string {
 	switch {
 	case holdsDates(c):
-		return "it holds dates, which are no numbers"
+		return "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
 		return fmt.Sprintf("it holds numbers with something after them, such as %q; without that they would be a feature", c.Texts[0])
 	}

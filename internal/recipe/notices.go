@@ -14,7 +14,8 @@ func arranged(notices []string) []string {
 	kinds := []struct{ has, more string }{
 		{"; each becomes a column of 0 and 1", "%d more columns have categories, each of which becomes a column of 0 and 1"},
 		{": read as 1 or 0", "%d more columns say yes or no, and are read likewise"},
-		{" filled with its ", "%d more columns have empty cells that are filled likewise"},
+		{" read as missing", "%d more columns have cells that are read as missing"},
+		{" filled ", "%d more columns have empty cells that are filled likewise"},
 	}
 	var first []string
 	alike := make([][]string, len(kinds))

@@ -18,7 +18,7 @@ func TestNoticesAreArranged(t *testing.T) {
 	for at := range 30 {
 		c := table.Column{Name: fmt.Sprintf("c%d", at), Type: table.Number, Numbers: make([]float64, 20), Empty: make([]bool, 20)}
 		for row := range c.Numbers {
-			c.Numbers[row] = float64(row * (at + 1) % 7)
+			c.Numbers[row] = float64(row*(at+1)%7 + at*row%5 + row%2)
 		}
 		c.Numbers[at%20], c.Empty[at%20] = 0, true
 		columns = append(columns, c)
@@ -34,12 +34,12 @@ func TestNoticesAreArranged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, notices, err := Fit(made, Wishes{})
+	_, notices, err := Fit(made, Wishes{Missing: Median})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(notices) != 2+maxAlike+1 || notices[0] != `column "name" names the rows: its texts are all different` ||
-		notices[2] != `column "c0": 1 empty cell is filled with its median, 3` || notices[len(notices)-1] != "22 more columns have empty cells that are filled likewise" {
+		notices[2] != `column "c0": 1 empty cell is filled with its median, 4` || notices[len(notices)-1] != "22 more columns have empty cells that are filled likewise" {
 		t.Errorf("%q", notices)
 	}
 }
