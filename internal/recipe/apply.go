@@ -16,6 +16,7 @@ import (
 // missing: new rows have no classes yet.
 func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	p := &Prepared{Names: r.Names(), rows: t.Rows()}
+	whole := t
 	if r.total(t) {
 		t, p.Total = t.First(t.Rows()-1), true
 	}
@@ -64,7 +65,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 		p.Labels = texts(c)
 	}
 	if p.Total && p.IDs != nil {
-		p.IDs = append(slices.Clip(p.IDs), totalID(p.IDs))
+		p.IDs = append(slices.Clip(p.IDs), totalID(columnOf(whole, r.ID), p.IDs))
 	}
 	if p.Total && p.Labels != nil {
 		p.Labels = append(slices.Clip(p.Labels), "")

@@ -47,6 +47,7 @@ type fitting struct {
 	roles   []role
 	recipe  *Recipe
 	notices []string
+	retyped []bool   // columns of texts in the table that are numbers but for the totals; nil: none
 	reasons []string // why columns are left out
 }
 

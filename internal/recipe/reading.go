@@ -22,6 +22,7 @@ const maxCategories = 10_000
 func (f *fitting) read(g *gap) error {
 	c, name := &f.Columns[g.at], f.typed(g.at)
 	g.made.Column = c.Name
+	g.made.AbsentTexts = f.retyped != nil && f.retyped[g.at]
 	if g.role == feature && !g.asked && c.Type == table.Integer && table.IsCodeName(c.Name) {
 		g.role, g.coded = category, true
 	}
@@ -80,8 +81,8 @@ func (f *fitting) readTexts(g *gap, c *table.Column, name string) (used bool, er
 		return false, nil
 	}
 	found := findStrays(c, f.recipe.Decimals)
-	if found.count == 0 && found.numbers > 0 && (c.Name == f.recipe.TotalColumn || looksLikeID(f.Table, g.at) && !g.asked) {
-		g.made.AbsentTexts = true // only the last cell was none, or the name misled who read the texts
+	if found.count == 0 && found.numbers > 0 && looksLikeID(f.Table, g.at) && !g.asked {
+		g.made.AbsentTexts = true // its name misled who read the texts
 		return true, nil
 	}
 	row := mixedAt(c)

@@ -161,6 +161,7 @@ func TestTotals(t *testing.T) {
 		"called so":      {[]table.Column{who, means}, true},
 		"sums":           {[]table.Column{a, b}, true},
 		"sums and means": {[]table.Column{a, b, means}, true},
+		"among numbers":  {[]table.Column{words("case", "1", "2", "3", "4", "5", "6", "Total"), words("w", "1.5", "3.5", "2", "9", "4", "5", "Sum"), means}, true},
 		"one sum":        {[]table.Column{a, numbers("d", 1, 2, 3, 5, 8, 13, 21)}, false},
 		"an average":     {[]table.Column{words("level", "low", "low", "high", "high", "low", "high", "average"), numbers("d", 1, 2, 3, 5, 8, 13, 21)}, false},
 		"an id that is none": {[]table.Column{
@@ -180,6 +181,12 @@ func TestTotals(t *testing.T) {
 		}
 		if p.IDs != nil && len(p.IDs) != 7 || p.Rows().Count != 7 {
 			t.Errorf("%s: got the ids %q of %d rows", name, p.IDs, p.Rows().Count)
+		}
+		if name == "among numbers" {
+			if got := strings.Join(r.Names(), " "); got != "case w c" || r.ID != "" || p.Points.Row(1)[1] != 3.5 {
+				t.Errorf("got %s of %v", got, p.Points.Values)
+			}
+			continue
 		}
 		if r, _, err = Fit(of, Wishes{KeepLastRow: true, ID: r.ID}); name == "an id that is none" {
 			if p, err = r.Apply(of); !fault.Is(err, "EMPTY_CELL") {
@@ -399,6 +406,28 @@ func TestHardlyAnything(t *testing.T) {
 		}
 		if p, err := r.Apply(of); err != nil || p.Points.N != of.Rows() {
 			t.Errorf("%s: got %+v, %v", name, p, err)
+		}
+	}
+}
+
+func BenchmarkFillFromSimilarRows(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 1))
+	columns := make([]table.Column, 8)
+	for at := range columns {
+		c := table.Column{Name: string(rune('a' + at)), Type: table.Number, Numbers: make([]float64, 20_000), Empty: make([]bool, 20_000)}
+		for row := range c.Numbers {
+			c.Numbers[row], c.Empty[row] = random.NormFloat64(), random.IntN(10) == 0
+		}
+		columns[at] = c
+	}
+	of := made(b, columns...)
+	r, _, err := Fit(of, Wishes{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := r.Apply(of); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

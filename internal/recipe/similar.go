@@ -152,31 +152,41 @@ func (s *similarity) fillRow(point []float64, row int, distances []float64) {
 	}
 }
 
-// add adds to the distances of the donors how much they differ in one column: by the square of the difference in its unit; by the
-// mean of that, 2, where a donor has no value.
+// What a column adds to the distance of a donor.
+const (
+	unknownCost = 2   // where the donor has no value: the mean of all pairs
+	mostCost    = 1e6 // which is finite, also where numbers are near the largest
+	leastUnit   = 1e-300
+)
+
+// add adds to the distances of the donors how much they differ in one column: by the square of the difference in its unit.
 func (s *similarity) add(distances []float64, at int, value float64) {
-	const unknown, most = 2, 1e6 // finite, also where numbers are near the largest
 	f := &s.sources[at]
-	if f.Unit == 0 {
+	if f.Unit < leastUnit {
 		return
 	}
-	category := f.Categories != nil
-	for donor, v := range s.values[at] {
-		d := (value - v) / f.Unit
-		if category && v == v {
-			d = 0
-			if value != v {
-				d = 1 / f.Unit
+	scale, values := 1/f.Unit, s.values[at]
+	distances = distances[:len(values)]
+	if f.Categories != nil {
+		differ := float64(scale * scale)
+		for donor, v := range values {
+			if v != v {
+				distances[donor] += unknownCost
+			} else if v != value {
+				distances[donor] += differ
 			}
 		}
-		switch cost := float64(d * d); {
-		case v != v:
-			distances[donor] += unknown
-		case cost < most:
-			distances[donor] += cost
-		default:
-			distances[donor] += most
+		return
+	}
+	for donor, v := range values {
+		d := float64((value - v) * scale)
+		cost := float64(d * d)
+		if !(cost < mostCost) {
+			if cost = mostCost; v != v {
+				cost = unknownCost
+			}
 		}
+		distances[donor] += cost
 	}
 }
 

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -56,7 +57,36 @@ func (f *fitting) findTotal() {
 		}
 		f.notice("the last row is left out: it has the %s of the rows before; --keep-last-row uses it", what)
 	}
-	f.Table = f.First(last)
+	whole := f.Columns
+	f.Table, f.retyped = f.First(last), make([]bool, len(whole))
+	for at := range whole {
+		if c := &whole[at]; c.Type == table.Text && !c.IsEmpty(last) {
+			if _, ok := readNumber(c.Texts[last], r.Decimals); !ok {
+				f.retyped[at] = f.retype(&f.Columns[at])
+			}
+		}
+	}
+}
+
+// retype makes a column one of numbers that only its last cell kept from being one.
+func (f *fitting) retype(c *table.Column) bool {
+	if found := findStrays(c, f.recipe.Decimals); found.count > 0 || found.numbers == 0 || ambiguousCommas(c) {
+		return false
+	}
+	read := asNumbers(c, f.recipe.Decimals)
+	whole := true
+	for _, v := range read.Numbers {
+		whole = whole && v == math.Trunc(v) && math.Abs(v) < 1<<53
+	}
+	if whole {
+		read.Type, read.Integers = table.Integer, make([]int64, len(read.Numbers))
+		for row, v := range read.Numbers {
+			read.Integers[row] = int64(v)
+		}
+		read.Numbers = nil
+	}
+	*c = *read
+	return true
 }
 
 // total tells whether the last row of a table sums up the others, as the recipe says.
@@ -87,8 +117,8 @@ func (r *Recipe) total(t *table.Table) bool {
 }
 
 // totalID is what a row of totals is called, beside the ids of the others.
-func totalID(ids []string) string {
-	name := "total"
+func totalID(c *table.Column, ids []string) string {
+	name := cmp.Or(c.CellText(c.Len()-1), "total")
 	for slices.Contains(ids, name) {
 		name += "'"
 	}
