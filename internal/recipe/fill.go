@@ -81,10 +81,10 @@ func (f *fitting) findFill(c *table.Column, into *Feature, empty int) string {
 		into.FillCategory = into.mostFrequent(c)
 		what = fmt.Sprintf("its most frequent value, %.40q", into.FillCategory)
 	case f.recipe.Missing == Mean:
-		into.Fill = mean(c)
+		into.Fill = mean(c) + 0 // without the sign of a zero, which files do not keep
 		what = fmt.Sprintf("its mean, %.6g", into.Fill)
 	default:
-		into.Fill = median(c)
+		into.Fill = median(c) + 0
 		what = fmt.Sprintf("its median, %.6g", into.Fill)
 	}
 	if empty == 0 {
