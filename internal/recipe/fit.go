@@ -89,7 +89,7 @@ func (f *fitting) findID() error {
 			continue
 		}
 		f.roles[at] = unused
-		if f.recipe.ID == "" && !hasUnits(c) {
+		if f.recipe.ID == "" && !hasUnits(c) && !isProse(c) {
 			f.recipe.ID = c.Name
 			f.notice("column %q names the rows: its texts are all different", c.Name)
 		} else {
