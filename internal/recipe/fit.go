@@ -166,8 +166,7 @@ func typed(name string, at int) string {
 
 // findFeatures makes features of all other columns.
 func (f *fitting) findFeatures() error {
-	var gaps, spare []gap // of the features, and of columns that say nothing about rows, unless there are no others
-	var constants []gap
+	var gaps, constants, counting []gap // of the features, and of columns that say nothing about rows, unless there are no others
 	for at := range f.Columns {
 		g := gap{at: at, role: f.roles[at], asked: f.roles[at] != undecided}
 		if g.role == undecided && len(f.wishes.Only) == 0 {
@@ -184,22 +183,30 @@ func (f *fitting) findFeatures() error {
 		case g.asked || f.Rows() < 3:
 			gaps = append(gaps, g)
 		case isConstant(g.column):
-			spare, constants = append(spare, g), append(constants, g)
+			constants = append(constants, g)
 		case g.made.Categories == nil && likeID(g.column) != "" && f.Rows() < enoughRows:
 			f.notice("column %q %s and is used as a feature; if it is none: --id-column %s, or --ignore", g.made.Column, likeID(g.column), f.typed(at))
 			gaps = append(gaps, g)
 		case g.made.Categories == nil && likeID(g.column) != "":
-			spare = append(spare, g)
-			f.leaveOut(g.column, "it %s; --keep %s uses it, --id-column %s names rows by it", likeID(g.column), f.typed(at), f.typed(at))
+			counting = append(counting, g)
 		default:
 			gaps = append(gaps, g)
 		}
 	}
-	f.sayConstant(constants)
-	if len(gaps) == 0 {
-		gaps = spare
-	}
-	if len(gaps) == 0 {
+	switch {
+	case len(gaps) > 0:
+		f.sayConstant(constants)
+		for _, g := range counting {
+			f.leaveOut(g.column, "it %s; --keep %s uses it, --id-column %s names rows by it", likeID(g.column), f.typed(g.at), f.typed(g.at))
+		}
+	case len(counting) > 0:
+		f.sayConstant(constants)
+		gaps = counting
+		f.notice("column %q %s, but is used: no other is left", gaps[0].made.Column, likeID(gaps[0].column))
+	case len(constants) > 0:
+		gaps = constants
+		f.notice("all rows are alike: no column that is left has two values")
+	default:
 		return f.noFeatures()
 	}
 	gaps, err := f.withoutCopies(gaps)

@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -189,7 +188,6 @@ func (f *fitting) sayConstant(list []gap) {
 	var names, flags []string
 	for _, g := range list {
 		names, flags = append(names, g.made.Column), append(flags, f.typed(g.at))
-		f.reasons = append(f.reasons, fmt.Sprintf("column %q is the same in all rows", g.made.Column))
 	}
 	be := "column %s is left out: it is the same in all rows; --keep %s uses it"
 	if len(list) > 1 {

@@ -399,10 +399,13 @@ func TestHardlyAnything(t *testing.T) {
 		"only counting": {integers("n", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)},
 	} {
 		of := made(t, columns...)
-		r, _, err := Fit(of, Wishes{})
+		r, notices, err := Fit(of, Wishes{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
+		}
+		if said := strings.Join(notices, "\n"); strings.Contains(said, "left out") || name == "alike" && !strings.Contains(said, "all rows are alike") || name == "only counting" && !strings.Contains(said, "counts the rows from 1, but is used") {
+			t.Errorf("%s: %s", name, said)
 		}
 		if p, err := r.Apply(of); err != nil || p.Points.N != of.Rows() {
 			t.Errorf("%s: got %+v, %v", name, p, err)
