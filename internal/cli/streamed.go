@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -53,7 +54,7 @@ func (s *streamed) nameDropped(ctx context.Context) error {
 			if len(kept) > 0 && int(kept[0]) == at {
 				kept = kept[1:]
 			} else if at < len(ids) {
-				ids[at] = t.Columns[column].CellText(row)
+				ids[at] = cmp.Or(t.Columns[column].CellText(row), "total") // which alone may have no id
 			}
 			at++
 		}

@@ -106,7 +106,7 @@ func TestUnusualTablesAreRead(t *testing.T) {
 		"plain.csv": "id,price,share,member,grade\na,1234.5,12,1,7\nb,99,15,0,8\nc,2500,80,1,8\nd,2600,85,0,9\n",
 		"pairs.csv": "0,1\n1,2\n2,0\n3,4\n4,5\n",
 	})
-	r := invoke(t, "run --quiet --k 2 --seed 1 --algorithm kmeans --scale zscore --out unusual --data shop.csv")
+	r := invoke(t, "run --quiet --k 2 --seed 1 --algorithm kmeans --scale zscore --missing median --out unusual --data shop.csv")
 	for _, said := range []string{
 		"the table begins on line 3", `column "price" is read as numbers, without "$" and with "," between thousands`, `column "share" is read as numbers, without "%"`,
 		`column "member" says "yes" or "no": read as 1 or 0`, `column "since" is left out: it holds dates`, `column "grade": 2 empty cells are filled with its median, 8`,

@@ -25,7 +25,7 @@ func TestTableOfTheReadme(t *testing.T) {
 	if r.code != 0 {
 		t.Fatalf("exit code %d: %s", r.code, r.stderr)
 	}
-	said := strings.Join(regexp.MustCompile(`(?m)^cleave: column .*\n`).FindAllString(r.stderr, -1), "")
+	said := strings.Join(regexp.MustCompile(`(?m)^cleave: (?:column|\d+ empty cells) .*\n`).FindAllString(r.stderr, -1), "")
 	if !strings.HasPrefix(said, "cleave: column \"segment\"") || !strings.Contains(readme, "\n```\n"+said+"```\n") {
 		t.Errorf("README.md does not have what is said about the table:\n%s", said)
 	}
@@ -179,7 +179,7 @@ func TestBadTables(t *testing.T) {
 		"twice.csv":  "id,x\na,1\nb,2\na,3\n",
 		"far.csv":    "i,j,kind\nann,dam,must\n", "many.csv": "id,label\nann,a\nbob,b\ncat,c\n",
 		"mixed.csv": "id,x\na,1\nb,two\nc,3\n",
-		"words.csv": "id,x,remark\na,1,so so\nb,2,good\nc,3,so so\nd,5,bad\n",
+		"words.csv": "id,remark\na,so so\nb,good\nc,so so\nd,bad\ne,fine\nf,poor\n",
 		"latin.npy": "x",
 		"empty.csv": "id,x,team\na,1,\nb,2,\n",
 	})
@@ -188,7 +188,7 @@ func TestBadTables(t *testing.T) {
 		{"--data people.csv --ignore team --constraints far.csv", `far.csv, line 2, column "j": the data have no row "dam", and rows go by their ids here; did you mean "dan"?`},
 		{"--data people.csv --ignore team --seeds many.csv", `many.csv: there are 3 classes, "a" and others, for 2 clusters; --k 3 makes one for each`},
 		{"--data mixed.csv", `mixed.csv, line 3, column "x": "two" is no number, as most cells of the column are; correct it, or use --categorical x`},
-		{"--data words.csv", `words.csv: column "remark" holds texts with many different values, which are no numbers; --ignore remark`},
+		{"--data words.csv", `words.csv: no column is left to cluster by (column "id" names the rows, column "remark" is left out: its 5 different values hardly repeat in 6 rows; --categorical remark`},
 		{"--data people.csv --columns X", `people.csv: the table has no column "X"; did you mean "x"?`},
 		{"--data empty.csv --label-column team", `empty.csv: column "team" has no class in any row`},
 		{"--data people.csv --delimiter ab", "--delimiter"},

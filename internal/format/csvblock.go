@@ -277,7 +277,7 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 			c.appendText(cell, p.rows)
 		case kind.Type == table.Integer:
 			v, padded, ok := integerCell(cell)
-			if !missing && (!ok || padded && l.columns[at].isID) {
+			if !missing && (!ok || padded && (l.columns[at].isID || l.columns[at].isCode)) {
 				p.contradict(l, at, cell, line)
 			} else if !l.survey {
 				c.integers = append(c.integers, v)

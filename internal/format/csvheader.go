@@ -146,7 +146,7 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 	notices = table.Distinct(names)
 	columns = make([]csvColumn, width)
 	for at, name := range names {
-		columns[at] = csvColumn{name: name, isID: table.IsIDName(name) || at == 0 && header != nil && name == table.Unnamed(0)}
+		columns[at] = csvColumn{name: name, isCode: table.IsCodeName(name), isID: table.IsIDName(name) || at == 0 && header != nil && name == table.Unnamed(0)}
 	}
 	return columns, notices
 }

@@ -33,6 +33,7 @@ type csvColumn struct {
 	seen   evidence
 	asText bool // it was asked for
 	isID   bool // its name says that it names the rows, which must come back as they were written
+	isCode bool // its name says that it holds codes, whose zeros in front matter
 }
 
 // kind is how the cells are read: by the first way to write numbers that all of them follow, in a table with this character before
@@ -40,7 +41,7 @@ type csvColumn struct {
 func (c *csvColumn) kind(d dialect, decimals string) kind {
 	marked := c.seen & allMarks
 	switch {
-	case c.asText, c.isID && (c.seen&sawCell == 0 || c.seen&(evidence(asInteger)|sawPadded|allMarks) != 0):
+	case c.asText, c.isCode && c.seen&sawPadded != 0, c.isID && (c.seen&sawCell == 0 || c.seen&(evidence(asInteger)|sawPadded|allMarks) != 0):
 		return kind{Type: table.Text}
 	case c.seen&sawCell == 0:
 		return plainNumbers('.')

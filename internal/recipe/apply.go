@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,6 +16,10 @@ import (
 // missing: new rows have no classes yet.
 func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	p := &Prepared{Names: r.Names(), rows: t.Rows()}
+	whole := t
+	if r.total(t) {
+		t, p.Total = t.First(t.Rows()-1), true
+	}
 	sources, err := r.sources(t)
 	if err != nil {
 		return nil, err
@@ -25,6 +30,12 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 			return nil, fault.Invalid("EMPTY_DATA", "no row is left; all %d have missing values", t.Rows())
 		}
 	}
+	if p.Kept == nil && p.Total {
+		p.Kept = make([]int32, t.Rows())
+		for row := range p.Kept {
+			p.Kept[row] = int32(row)
+		}
+	}
 	rows := t.Rows()
 	if p.Kept != nil {
 		rows = len(p.Kept)
@@ -33,8 +44,12 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	if rows > 0 && columns > (1<<40)/rows {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table would become %d rows of %d columns, which is too much; --ignore leaves columns out", rows, columns)
 	}
+	similar, err := newSimilarity(sources)
+	if err != nil {
+		return nil, err
+	}
 	p.Points, err = dataset.MakePoints(rows, columns, func(from, to int, values []float64) error {
-		fillRows(values, columns, from, to, p.Kept, sources)
+		fillRows(values, columns, from, to, p.Kept, sources, similar)
 		return nil
 	})
 	if err != nil {
@@ -49,6 +64,12 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	}
 	if c := columnOf(t, r.Label); c != nil {
 		p.Labels = texts(c)
+	}
+	if p.Total && p.IDs != nil {
+		p.IDs = append(slices.Clip(p.IDs), totalID(columnOf(whole, r.ID), p.IDs))
+	}
+	if p.Total && p.Labels != nil {
+		p.Labels = append(slices.Clip(p.Labels), "")
 	}
 	return p, nil
 }
@@ -90,6 +111,9 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		if s.column == nil {
 			return nil, unknownColumn(t, f.Column)
 		}
+		if f.Categories == nil {
+			s.column = f.clean(s.column, r.Decimals)
+		}
 		empty, row := countEmpty(s.column)
 		if empty > 0 && r.Missing == Error {
 			return nil, t.Fault(s.column, row, "MISSING_VALUE", "there is no value; fill it in")
@@ -100,6 +124,10 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 				s.category[s.spelled(category)] = number
 			}
 		} else if s.column.Type == table.Text && empty < t.Rows() {
+			if f.Dates != "" {
+				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := days(s, f.Dates); return s != "" && !ok })
+				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is no date as others of the column are", s.column.Texts[row])
+			}
 			row := noNumberAt(s.column)
 			return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is no number", s.column.Texts[row])
 		}
@@ -152,8 +180,12 @@ func complete(rows int, sources []source) []int32 {
 
 // fillRows writes the values of all features for the points [first, last), a few rows at a time, so that these stay in the cache
 // while each column is written to them.
-func fillRows(values []float64, columns, first, last int, kept []int32, sources []source) {
+func fillRows(values []float64, columns, first, last int, kept []int32, sources []source, similar *similarity) {
 	const few = 256
+	var distances []float64
+	if similar != nil {
+		distances = make([]float64, similar.donors)
+	}
 	numbers := make([]int32, 0, few) // of the rows of the table
 	for from := first; from < last; from += few {
 		to := min(from+few, last)
@@ -167,6 +199,13 @@ func fillRows(values []float64, columns, first, last int, kept []int32, sources 
 		}
 		for at := range sources {
 			sources[at].fill(values[(from-first)*columns:(to-first)*columns], columns, numbers)
+		}
+		if similar == nil {
+			continue
+		}
+		for at, row := range numbers {
+			point := (from - first + at) * columns
+			similar.fillRow(values[point:point+columns], int(row), distances)
 		}
 	}
 }
@@ -185,7 +224,7 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 			if c.IsEmpty(int(row)) {
 				values[at] = s.Fill
 			} else {
-				values[at] = number(c, int(row))
+				values[at] = numberAt(c, int(row))
 			}
 			at += columns
 		}
@@ -217,6 +256,9 @@ func (s *source) mark(values []float64, row int) {
 		value = s.column.CellText(row)
 	}
 	number, known := s.category[s.spelled(value)]
+	if !known && s.Other != "" {
+		number, known = s.category[s.Other]
+	}
 	switch {
 	case !known:
 		s.mu.Lock()

@@ -2,10 +2,15 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/table"
 )
+
+// enoughRows is how many rows it takes to tell what is no accident.
+const enoughRows = 10
 
 // likeID says why a column of integers looks as if it named the rows rather than measured them; "" where it does not.
 func likeID(c *table.Column) string {
@@ -18,20 +23,38 @@ func likeID(c *table.Column) string {
 		}
 		return fmt.Sprintf("goes on by %d from row to row", step)
 	}
-	const fewRows, longNumber = 10, 8 // prices and the like are shorter
-	digits := len(strconv.FormatInt(c.Integers[0], 10))
-	if c.Len() < fewRows || digits < longNumber {
+	if c.Len() < enoughRows {
 		return ""
 	}
-	for _, v := range c.Integers {
-		if v < 0 || len(strconv.FormatInt(v, 10)) != digits {
-			return ""
-		}
-	}
-	if _, _, repeats := repetition(c); repeats {
+	least, most := slices.Min(c.Integers), slices.Max(c.Integers)
+	digits := len(strconv.FormatInt(most, 10))
+	sameDigits := least >= 0 && len(strconv.FormatInt(least, 10)) == digits
+	const longNumber = 8 // prices and the like are shorter
+	switch whole := uint64(most)-uint64(least) == uint64(c.Len())-1; {
+	case !whole && !(sameDigits && digits >= longNumber) && !(isNumberName(c.Name) && ascending(c.Integers)):
 		return ""
+	case repeats(c):
+		return ""
+	case whole:
+		return fmt.Sprintf("has each number from %d to %d once", least, most)
+	case sameDigits && digits >= longNumber:
+		return fmt.Sprintf("has another number of %d digits in each row", digits)
 	}
-	return fmt.Sprintf("has another number of %d digits in each row", digits)
+	return "is called as an id and ascends from row to row"
+}
+
+func repeats(c *table.Column) bool {
+	_, _, found := repetition(c)
+	return found
+}
+
+// isNumberName tells whether a column is called as one that numbers the rows.
+func isNumberName(name string) bool {
+	switch table.LastWord(name) {
+	case "nr", "no", "num", "number", "row", "case", "record", "obs", "observation", "seq", "sequence", "#", "nummer", "zeile", "id", "index", "key":
+		return true
+	}
+	return strings.HasSuffix(strings.ToLower(name), "nummer")
 }
 
 // even tells whether numbers are all so far apart.

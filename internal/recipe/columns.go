@@ -20,6 +20,7 @@ const (
 	unused
 	feature
 	category // a feature whose values are categories
+	kept     // a feature as it is
 )
 
 // Find is the place of a column by its name, or by its number from 1.
@@ -73,7 +74,7 @@ func (w *Wishes) wished(t *table.Table) ([]role, error) {
 		if err != nil {
 			return err
 		}
-		if before := roles[at]; before != undecided && before != r && !(before == feature && r == category) {
+		if before := roles[at]; before != undecided && before != r && !(before == feature && (r == kept || r == category)) && !(before == kept && r == category) {
 			return fault.Invalid("COLUMN_USED_TWICE", "column %.60q is named for two uses; a column is an id, a label, a feature or ignored", t.Columns[at].Name).
 				With("column", t.Columns[at].Name)
 		}
@@ -83,7 +84,7 @@ func (w *Wishes) wished(t *table.Table) ([]role, error) {
 	for _, list := range []struct {
 		names []string
 		role  role
-	}{{named(w.ID), identifies}, {named(w.Label), classifies}, {w.Ignore, unused}, {w.Only, feature}, {w.Categorical, category}} {
+	}{{named(w.ID), identifies}, {named(w.Label), classifies}, {w.Ignore, unused}, {w.Only, feature}, {w.Keep, kept}, {w.Categorical, category}} {
 		for _, name := range list.names {
 			if err := give(name, list.role); err != nil {
 				return nil, err
@@ -188,7 +189,7 @@ func mixedAt(c *table.Column) int {
 func otherDecimals(c *table.Column) int {
 	commas := ""
 	for row, s := range c.Texts {
-		if at := strings.IndexAny(s, ".,"); at >= 0 && !c.IsEmpty(row) {
+		if at := strings.IndexAny(s, ".,"); at >= 0 && !c.IsEmpty(row) && isNumber(s) {
 			if commas != "" && commas != s[at:at+1] {
 				return row
 			}

@@ -3,6 +3,7 @@ package recipe
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/table"
 )
@@ -29,15 +30,24 @@ func hasUnits(c *table.Column) bool {
 	return true
 }
 
+// isProse tells whether texts are sentences rather than names: of more than four words on average.
+func isProse(c *table.Column) bool {
+	words := 0
+	for _, text := range c.Texts {
+		words += len(strings.Fields(text))
+	}
+	return words > 4*c.Len()
+}
+
 // whyNoFeature says what a column of texts is, all different.
 func whyNoFeature(c *table.Column) string {
 	switch {
 	case holdsDates(c):
-		return "it holds dates, which are no numbers"
+		return "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
 		return fmt.Sprintf("it holds numbers with something after them, such as %q; without that they would be a feature", c.Texts[0])
 	}
-	return "its texts are all different, so that no two rows are alike by it"
+	return "its texts are all different, so that no two rows are alike by it; --id-column names rows by it"
 }
 
 // holdsDates tells whether all texts of a column are dates.

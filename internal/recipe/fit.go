@@ -1,25 +1,15 @@
 package recipe
 
 import (
-	"context"
 	"fmt"
-	"maps"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
 )
-
-// Texts with few values are categories: at most so many of them, and at most half as many as rows.
-const fewValues = 50
-
-// maxCategories is how many categories a column may have that is called categorical.
-const maxCategories = 10_000
 
 // Fit decides how the rows of a table become points. The notices say what it found by itself.
 func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
@@ -40,6 +30,7 @@ func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
 	if f.roles, err = w.wished(t); err != nil {
 		return nil, nil, err
 	}
+	f.findTotal()
 	f.findAdded()
 	for _, step := range []func() error{f.findID, f.findLabels, f.findFeatures} {
 		if err := step(); err != nil {
@@ -56,6 +47,7 @@ type fitting struct {
 	roles   []role
 	recipe  *Recipe
 	notices []string
+	retyped []bool   // columns of texts in the table that are numbers but for the totals; nil: none
 	reasons []string // why columns are left out
 }
 
@@ -81,7 +73,7 @@ func (f *fitting) findID() error {
 		}
 	}
 	for at := range f.Columns {
-		if f.roles[at] == undecided && f.Columns[at].Type != table.Number && looksLikeID(f.Table, at) {
+		if f.roles[at] == undecided && f.Columns[at].Type != table.Number && looksLikeID(f.Table, at) && !hasDecimals(&f.Columns[at]) {
 			f.considerID(at)
 		}
 	}
@@ -93,11 +85,11 @@ func (f *fitting) findID() error {
 		if empty, _ := countEmpty(c); empty > 0 || f.Rows() < 2 {
 			continue
 		}
-		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 {
+		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 || f.wishes.Dates && holdsDates(c) || hasDecimals(c) {
 			continue
 		}
 		f.roles[at] = unused
-		if f.recipe.ID == "" && !hasUnits(c) {
+		if f.recipe.ID == "" && !hasUnits(c) && !isProse(c) {
 			f.recipe.ID = c.Name
 			f.notice("column %q names the rows: its texts are all different", c.Name)
 		} else {
@@ -105,6 +97,21 @@ func (f *fitting) findID() error {
 		}
 	}
 	return nil
+}
+
+// hasDecimals tells whether all texts of a column are numbers, some with decimals, as no id is: an index may be a measurement.
+func hasDecimals(c *table.Column) bool {
+	found := false
+	for row, s := range c.Texts {
+		if c.IsEmpty(row) {
+			continue
+		}
+		if !isNumber(s) {
+			return false
+		}
+		found = found || strings.ContainsAny(s, ".,")
+	}
+	return found
 }
 
 // considerID decides about a column that is called as an id.
@@ -159,174 +166,90 @@ func typed(name string, at int) string {
 
 // findFeatures makes features of all other columns.
 func (f *fitting) findFeatures() error {
-	var many []int // columns of too many different texts
-	var gaps []gap // of the features
+	var gaps, constants, counting []gap // of the features, and of columns that say nothing about rows, unless there are no others
 	for at := range f.Columns {
-		c, role := &f.Columns[at], f.roles[at]
-		if role == undecided && len(f.wishes.Only) == 0 {
-			role = feature
+		g := gap{at: at, role: f.roles[at], asked: f.roles[at] != undecided}
+		if g.role == undecided && len(f.wishes.Only) == 0 {
+			g.role = feature
 		}
-		if role != feature && role != category {
+		if g.role != feature && g.role != category && g.role != kept {
 			continue
 		}
-		empty, row := countEmpty(c)
+		if err := f.read(&g); err != nil {
+			return err
+		}
 		switch {
-		case empty > 0 && f.recipe.Missing == Error:
-			return f.Fault(c, row, "MISSING_VALUE", "there is no value; fill it in, or use --missing auto, drop, mean or median")
-		case empty == f.Rows():
-			f.leaveOut(c, "it is empty")
-			continue
-		case f.recipe.Missing == Auto && 2*empty > f.Rows():
-			f.leaveOut(c, "%d of its %d cells are empty; --missing median uses it", empty, f.Rows())
-			continue
-		case role == feature && c.Type == table.Text && mixedAt(c) >= 0:
-			row := mixedAt(c)
-			problem := "is no number, as most cells of the column are"
-			if isNumber(c.Texts[row]) {
-				problem = "mixes decimal points and commas with the cells before"
-			}
-			return f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make its values categories, or --ignore %s; a cell without a value is left empty",
-				c.Texts[row], problem, typed(c.Name, at), typed(c.Name, at))
-		case role == feature && c.Type == table.Text && holdsDates(c):
-			if f.roles[at] == feature {
-				return fault.Invalid("NOT_A_NUMBER", "column %q holds dates, which are no numbers; give days or years in a column of numbers, or use --categorical %s", c.Name, typed(c.Name, at)).With("column", c.Name)
-			}
-			f.leaveOut(c, "it holds dates, which are no numbers; --categorical makes each a category")
-			continue
-		case role == feature && c.Type == table.Text && tooMany(c):
-			many = append(many, at)
-			continue
+		case g.column == nil: // left out
+		case g.asked || f.Rows() < 3:
+			gaps = append(gaps, g)
+		case isConstant(g.column):
+			constants = append(constants, g)
+		case g.made.Categories == nil && likeID(g.column) != "" && f.Rows() < enoughRows:
+			f.notice("column %q %s and is used as a feature; if it is none: --id-column %s, or --ignore", g.made.Column, likeID(g.column), f.typed(at))
+			gaps = append(gaps, g)
+		case g.made.Categories == nil && likeID(g.column) != "":
+			counting = append(counting, g)
+		default:
+			gaps = append(gaps, g)
 		}
-		if f.roles[at] == undecided {
-			if how := likeID(c); how != "" {
-				f.notice("column %q %s and is used as a feature; if it is none: --id-column %s, or --ignore", c.Name, how, typed(c.Name, at))
-			}
-		}
-		made := Feature{Column: c.Name}
-		if c.Type == table.Text || role == category {
-			if err := made.findCategories(c); err != nil {
-				return err
-			}
-			switch {
-			case role == category:
-			case made.isSwitch():
-				f.notice("column %q says %.40q or %.40q: read as 1 or 0", c.Name, made.Categories[1], made.Categories[0])
-			default:
-				f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
-			}
-		}
-		f.recipe.Features = append(f.recipe.Features, made)
-		gaps = append(gaps, gap{c, empty, len(f.notices)})
 	}
-	if len(many) > 0 {
-		return f.tooManyTexts(many)
+	switch {
+	case len(gaps) > 0:
+		f.sayConstant(constants)
+		for _, g := range counting {
+			f.leaveOut(g.column, "it %s; --keep %s uses it, --id-column %s names rows by it", likeID(g.column), f.typed(g.at), f.typed(g.at))
+		}
+	case len(counting) > 0:
+		f.sayConstant(constants)
+		gaps = counting
+		f.notice("column %q %s, but is used: no other is left", gaps[0].made.Column, likeID(gaps[0].column))
+	case len(constants) > 0:
+		gaps = constants
+		f.notice("all rows are alike: no column that is left has two values")
+	default:
+		return f.noFeatures()
 	}
-	if err := f.findFills(gaps); err != nil {
+	gaps, err := f.withoutCopies(gaps)
+	if err != nil {
 		return err
 	}
-	if len(f.recipe.Features) == 0 {
-		why := ""
-		if f.recipe.ID != "" {
-			f.reasons = append([]string{fmt.Sprintf("column %q names the rows", f.recipe.ID)}, f.reasons...)
-		}
-		if len(f.reasons) > 0 {
-			why = " (" + text.First(f.reasons, 3) + ")"
-		}
-		help := "--columns names those that are to be used"
-		if len(f.Columns) == 1 && strings.ContainsAny(f.Columns[0].Name, ",;|\t ") {
-			help = "the table has a single column; does --delimiter say what separates its cells?"
-		}
-		return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; %s", why, help)
+	for at := range gaps {
+		f.sayCategories(&gaps[at])
+		gaps[at].after = len(f.notices)
+		f.recipe.Features = append(f.recipe.Features, gaps[at].made)
 	}
-	return nil
+	return f.findFills(gaps)
 }
 
-// gap is what there is to fill in of a feature.
+// noFeatures says why no column is left.
+func (f *fitting) noFeatures() error {
+	why := ""
+	if f.recipe.ID != "" {
+		f.reasons = append([]string{fmt.Sprintf("column %q names the rows", f.recipe.ID)}, f.reasons...)
+	}
+	if len(f.reasons) > 0 {
+		why = " (" + text.First(f.reasons, 3) + ")"
+	}
+	help := "--columns names those that are to be used"
+	if len(f.Columns) == 1 && strings.ContainsAny(f.Columns[0].Name, ",;|\t ") {
+		help = "the table has a single column; does --delimiter say what separates its cells?"
+	}
+	return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; %s", why, help)
+}
+
+// typed is a column of the table as it is typed in a shell.
+func (f *fitting) typed(at int) string { return typed(f.Columns[at].Name, at) }
+
+// gap is a column that becomes a feature, with what there is to fill in.
 type gap struct {
-	column *table.Column
-	empty  int // cells
-	after  int // how many notices come before the one about it
-}
-
-// findFills finds what stands in for missing values, also if none is missing yet, of several columns at a time.
-func (f *fitting) findFills(gaps []gap) error {
-	said := make([]string, len(gaps))
-	threads := runtime.GOMAXPROCS(0)
-	err := parallel.NewPool(threads).Run(context.Background(), threads, len(gaps), func(at int) error {
-		said[at] = f.findFill(gaps[at].column, &f.recipe.Features[at], gaps[at].empty)
-		return nil
-	})
-	for at := len(gaps) - 1; at >= 0; at-- {
-		if said[at] != "" {
-			f.notices = slices.Insert(f.notices, gaps[at].after, said[at])
-		}
-	}
-	return err
-}
-
-// findFill finds what stands in for the missing values of a column, and says so if there are any.
-func (f *fitting) findFill(c *table.Column, into *Feature, empty int) string {
-	what := ""
-	switch missing := f.recipe.Missing; {
-	case missing == Drop || missing == Error:
-		return ""
-	case into.Categories != nil:
-		into.FillCategory = mostFrequent(c, into.Categories)
-		what = fmt.Sprintf("its most frequent value, %.40q", into.FillCategory)
-	case missing == Mean:
-		into.Fill = mean(c)
-		what = fmt.Sprintf("its mean, %.6g", into.Fill)
-	default:
-		into.Fill = median(c)
-		what = fmt.Sprintf("its median, %.6g", into.Fill)
-	}
-	if empty == 0 {
-		return ""
-	}
-	return fmt.Sprintf("column %q: %s filled with %s", c.Name, text.Count(empty, "empty cell is", "empty cells are"), what)
-}
-
-// tooMany tells whether texts have more values than categories have.
-func tooMany(c *table.Column) bool {
-	values := map[string]bool{}
-	for _, s := range c.Texts {
-		if s != "" {
-			values[s] = true
-		}
-		if len(values) > fewValues || 2*len(values) > c.Len() {
-			return true
-		}
-	}
-	return false
-}
-
-// tooManyTexts is about columns whose texts are neither categories nor names.
-func (f *fitting) tooManyTexts(columns []int) error {
-	var names, flags []string
-	for _, at := range columns {
-		names, flags = append(names, f.Columns[at].Name), append(flags, typed(f.Columns[at].Name, at))
-	}
-	be := "column %s holds"
-	if len(columns) > 1 {
-		be = "columns %s hold"
-	}
-	return fault.Invalid("TOO_MANY_TEXTS", be+" texts with many different values, which are no numbers; --ignore %s leaves out, --id-column NAME names the rows by, --categorical makes each value a category",
-		quoted(names), strings.Join(flags, ",")).With("column", names[0])
-}
-
-// findCategories finds the values of a column.
-func (f *Feature) findCategories(c *table.Column) error {
-	values := map[string]bool{}
-	for row := range c.Len() {
-		if !c.IsEmpty(row) {
-			values[c.CellText(row)] = true
-		}
-		if len(values) > maxCategories {
-			return fault.Invalid("TOO_MANY_TEXTS", "column %q has more than %d different values; that is too many for categories", c.Name, maxCategories).With("column", c.Name)
-		}
-	}
-	f.Categories = slices.SortedFunc(maps.Keys(values), inOrder(c.Type))
-	return nil
+	at     int // in the table
+	role   role
+	asked  bool // it was named
+	coded  bool // its name says that its numbers are those of categories
+	made   Feature
+	column *table.Column // as the feature reads it; nil: it is left out
+	empty  int           // cells
+	after  int           // how many notices come before the one about it
 }
 
 // quoted are the first of many names.

@@ -15,17 +15,17 @@ import (
 // anyTable has columns of all types with any cells empty.
 func anyTable(t *rapid.T) *table.Table {
 	rows := rapid.IntRange(1, 60).Draw(t, "rows")
-	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"id", "a", "b", "y", "x", "class", "who", "n", "key"}), 1, 6, rapid.ID).Draw(t, "names")
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"id", "a", "b", "y", "x", "class", "who", "n", "key", "zip"}), 1, 6, rapid.ID).Draw(t, "names")
 	columns := make([]table.Column, len(names))
 	for at, name := range names {
 		c := table.Column{Name: name, Type: rapid.SampledFrom([]table.Type{table.Integer, table.Number, table.Text}).Draw(t, "type")}
 		switch c.Type {
 		case table.Integer:
-			c.Integers = rapid.SliceOfN(rapid.Int64Range(-3, 60), rows, rows).Draw(t, "integers")
+			c.Integers = rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(-3, 60), rapid.SampledFrom([]int64{-999, 9999})), rows, rows).Draw(t, "integers")
 		case table.Number:
 			c.Numbers = rapid.SliceOfN(rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), rows, rows).Draw(t, "numbers")
 		default:
-			c.Texts = rapid.SliceOfN(rapid.SampledFrom([]string{"", "red", "green", "7", "ü"}), rows, rows).Draw(t, "texts")
+			c.Texts = rapid.SliceOfN(rapid.SampledFrom([]string{"", "red", "green", "7", "ü", "-999", "2024-05-01", "total"}), rows, rows).Draw(t, "texts")
 		}
 		if rapid.Bool().Draw(t, "gaps") {
 			c.Empty = rapid.SliceOfN(rapid.Bool(), rows, rows).Draw(t, "empty")
@@ -46,6 +46,10 @@ func anyWishes(t *rapid.T, of *table.Table) Wishes {
 		return names
 	}
 	w := Wishes{Missing: Missing(rapid.SampledFrom(Ways()).Draw(t, "missing")), Categorical: some("categorical")}
+	w.Dates, w.KeepLastRow = rapid.Bool().Draw(t, "dates"), rapid.Bool().Draw(t, "keep last row")
+	if rapid.Bool().Draw(t, "keeping") {
+		w.Keep = some("keep")
+	}
 	if rapid.Bool().Draw(t, "ignoring") {
 		w.Ignore = some("ignore")
 	}
@@ -73,7 +77,7 @@ func TestRecipesHold(t *testing.T) {
 		if len(p.Notices) > 0 || p.Points.D != len(p.Names) || p.IDs != nil && len(p.IDs) != of.Rows() || (p.IDs != nil) != (r.ID != "") {
 			t.Fatalf("%+v does not fit %+v", p, r)
 		}
-		if p.Kept == nil && p.Points.N != of.Rows() || p.Kept != nil && (len(p.Kept) != p.Points.N || len(p.Kept) == of.Rows() || r.Missing != Drop) {
+		if p.Kept == nil && p.Points.N != of.Rows() || p.Kept != nil && (len(p.Kept) != p.Points.N || len(p.Kept) == of.Rows() || r.Missing != Drop && !p.Total) {
 			t.Fatalf("the rows kept are %v", p.Kept)
 		}
 		checkCategories(t, r, p)
@@ -92,7 +96,7 @@ func TestRecipesHold(t *testing.T) {
 	})
 }
 
-// checkCategories wants one 1 among the columns of a feature, in every row.
+// checkCategories wants one 1 among the columns of a feature, in every row; shares of 1 where it was filled.
 func checkCategories(t *rapid.T, r *Recipe, p *Prepared) {
 	at := 0
 	for f := range r.Features {
@@ -100,7 +104,12 @@ func checkCategories(t *rapid.T, r *Recipe, p *Prepared) {
 		if r.Features[f].Categories != nil {
 			for row := range p.Points.N {
 				marks := slices.Sorted(slices.Values(p.Points.Row(row)[at : at+width]))
-				if marks[width-1] != 1 || width > 1 && marks[width-2] != 0 {
+				sum := 0.0
+				for _, v := range marks {
+					sum += v
+				}
+				filled := r.Features[f].Donors != nil && marks[0] >= 0 && math.Abs(sum-1) < 1e-9
+				if !filled && (marks[width-1] != 1 || width > 1 && marks[width-2] != 0) {
 					t.Fatalf("row %d has %v in %s", row, marks, r.Features[f].Column)
 				}
 			}

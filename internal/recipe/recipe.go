@@ -14,7 +14,7 @@ type Missing string
 
 // What can be done about them.
 const (
-	Auto   Missing = "auto"   // as Median, and columns that are mostly empty are left out
+	Auto   Missing = "auto"   // similar rows fill them, and columns that are mostly empty are left out
 	Error  Missing = "error"  // they are refused
 	Drop   Missing = "drop"   // their rows are left out
 	Mean   Missing = "mean"   // the mean of the column stands in, or its most frequent category
@@ -34,6 +34,9 @@ type Wishes struct {
 	Only        []string // if there are any, no other columns are features
 	Categorical []string // columns whose values are categories, also where they are numbers
 	Missing     Missing  // "": Auto
+	Keep        []string // columns that are used as they are, although something speaks against them
+	Dates       bool     // dates become numbers
+	KeepLastRow bool     // the last row is a point, also where it looks like totals
 	Decimals    string   // what stands before decimals in the file of the table, which has the numbers themselves: "." or ","; "": unknown
 }
 
@@ -45,6 +48,10 @@ type Recipe struct {
 	Features []Feature `json:"features"`
 	// Decimals is what stands before decimals in a text that the table was read from, "." or ",": other texts are read alike.
 	Decimals string `json:"decimals,omitempty"`
+	// The last row of a table is left out if TotalColumn calls it a total, or if it has the sums or means of the others and TotalSums
+	// says so.
+	TotalColumn string `json:"total_column,omitempty"`
+	TotalSums   bool   `json:"total_sums,omitempty"`
 }
 
 // Feature is a column that points are made of.
@@ -56,6 +63,19 @@ type Feature struct {
 	// Fill and FillCategory stand in for a missing value.
 	Fill         float64 `json:"fill,omitempty"`
 	FillCategory string  `json:"fill_category,omitempty"`
+	// Donors are the values of some rows of the table, of a category its number, from which gaps are filled in rows that are like
+	// them; all features have as many, or none has any. DonorGaps are the donors that have no value here. Unit is what is far in this
+	// column: the standard deviation, or what takes its place.
+	Donors    []float64 `json:"donors,omitempty"`
+	DonorGaps []uint32  `json:"donor_gaps,omitempty"`
+	Unit      float64   `json:"unit,omitempty"`
+	// Absent are numbers that stand for a missing value. AbsentTexts says that texts which are no numbers do.
+	Absent      []float64 `json:"absent,omitempty"`
+	AbsentTexts bool      `json:"absent_texts,omitempty"`
+	// Other is the category of all values that are none of the others; "": they have none.
+	Other string `json:"other,omitempty"`
+	// Dates says that the column holds dates, which become days since 1970: "ymd", "dmy" or "mdy", as they are written.
+	Dates string `json:"dates,omitempty"`
 }
 
 // columns is how many columns of the points a feature becomes.
@@ -90,6 +110,8 @@ type Prepared struct {
 	Labels []string // of each row of the table, "" where unknown; nil: there is no column of classes
 	// Notices are about what is new in this table: categories that the recipe does not know.
 	Notices []string
+	// Total says that the last row of the table became no point because it sums up the others.
+	Total bool
 
 	rows int // of the table
 }

@@ -30,3 +30,25 @@ func (t *Table) Take(rows []int) *Table {
 	}
 	return taken
 }
+
+// First is a table of its first rows. Cells are shared.
+func (t *Table) First(rows int) *Table {
+	first := *t
+	first.Columns, first.rows = make([]Column, len(t.Columns)), rows
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		first.Columns[at] = Column{
+			Name: c.Name, Type: c.Type,
+			Integers: upTo(c.Integers, rows), Numbers: upTo(c.Numbers, rows), Texts: upTo(c.Texts, rows), Empty: upTo(c.Empty, rows),
+		}
+	}
+	return &first
+}
+
+// upTo are the first cells; those of a list that is not used are none.
+func upTo[T any](cells []T, rows int) []T {
+	if cells == nil {
+		return nil
+	}
+	return cells[:rows:rows]
+}

@@ -44,6 +44,7 @@ func Wishes(p *cleavev1.TablePoints) recipe.Wishes {
 	return recipe.Wishes{
 		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Ignore: p.GetIgnore(), Only: p.GetOnly(),
 		Categorical: p.GetCategorical(), Missing: missingPolicies[p.GetMissing()], Decimals: p.GetDecimalMark(),
+		Keep: p.GetKeep(), Dates: p.GetDatesAsNumbers(), KeepLastRow: p.GetKeepLastRow(),
 	}
 }
 
@@ -52,6 +53,7 @@ func TablePointsProto(w recipe.Wishes) *cleavev1.TablePoints {
 	return &cleavev1.TablePoints{
 		IdColumn: w.ID, LabelColumn: w.Label, Ignore: w.Ignore, Only: w.Only,
 		Categorical: w.Categorical, Missing: missingPolicies.write(w.Missing), DecimalMark: w.Decimals,
+		Keep: w.Keep, DatesAsNumbers: w.Dates, KeepLastRow: w.KeepLastRow,
 	}
 }
 
@@ -60,9 +62,16 @@ func RecipeProto(r *recipe.Recipe) *cleavev1.Recipe {
 	if r == nil {
 		return nil
 	}
-	p := &cleavev1.Recipe{IdColumn: r.ID, LabelColumn: r.Label, Missing: missingPolicies.write(r.Missing), DecimalMark: r.Decimals}
+	p := &cleavev1.Recipe{
+		IdColumn: r.ID, LabelColumn: r.Label, Missing: missingPolicies.write(r.Missing), DecimalMark: r.Decimals,
+		TotalColumn: r.TotalColumn, TotalSums: r.TotalSums,
+	}
 	for _, f := range r.Features {
-		p.Features = append(p.Features, &cleavev1.RecipeFeature{Column: f.Column, Categories: f.Categories, Fill: f.Fill, FillCategory: f.FillCategory})
+		p.Features = append(p.Features, &cleavev1.RecipeFeature{
+			Column: f.Column, Categories: f.Categories, Fill: f.Fill, FillCategory: f.FillCategory,
+			Donors: f.Donors, DonorGaps: f.DonorGaps, Unit: f.Unit,
+			Absent: f.Absent, AbsentTexts: f.AbsentTexts, Other: f.Other, Dates: f.Dates,
+		})
 	}
 	return p
 }
@@ -72,9 +81,16 @@ func Recipe(p *cleavev1.Recipe) *recipe.Recipe {
 	if p == nil {
 		return nil
 	}
-	r := &recipe.Recipe{ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: missingPolicies[p.GetMissing()], Decimals: p.GetDecimalMark()}
+	r := &recipe.Recipe{
+		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: missingPolicies[p.GetMissing()], Decimals: p.GetDecimalMark(),
+		TotalColumn: p.GetTotalColumn(), TotalSums: p.GetTotalSums(),
+	}
 	for _, f := range p.GetFeatures() {
-		r.Features = append(r.Features, recipe.Feature{Column: f.GetColumn(), Categories: f.GetCategories(), Fill: f.GetFill(), FillCategory: f.GetFillCategory()})
+		r.Features = append(r.Features, recipe.Feature{
+			Column: f.GetColumn(), Categories: f.GetCategories(), Fill: f.GetFill(), FillCategory: f.GetFillCategory(),
+			Donors: f.GetDonors(), DonorGaps: f.GetDonorGaps(), Unit: f.GetUnit(),
+			Absent: f.GetAbsent(), AbsentTexts: f.GetAbsentTexts(), Other: f.GetOther(), Dates: f.GetDates(),
+		})
 	}
 	return r
 }

@@ -21,12 +21,14 @@ import (
 func TestRecipesSurviveTheWire(t *testing.T) {
 	for _, missing := range recipe.Ways() {
 		want := &recipe.Recipe{ID: "id", Label: "class", Missing: recipe.Missing(missing), Decimals: ",", Features: []recipe.Feature{
-			{Column: "height", Fill: 2.5}, {Column: "color", Categories: []string{"blue", "red"}, FillCategory: "red"},
-		}}
+			{Column: "height", Fill: 2.5, Donors: []float64{1, 0}, DonorGaps: []uint32{1}, Unit: 3, Absent: []float64{-999}, AbsentTexts: true},
+			{Column: "color", Categories: []string{"blue", "other", "red"}, FillCategory: "red", Other: "other"}, {Column: "when", Dates: "dmy"},
+		}, TotalColumn: "name", TotalSums: true}
 		if got := Recipe(RecipeProto(want)); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v", got)
 		}
-		wishes := recipe.Wishes{ID: "1", Label: "class", Ignore: []string{"a"}, Only: []string{"b", "c"}, Categorical: []string{"b"}, Missing: recipe.Missing(missing), Decimals: "."}
+		wishes := recipe.Wishes{ID: "1", Label: "class", Ignore: []string{"a"}, Only: []string{"b", "c"}, Categorical: []string{"b"}, Missing: recipe.Missing(missing), Decimals: ".",
+			Keep: []string{"d"}, Dates: true, KeepLastRow: true}
 		if got := Wishes(TablePointsProto(wishes)); !reflect.DeepEqual(got, wishes) {
 			t.Errorf("got %+v", got)
 		}

@@ -27,7 +27,7 @@ type MissingPolicy int32
 const (
 	// AUTO.
 	MissingPolicy_MISSING_POLICY_UNSPECIFIED MissingPolicy = 0
-	// MEDIAN, but columns that are mostly empty are left out.
+	// Rows that are alike in other columns fill them. Columns that are mostly empty are left out.
 	MissingPolicy_MISSING_POLICY_AUTO MissingPolicy = 1
 	// They are refused.
 	MissingPolicy_MISSING_POLICY_ERROR MissingPolicy = 2
@@ -108,7 +108,14 @@ type TablePoints struct {
 	Missing     MissingPolicy `protobuf:"varint,7,opt,name=missing,proto3,enum=cleave.v1.MissingPolicy" json:"missing,omitempty"`
 	// What stands before the decimals in the text that the table was read from, "." or ",". The table has the numbers themselves;
 	// the recipe keeps this, so that other texts are read in the same way. Absent, it is unknown, or there are no decimals.
-	DecimalMark   string `protobuf:"bytes,8,opt,name=decimal_mark,json=decimalMark,proto3" json:"decimal_mark,omitempty"`
+	DecimalMark string `protobuf:"bytes,8,opt,name=decimal_mark,json=decimalMark,proto3" json:"decimal_mark,omitempty"`
+	// Columns that are used as they are, although they look like running ids, codes, constants or copies of others, are mostly empty,
+	// or have numbers and words that seem to stand for missing values.
+	Keep []string `protobuf:"bytes,9,rep,name=keep,proto3" json:"keep,omitempty"`
+	// Dates become numbers, in days since 1970. Otherwise columns of dates are left out.
+	DatesAsNumbers bool `protobuf:"varint,10,opt,name=dates_as_numbers,json=datesAsNumbers,proto3" json:"dates_as_numbers,omitempty"`
+	// The last row is a point, also where it looks like the totals of those before.
+	KeepLastRow   bool `protobuf:"varint,11,opt,name=keep_last_row,json=keepLastRow,proto3" json:"keep_last_row,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -199,6 +206,27 @@ func (x *TablePoints) GetDecimalMark() string {
 	return ""
 }
 
+func (x *TablePoints) GetKeep() []string {
+	if x != nil {
+		return x.Keep
+	}
+	return nil
+}
+
+func (x *TablePoints) GetDatesAsNumbers() bool {
+	if x != nil {
+		return x.DatesAsNumbers
+	}
+	return false
+}
+
+func (x *TablePoints) GetKeepLastRow() bool {
+	if x != nil {
+		return x.KeepLastRow
+	}
+	return false
+}
+
 // Recipe is how points were made of the rows of a table. New rows become points in the same way: PredictJob takes a table.
 type Recipe struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -209,7 +237,11 @@ type Recipe struct {
 	// In the order of the columns of the points.
 	Features []*RecipeFeature `protobuf:"bytes,4,rep,name=features,proto3" json:"features,omitempty"`
 	// As in TablePoints: how a text of new rows is read.
-	DecimalMark   string `protobuf:"bytes,5,opt,name=decimal_mark,json=decimalMark,proto3" json:"decimal_mark,omitempty"`
+	DecimalMark string `protobuf:"bytes,5,opt,name=decimal_mark,json=decimalMark,proto3" json:"decimal_mark,omitempty"`
+	// The last row of a table is left out if this column calls it a total.
+	TotalColumn string `protobuf:"bytes,6,opt,name=total_column,json=totalColumn,proto3" json:"total_column,omitempty"`
+	// The last row of a table is left out if it has the sums of the others, or their means.
+	TotalSums     bool `protobuf:"varint,7,opt,name=total_sums,json=totalSums,proto3" json:"total_sums,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -279,6 +311,20 @@ func (x *Recipe) GetDecimalMark() string {
 	return ""
 }
 
+func (x *Recipe) GetTotalColumn() string {
+	if x != nil {
+		return x.TotalColumn
+	}
+	return ""
+}
+
+func (x *Recipe) GetTotalSums() bool {
+	if x != nil {
+		return x.TotalSums
+	}
+	return false
+}
+
 // RecipeFeature is a column of the table that is part of the points.
 type RecipeFeature struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -286,8 +332,23 @@ type RecipeFeature struct {
 	// A column of categories becomes one column of zeros and ones for each of these; a column of numbers has none.
 	Categories []string `protobuf:"bytes,2,rep,name=categories,proto3" json:"categories,omitempty"`
 	// What stands for an empty cell, unless those are refused or dropped.
-	Fill          float64 `protobuf:"fixed64,3,opt,name=fill,proto3" json:"fill,omitempty"`
-	FillCategory  string  `protobuf:"bytes,4,opt,name=fill_category,json=fillCategory,proto3" json:"fill_category,omitempty"`
+	Fill         float64 `protobuf:"fixed64,3,opt,name=fill,proto3" json:"fill,omitempty"`
+	FillCategory string  `protobuf:"bytes,4,opt,name=fill_category,json=fillCategory,proto3" json:"fill_category,omitempty"`
+	// The values of some rows of the table, of a category its number: rows that are like them get their missing values from them.
+	// All features have as many. Absent, fill and fill_category stand in.
+	Donors []float64 `protobuf:"fixed64,5,rep,packed,name=donors,proto3" json:"donors,omitempty"`
+	// The donors, from 0, that have no value in this column.
+	DonorGaps []uint32 `protobuf:"varint,6,rep,packed,name=donor_gaps,json=donorGaps,proto3" json:"donor_gaps,omitempty"`
+	// Distances to donors are in this unit: the standard deviation, or what takes its place for categories.
+	Unit float64 `protobuf:"fixed64,7,opt,name=unit,proto3" json:"unit,omitempty"`
+	// Numbers that stand for a missing value, such as -999.
+	Absent []float64 `protobuf:"fixed64,8,rep,packed,name=absent,proto3" json:"absent,omitempty"`
+	// Texts that are no numbers stand for a missing value.
+	AbsentTexts bool `protobuf:"varint,9,opt,name=absent_texts,json=absentTexts,proto3" json:"absent_texts,omitempty"`
+	// One of the categories: that of all values which are none of the others.
+	Other string `protobuf:"bytes,10,opt,name=other,proto3" json:"other,omitempty"`
+	// Dates become days since 1970: year, month and day are in the order ymd, dmy or mdy.
+	Dates         string `protobuf:"bytes,11,opt,name=dates,proto3" json:"dates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -350,11 +411,60 @@ func (x *RecipeFeature) GetFillCategory() string {
 	return ""
 }
 
+func (x *RecipeFeature) GetDonors() []float64 {
+	if x != nil {
+		return x.Donors
+	}
+	return nil
+}
+
+func (x *RecipeFeature) GetDonorGaps() []uint32 {
+	if x != nil {
+		return x.DonorGaps
+	}
+	return nil
+}
+
+func (x *RecipeFeature) GetUnit() float64 {
+	if x != nil {
+		return x.Unit
+	}
+	return 0
+}
+
+func (x *RecipeFeature) GetAbsent() []float64 {
+	if x != nil {
+		return x.Absent
+	}
+	return nil
+}
+
+func (x *RecipeFeature) GetAbsentTexts() bool {
+	if x != nil {
+		return x.AbsentTexts
+	}
+	return false
+}
+
+func (x *RecipeFeature) GetOther() string {
+	if x != nil {
+		return x.Other
+	}
+	return ""
+}
+
+func (x *RecipeFeature) GetDates() string {
+	if x != nil {
+		return x.Dates
+	}
+	return ""
+}
+
 var File_cleave_v1_recipe_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_recipe_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/recipe.proto\x12\tcleave.v1\"\x8d\x02\n" +
+	"\x16cleave/v1/recipe.proto\x12\tcleave.v1\"\xef\x02\n" +
 	"\vTablePoints\x12\x19\n" +
 	"\btable_id\x18\x01 \x01(\tR\atableId\x12\x1b\n" +
 	"\tid_column\x18\x02 \x01(\tR\bidColumn\x12!\n" +
@@ -363,20 +473,36 @@ const file_cleave_v1_recipe_proto_rawDesc = "" +
 	"\x04only\x18\x05 \x03(\tR\x04only\x12 \n" +
 	"\vcategorical\x18\x06 \x03(\tR\vcategorical\x122\n" +
 	"\amissing\x18\a \x01(\x0e2\x18.cleave.v1.MissingPolicyR\amissing\x12!\n" +
-	"\fdecimal_mark\x18\b \x01(\tR\vdecimalMark\"\xd5\x01\n" +
+	"\fdecimal_mark\x18\b \x01(\tR\vdecimalMark\x12\x12\n" +
+	"\x04keep\x18\t \x03(\tR\x04keep\x12(\n" +
+	"\x10dates_as_numbers\x18\n" +
+	" \x01(\bR\x0edatesAsNumbers\x12\"\n" +
+	"\rkeep_last_row\x18\v \x01(\bR\vkeepLastRow\"\x97\x02\n" +
 	"\x06Recipe\x12\x1b\n" +
 	"\tid_column\x18\x01 \x01(\tR\bidColumn\x12!\n" +
 	"\flabel_column\x18\x02 \x01(\tR\vlabelColumn\x122\n" +
 	"\amissing\x18\x03 \x01(\x0e2\x18.cleave.v1.MissingPolicyR\amissing\x124\n" +
 	"\bfeatures\x18\x04 \x03(\v2\x18.cleave.v1.RecipeFeatureR\bfeatures\x12!\n" +
-	"\fdecimal_mark\x18\x05 \x01(\tR\vdecimalMark\"\x80\x01\n" +
+	"\fdecimal_mark\x18\x05 \x01(\tR\vdecimalMark\x12!\n" +
+	"\ftotal_column\x18\x06 \x01(\tR\vtotalColumn\x12\x1d\n" +
+	"\n" +
+	"total_sums\x18\a \x01(\bR\ttotalSums\"\xb2\x02\n" +
 	"\rRecipeFeature\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12\x1e\n" +
 	"\n" +
 	"categories\x18\x02 \x03(\tR\n" +
 	"categories\x12\x12\n" +
 	"\x04fill\x18\x03 \x01(\x01R\x04fill\x12#\n" +
-	"\rfill_category\x18\x04 \x01(\tR\ffillCategory*\xaf\x01\n" +
+	"\rfill_category\x18\x04 \x01(\tR\ffillCategory\x12\x16\n" +
+	"\x06donors\x18\x05 \x03(\x01R\x06donors\x12\x1d\n" +
+	"\n" +
+	"donor_gaps\x18\x06 \x03(\rR\tdonorGaps\x12\x12\n" +
+	"\x04unit\x18\a \x01(\x01R\x04unit\x12\x16\n" +
+	"\x06absent\x18\b \x03(\x01R\x06absent\x12!\n" +
+	"\fabsent_texts\x18\t \x01(\bR\vabsentTexts\x12\x14\n" +
+	"\x05other\x18\n" +
+	" \x01(\tR\x05other\x12\x14\n" +
+	"\x05dates\x18\v \x01(\tR\x05dates*\xaf\x01\n" +
 	"\rMissingPolicy\x12\x1e\n" +
 	"\x1aMISSING_POLICY_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13MISSING_POLICY_AUTO\x10\x01\x12\x18\n" +

@@ -48,7 +48,7 @@ func (f *DataFlags) Made(r *recipe.Recipe, directions bool) (*MadeRows, error) {
 }
 
 func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.TableOptions) (*table.Table, *format.TableReader, error)) (*MadeRows, error) {
-	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label}}
+	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}}
 	for _, f := range r.Features {
 		o.Names, o.Only = append(o.Names, f.Column), append(o.Only, f.Column)
 		if f.Categories != nil {
@@ -72,7 +72,7 @@ func loadRows(path string, r *recipe.Recipe, directions bool, read func(format.T
 	}
 	made := &MadeRows{Points: p.Points, Header: p.Names, IDs: p.IDs, Notices: append(from.Notices(), p.Notices...), table: t}
 	if p.Kept != nil {
-		made.Filter = newRowFilter(p.Points, others(t.Rows(), p.Kept), false)
+		made.Filter = newTableFilter(t.Rows(), p, false)
 	}
 	return made, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -23,8 +24,8 @@ type RowFilter struct {
 	Kept     []int32 // rows of the file that are kept, in ascending order
 	position []int32 // for each row of the file its number among the kept ones, or droppedRow
 
-	incomplete, zero, either    int // rows that were dropped, by reason
-	constraints, seeds, beliefs int // dropped because they name a dropped row
+	incomplete, zero, either, total int // rows that were dropped, by reason
+	constraints, seeds, beliefs     int // dropped because they name a dropped row
 }
 
 // droppedRow is the number among the kept rows, and the label in labels.csv, of a dropped row.
@@ -53,6 +54,16 @@ func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *Ro
 	return f
 }
 
+// newTableFilter drops the rows of a table of which a recipe made no points.
+func newTableFilter(rows int, p *recipe.Prepared, directions bool) *RowFilter {
+	f := newRowFilter(p.Points, others(rows, p.Kept), directions)
+	if p.Total {
+		f.incomplete--
+		f.total++
+	}
+	return f
+}
+
 // FilterOf keeps some rows of a file of so many.
 func FilterOf(kept []int32, rows int) *RowFilter {
 	f := &RowFilter{Kept: kept, position: slices.Repeat([]int32{droppedRow}, rows), either: rows - len(kept)}
@@ -71,8 +82,9 @@ func (f *RowFilter) String() string {
 		}
 	}
 	count(&why, f.incomplete, "row", " with missing values")
+	count(&why, f.total, "row", " of totals")
 	count(&why, f.zero, "row", " of zeros, without a direction")
-	count(&why, f.either, "row", " with missing values or without a direction")
+	count(&why, f.either, "row", " with missing values, of totals or without a direction")
 	count(&with, f.constraints, "constraint", "")
 	count(&with, f.seeds, "seed", "")
 	count(&with, f.beliefs, "belief", "")

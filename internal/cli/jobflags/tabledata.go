@@ -52,10 +52,10 @@ func (f *DataFlags) loadTable(directions bool) (points dataset.Dataset, header [
 	if !unnamed(t, p.Names) {
 		header = p.Names
 	}
-	if made.Missing != recipe.Drop {
+	if p.Kept == nil && made.Missing != recipe.Drop {
 		return p.Points, header, nil, rows, nil
 	}
-	filter, points, err = newRowFilter(p.Points, others(t.Rows(), p.Kept), directions).usable(f.data, p.Points)
+	filter, points, err = newTableFilter(t.Rows(), p, directions && made.Missing == recipe.Drop).usable(f.data, p.Points)
 	return points, header, filter, rows, err
 }
 

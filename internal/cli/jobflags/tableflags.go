@@ -15,11 +15,16 @@ type tableFlags struct {
 	readingFlags
 	id, label                    string
 	ignore, columns, categorical []string
-	missing                      *OptionFlag
+	keep                         []string
+	missing, dates               *OptionFlag
+	keepLastRow                  bool
 }
 
 // onlyForTables are the flags that have no use for other data.
-var onlyForTables = []string{"delimiter", "header", "id-column", "label-column", "ignore", "columns", "categorical"}
+var onlyForTables = []string{"delimiter", "header", "id-column", "label-column", "ignore", "columns", "categorical", "keep", "dates", "keep-last-row"}
+
+// What becomes of dates.
+const datesIgnored, datesAsNumbers = "ignore", "numbers"
 
 // add declares the flags.
 func (f *tableFlags) add(set *pflag.FlagSet) {
@@ -30,21 +35,26 @@ func (f *tableFlags) add(set *pflag.FlagSet) {
 	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
 	set.StringSliceVar(&f.columns, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
 	set.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` whose values are categories, also where they are numbers (default: texts of few values)")
-	set.Var(f.missing, "missing", "missing values: filled by the mean, or by the median and the most frequent category (auto: that, without columns that are mostly empty); an error (so in .npy, .mtx and sparse files); or their rows are dropped (label -1), and those of zeros where directions are compared")
+	set.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use as they are, although they look like running ids, codes, constants or copies, are mostly empty or have numbers such as -999")
+	f.dates = NewChoice(datesIgnored, datesIgnored, datesAsNumbers)
+	set.Var(f.dates, "dates", "dates in a table: left out, or used as numbers, in days since 1970")
+	set.BoolVar(&f.keepLastRow, "keep-last-row", false, "use the last row of a table also where it looks like the totals of those before")
+	set.Var(f.missing, "missing", "missing values: filled from similar rows (auto; without columns that are mostly empty), by the mean, or by the median and the most frequent category; an error (so in .npy, .mtx and sparse files); or their rows are dropped (label -1), and those of zeros where directions are compared")
 }
 
 // reading is what the reader of a table is told.
 func (f *tableFlags) reading() (format.TableOptions, error) {
 	o := format.TableOptions{Texts: slices.Concat([]string{f.id, f.label}, f.categorical, f.ignore), Ignore: f.ignore}
 	if len(f.columns) > 0 {
-		o.Only = slices.Concat([]string{f.id, f.label}, f.columns, f.categorical)
+		o.Only = slices.Concat([]string{f.id, f.label}, f.columns, f.categorical, f.keep)
 	}
 	return o, f.apply(&o)
 }
 
 // wishes are what the flags say about the columns.
 func (f *tableFlags) wishes() recipe.Wishes {
-	return recipe.Wishes{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.text)}
+	return recipe.Wishes{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.text),
+		Keep: f.keep, Dates: f.dates.text == datesAsNumbers, KeepLastRow: f.keepLastRow}
 }
 
 // IsTable tells whether the data are an ordinary table.

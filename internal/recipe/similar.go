@@ -1,0 +1,258 @@
+package recipe
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// What is kept of a table so that gaps can be filled from similar rows.
+const (
+	maxDonors     = 1000   // rows
+	maxDonorCells = 50_000 // of all features, so that a recipe stays small
+	nearest       = 20     // donors of a cell, and of few that have a value a fifth
+)
+
+// donorRows are the rows that a table of so many keeps, in order: a random sample, always the same, because rows that are evenly
+// spaced may all be of one kind. There are none where they would be too few to choose from.
+func donorRows(rows, features int) []int {
+	count := min(maxDonors, maxDonorCells/max(1, features))
+	if count < nearest {
+		return nil
+	}
+	if rows <= count {
+		count = rows
+	}
+	// Each set of so many rows is equally likely: Floyd's algorithm.
+	random, taken := rand.New(rand.NewPCG(1, 2)), make(map[int]bool, count)
+	for last := rows - count; last < rows; last++ {
+		row := random.IntN(last + 1)
+		if taken[row] {
+			row = last
+		}
+		taken[row] = true
+	}
+	picked := make([]int, 0, count)
+	for row := range taken {
+		picked = append(picked, row)
+	}
+	slices.Sort(picked)
+	return picked
+}
+
+// keepDonors keeps the values of donors, and the unit in which rows are compared.
+func (s *source) keepDonors(donors []int) {
+	c := s.column
+	s.Donors = make([]float64, len(donors))
+	for at, row := range donors {
+		if c.IsEmpty(row) {
+			s.DonorGaps = append(s.DonorGaps, uint32(at))
+		} else {
+			s.Donors[at] = s.valueAt(row)
+		}
+	}
+	if s.Categories == nil {
+		s.Unit = deviation(present(c))
+		return
+	}
+	counts, total := make([]float64, len(s.Categories)), 0.0
+	for row := range c.Len() {
+		if !c.IsEmpty(row) {
+			counts[int(s.valueAt(row))]++
+			total++
+		}
+	}
+	differ := 1.0 // the share of pairs that differ
+	for _, count := range counts {
+		differ -= float64((count / total) * (count / total))
+	}
+	s.Unit = math.Sqrt(max(0, differ) / 2) // so that two rows are as far apart, on average, as by a column of numbers
+}
+
+// deviation is the standard deviation of numbers, of any magnitude.
+func deviation(numbers []float64) float64 {
+	largest := 0.0
+	for _, v := range numbers {
+		largest = max(largest, math.Abs(v))
+	}
+	if largest == 0 {
+		return 0
+	}
+	count, mean, sum := float64(len(numbers)), 0.0, 0.0
+	for _, v := range numbers {
+		mean += v / largest / count
+	}
+	for _, v := range numbers {
+		d := v/largest - mean
+		sum += float64(d * d)
+	}
+	return largest * math.Sqrt(sum/count)
+}
+
+// similarity fills the gaps of a row from the donors that are most like it.
+type similarity struct {
+	sources []source
+	donors  int
+	values  [][]float64 // of each source those of the donors, NaN where there is none
+}
+
+// newSimilarity is nil where a recipe keeps no donors. It refuses those that do not fit together, as a file may say.
+func newSimilarity(sources []source) (*similarity, error) {
+	if len(sources) == 0 || len(sources[0].Donors) == 0 {
+		return nil, nil
+	}
+	s := &similarity{sources: sources, donors: len(sources[0].Donors), values: make([][]float64, len(sources))}
+	for at := range sources {
+		f := &sources[at]
+		bad := len(f.Donors) != s.donors || !(f.Unit >= 0)
+		s.values[at] = slices.Clone(f.Donors)
+		for _, v := range f.Donors {
+			bad = bad || v-v != 0 || f.Categories != nil && !(v >= 0 && v < float64(len(f.Categories)))
+		}
+		for _, donor := range f.DonorGaps {
+			if int(donor) >= len(f.Donors) {
+				bad = true
+				break
+			}
+			s.values[at][donor] = math.NaN()
+		}
+		if bad {
+			return nil, fault.Invalid("BAD_RECIPE", "the rows that fill the gaps of column %q do not fit the recipe; run the job again", f.Column).With("column", f.Column)
+		}
+	}
+	return s, nil
+}
+
+// fillRow fills the gaps of a row of the table in its point.
+func (s *similarity) fillRow(point []float64, row int, distances []float64) {
+	gaps := 0
+	for at := range s.sources {
+		if s.sources[at].column.IsEmpty(row) {
+			gaps++
+		}
+	}
+	if gaps == 0 || gaps == len(s.sources) { // a row that says nothing is like no other
+		return
+	}
+	clear(distances)
+	for at := range s.sources {
+		if f := &s.sources[at]; !f.column.IsEmpty(row) {
+			s.add(distances, at, f.valueAt(row))
+		}
+	}
+	var chosen [nearest]int
+	for at := range s.sources {
+		f := &s.sources[at]
+		if !f.column.IsEmpty(row) {
+			continue
+		}
+		f.blend(point[f.at:f.at+f.columns()], distances, s.values[at], choose(distances, s.values[at], chosen[:0]))
+	}
+}
+
+// What a column adds to the distance of a donor.
+const (
+	unknownCost = 2   // where the donor has no value: the mean of all pairs
+	mostCost    = 1e6 // which is finite, also where numbers are near the largest
+	leastUnit   = 1e-300
+)
+
+// add adds to the distances of the donors how much they differ in one column: by the square of the difference in its unit.
+func (s *similarity) add(distances []float64, at int, value float64) {
+	f := &s.sources[at]
+	if f.Unit < leastUnit {
+		return
+	}
+	scale, values := 1/f.Unit, s.values[at]
+	distances = distances[:len(values)]
+	if f.Categories != nil {
+		differ := float64(scale * scale)
+		for donor, v := range values {
+			if v != v {
+				distances[donor] += unknownCost
+			} else if v != value {
+				distances[donor] += differ
+			}
+		}
+		return
+	}
+	for donor, v := range values {
+		d := float64((value - v) * scale)
+		cost := float64(d * d)
+		if !(cost < mostCost) {
+			if cost = mostCost; v != v {
+				cost = unknownCost
+			}
+		}
+		distances[donor] += cost
+	}
+}
+
+// choose finds the nearest donors that have a value, those of equal distances in order.
+func choose(distances, values []float64, chosen []int) []int {
+	have := 0
+	for _, v := range values {
+		if v == v {
+			have++
+		}
+	}
+	count := min(nearest, max(3, have/5))
+	for donor, v := range values {
+		if v != v || len(chosen) == count && distances[donor] >= distances[chosen[count-1]] {
+			continue
+		}
+		if len(chosen) < count {
+			chosen = append(chosen, donor)
+		}
+		at := len(chosen) - 1
+		for ; at > 0 && distances[chosen[at-1]] > distances[donor]; at-- {
+			chosen[at] = chosen[at-1]
+		}
+		chosen[at] = donor
+	}
+	return chosen
+}
+
+// blend writes the weighted mean of donors, of categories their shares. Weights fall from 1, at distance 0, to almost 0 at the
+// farthest of them.
+func (s *source) blend(into, distances, values []float64, chosen []int) {
+	if len(chosen) == 0 {
+		return // what stands in otherwise is there
+	}
+	const last = 0.999
+	farthest := distances[chosen[len(chosen)-1]]
+	var weights [nearest]float64
+	total := 0.0
+	for at, donor := range chosen {
+		weights[at] = 1
+		if farthest > 0 {
+			weights[at] -= float64(last * (distances[donor] / farthest))
+		}
+		total += weights[at]
+	}
+	clear(into)
+	for at, donor := range chosen {
+		share := weights[at] / total
+		if s.category != nil && !s.one {
+			into[int(values[donor])] += share
+		} else {
+			into[0] += float64(share * values[donor])
+		}
+	}
+}
+
+// valueAt is the number in a row, of a category its number, -1 for one that is not known.
+func (s *source) valueAt(row int) float64 {
+	if s.category == nil {
+		return numberAt(s.column, row)
+	}
+	if number, known := s.category[s.spelled(s.column.CellText(row))]; known {
+		return float64(number)
+	}
+	if s.Other != "" {
+		return float64(s.category[s.Other])
+	}
+	return -1
+}
