@@ -69,11 +69,17 @@ func TestSharpColumns(t *testing.T) {
 		found, data *dataset.Points
 		want        int
 	}{
-		"numbers":            {found: table(3, normal), want: -1},
-		"a flag beside two":  {found: table(3, func(v []float64) { normal(v[:2]); v[2] = 4 * float64(rng.IntN(2)) }), want: 2},
-		"a flag among many":  {found: table(20, func(v []float64) { normal(v[:19]); v[19] = float64(rng.IntN(2)) }), want: -1},
+		"numbers":           {found: table(3, normal), want: -1},
+		"a flag beside two": {found: table(3, func(v []float64) { normal(v[:2]); v[2] = 4 * float64(rng.IntN(2)) }), want: 2},
+		"a flag among many": {found: table(20, func(v []float64) { normal(v[:19]); v[19] = float64(rng.IntN(2)) }), want: -1},
+		"a flag with filled gaps": {found: table(3, func(v []float64) {
+			normal(v[:2])
+			if v[2] = 4 * float64(rng.IntN(2)); rng.IntN(20) == 0 {
+				v[2] = 4 * rng.Float64()
+			}
+		}), want: 2},
 		"a column of one":    {found: table(3, func(v []float64) { normal(v[:2]); v[2] = 7 }), want: -1},
-		"many values, apart": {found: table(2, func(v []float64) { v[0], v[1] = rng.NormFloat64(), 100*float64(rng.IntN(11)) }), want: -1},
+		"many values, apart": {found: table(2, func(v []float64) { v[0], v[1] = rng.NormFloat64(), 100*float64(rng.IntN(20)) }), want: -1},
 		"three words":        {found: words, data: ofWords, want: 2},
 	} {
 		if c.data == nil {
@@ -82,6 +88,16 @@ func TestSharpColumns(t *testing.T) {
 		if got := sharpColumn(nearest(t, c.found), c.data); got != c.want {
 			t.Errorf("%s: column %d, want %d", name, got, c.want)
 		}
+	}
+	for i := range n { // gaps of words that were filled
+		if i%20 == 0 {
+			for f := 2; f < 5; f++ {
+				ofWords.Row(i)[f] = 0.3 + 0.3*ofWords.Row(i)[f]
+			}
+		}
+	}
+	if got := sharpColumn(nearest(t, words), ofWords); got != 2 {
+		t.Errorf("words with filled gaps: column %d", got)
 	}
 	if got := sharpColumn(nil, &dataset.Kernel{}); got != -1 {
 		t.Errorf("a kernel matrix has a column %d", got)
