@@ -141,7 +141,7 @@ func sayByNames(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilter, h
 		header = steps.Names()
 	}
 	j := &jobflags.Job{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}
-	j.Name(o.Result.GetWarnings())
+	j.Name(o.Result)
 }
 
 // loadTable reads the table that a job clustered, to draw it.

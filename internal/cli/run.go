@@ -138,7 +138,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
-	j.Name(o.Result.GetWarnings())
+	j.Name(o.Result)
 	r := report.New(o, j.Filter)
 	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
 	r.CallEach(j.ClusterClasses)

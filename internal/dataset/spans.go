@@ -21,7 +21,7 @@ const (
 	// columns count for nothing: for one of 4 columns it takes a hundredth of the others' span. Glass has 6.2.
 	apartSpans = 7
 	// spanRows is how many rows are looked at, evenly spaced.
-	spanRows = 10_000
+	spanRows = 4096
 )
 
 // ColumnSpans finds the spans of the columns of numbers.

@@ -31,7 +31,7 @@ func (u *Units) weighWords(p *Points, spread *Spread) {
 		if w.To-w.From == 1 {
 			scale /= math.Sqrt2 // no second column is as far apart
 		}
-		scale = min(max(scale, math.SmallestNonzeroFloat64), math.MaxFloat64)
+		scale = min(max(scale, 1e-307), math.MaxFloat64) // so that 1 becomes a number
 		for f := w.From; f < w.To; f++ {
 			u.Scale[f] = scale
 			if u.Center[f] = 0; u.Rule == Standard {

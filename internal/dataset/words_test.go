@@ -74,7 +74,7 @@ func TestUnitsOfWordsAlone(t *testing.T) {
 		p := columns(t, c.columns...)
 		p.Words = []Words{{0, 2}}
 		u := UnitsBy(Raw, p)
-		if _, err := NewUnits(u.Center, u.Scale); err != nil || c.want > 0 && u.Scale[0] != c.want || c.want == 0 && u.Scale[0] > 1e-300 {
+		if _, err := u.Apply(p); err != nil || c.want > 0 && u.Scale[0] != c.want || c.want == 0 && u.Scale[0] > 1e-300 {
 			t.Errorf("%s: %v, %v", name, u, err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -12,7 +11,7 @@ import (
 var (
 	pairInMessage   = regexp.MustCompile(`\b(\d+)-(\d+) \((must|cannot)\)`)
 	pointsInMessage = regexp.MustCompile(`points \d+ and \d+ cannot be together, but must-links join them: [0-9= .]*\d|^seeds that .* is not shown it: [0-9, ]*\d`)
-	columnInMessage = regexp.MustCompile(`^column (\d+) has`)
+	columnInMessage = regexp.MustCompile(`^column \d+ has|span of column \d+|same value in column \d+`)
 	numberInMessage = regexp.MustCompile(`\d+`)
 )
 
@@ -36,17 +35,22 @@ func (j *Job) Say(message string) string {
 		})
 	}
 	return columnInMessage.ReplaceAllStringFunc(message, func(found string) string {
-		at, err := strconv.Atoi(strings.Fields(found)[1])
-		if err != nil || at >= len(j.Header) {
-			return found
-		}
-		return fmt.Sprintf("column %q has", j.Header[at])
+		return numberInMessage.ReplaceAllStringFunc(found, func(number string) string {
+			at, err := strconv.Atoi(number)
+			if err != nil || at >= len(j.Header) {
+				return number
+			}
+			return strconv.Quote(j.Header[at])
+		})
 	})
 }
 
-// Name says the notices of a result as Say does.
-func (j *Job) Name(notices []*cleavev1.Notice) {
-	for _, n := range notices {
+// Name says the notices of a result, and why a way was chosen, as Say does.
+func (j *Job) Name(r *cleavev1.Result) {
+	for _, n := range r.GetWarnings() {
 		n.Message = j.Say(n.GetMessage())
+	}
+	if r.GetChoice() != nil {
+		r.Choice.Reason = j.Say(r.Choice.GetReason())
 	}
 }

@@ -49,7 +49,7 @@ func (r *run) noticeUnits(chosen clustering.Space) {
 	if chosen != clustering.SpaceRows && chosen != clustering.SpaceNeighbors || r.spec.Scale != clustering.ScaleDefault {
 		return
 	}
-	_, _, notices, err := clustering.InUnits(r.data, clustering.ScaleDefault)
+	_, notices, err := clustering.UnitsOf(r.data, clustering.ScaleDefault)
 	if err != nil {
 		return // not of points
 	}

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"math"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -25,11 +26,11 @@ func sharpColumn(g *dataset.Graph, data dataset.Dataset) int {
 	}
 	values := make([]int32, points.N) // the number of each row's value
 	for f := 0; f < points.D; f++ {
-		to := f + 1
+		to, words := f+1, false
 		if at := slices.IndexFunc(points.Words, func(w dataset.Words) bool { return w.From == f }); at >= 0 {
-			to = points.Words[at].To
+			to, words = points.Words[at].To, true
 		}
-		if counts := number(points, f, to, values); follows(g, values, counts) {
+		if counts := number(points, f, to, words, values); follows(g, values, counts) {
 			return f
 		}
 		f = to - 1
@@ -37,25 +38,37 @@ func sharpColumn(g *dataset.Graph, data dataset.Dataset) int {
 	return -1
 }
 
-// number gives equal rows of the columns [from, to) equal numbers, and counts the rows of each; nil where a column of numbers has
-// more than few values.
-func number(points *dataset.Points, from, to int, values []int32) (counts []int) {
-	numbers := map[float64]int32{}
+// none is the number of a row that has none of the few values.
+const none = -1
+
+// number gives rows of equal values in the columns [from, to) equal numbers, and counts the rows of each; nil where more than a tenth
+// of the rows have other values than a few, as they may where gaps were filled. What fills the gap of a word may be between words,
+// and is taken for the most likely.
+func number(points *dataset.Points, from, to int, words bool, values []int32) (counts []int) {
+	numbers, others := map[float64]int32{}, 0
 	for i := range values {
-		v := points.Values[i*points.D+from]
-		if to-from > 1 { // one column for each word
-			v = float64(slices.Index(points.Values[i*points.D+from:i*points.D+to], 1))
+		row := points.Values[i*points.D+from : i*points.D+to]
+		v := row[0]
+		switch {
+		case words && len(row) == 1:
+			v = math.Round(v)
+		case words:
+			v = float64(slices.Index(row, slices.Max(row)))
 		}
 		at, known := numbers[v]
-		if !known {
-			if at = int32(len(counts)); to-from == 1 && len(counts) == fewValues {
+		switch {
+		case known:
+		case len(row) == 1 && len(counts) == fewValues:
+			if at, others = none, others+1; 10*others > points.N {
 				return nil
 			}
-			numbers[v] = at
-			counts = append(counts, 0)
+		default:
+			at = int32(len(counts))
+			numbers[v], counts = at, append(counts, 0)
 		}
-		values[i] = at
-		counts[at]++
+		if values[i] = at; at != none {
+			counts[at]++
+		}
 	}
 	return counts
 }
@@ -65,18 +78,24 @@ func follows(g *dataset.Graph, values []int32, counts []int) bool {
 	if len(counts) < 2 {
 		return false
 	}
-	across, all := 0, 0
+	across, all, rows := 0, 0, 0
 	for i := range g.N {
 		neighbors, _ := g.Row(i)
 		for _, j := range neighbors {
+			if values[i] == none || values[j] == none {
+				continue
+			}
 			if all++; values[i] != values[j] {
 				across++
 			}
 		}
 	}
+	for _, count := range counts {
+		rows += count
+	}
 	byChance := 1.0
 	for _, count := range counts {
-		share := float64(count) / float64(g.N)
+		share := float64(count) / float64(rows)
 		byChance -= float64(share * share)
 	}
 	return float64(across) < float64(sharpEdges*byChance*float64(all))

@@ -113,12 +113,41 @@ func TestScaledIsAsIfScaledBefore(t *testing.T) {
 		dataset.MinMax:   {clustering.ScaleMinMax},
 		dataset.Robust:   {clustering.ScaleRobust},
 	} {
-		scaledAsBefore(t, rule, scales)
+		scaledAsBefore(t, uneven(t, 150), rule, scales)
 	}
 }
 
-func scaledAsBefore(t *testing.T, rule dataset.Rule, scales []clustering.Scale) {
-	points := uneven(t, 150)
+// Words have units in every scale, also where numbers stay as they are.
+func TestWordsAreAsIfScaledBefore(t *testing.T) {
+	for rule, scales := range map[dataset.Rule][]clustering.Scale{
+		dataset.Raw:      {clustering.ScaleNone},
+		dataset.Standard: {clustering.ScaleZscore, clustering.ScaleAuto},
+		dataset.MinMax:   {clustering.ScaleMinMax},
+		dataset.Robust:   {clustering.ScaleRobust},
+	} {
+		scaledAsBefore(t, withWords(t, 150), rule, scales)
+	}
+}
+
+// withWords are the rows of uneven without their wide columns, with one of three words and one of yes and no.
+func withWords(t testing.TB, n int) *dataset.Points {
+	t.Helper()
+	blobs, rng := columns(t, uneven(t, n), 0, 1, 2, 3), clusteringtest.NewRand(4)
+	var values []float64
+	for i := range n {
+		words := make([]float64, 4)
+		words[rng.IntN(3)], words[3] = 1, float64(rng.IntN(2))
+		values = append(append(values, blobs.Row(i)...), words...)
+	}
+	points, err := dataset.NewPoints(n, 8, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points.Words = []dataset.Words{{From: 4, To: 7}, {From: 7, To: 8}}
+	return points
+}
+
+func scaledAsBefore(t *testing.T, points *dataset.Points, rule dataset.Rule, scales []clustering.Scale) {
 	before := scaledBy(t, rule, points)
 	all := specs(t, points)
 	all["auto"] = clustering.Spec{K: 3, Seed: 5, Algorithm: &auto.Options{}}
