@@ -265,7 +265,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	a.result = &clustering.Result{
 		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units,
 		Model: &clustering.Model{
-			Distortion: metric.SquaredEuclidean, K: k, D: k, Centroids: model.Centroids, Units: units,
+			Distortion: metric.SquaredEuclidean, K: k, D: k, Centroids: model.Centroids, Metric: metric.NewIdentity(k), Units: units,
 			Landmarks: &clustering.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
 		},
 	}
