@@ -224,9 +224,13 @@ func chosen(result []byte) string {
 	return strings.Join(strings.Fields(word(way.Space, "SPACE_")+" "+word(way.Use, "USE_")+" "+word(answer.HowMany.Sureness, "SURENESS_")), " ")
 }
 
-// lastLine is the beginning of the last line of what a program said.
+// lastLine is the beginning of the last line of what a program said, or of the one that says why it crashed.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	last := []rune(lines[len(lines)-1])
-	return string(last[:min(len(last), 160)])
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "panic: ") })
+	if at < 0 {
+		at = len(lines) - 1
+	}
+	line := []rune(lines[at])
+	return string(line[:min(len(line), 160)])
 }

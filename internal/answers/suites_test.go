@@ -191,6 +191,20 @@ func TestReadAnswer(t *testing.T) {
 	}
 }
 
+// What a program said last tells why it gave no answer, unless it crashed.
+func TestLastLine(t *testing.T) {
+	for said, want := range map[string]string{
+		"":                               "",
+		"warning: a\nno such file\n":     "no such file",
+		"a\npanic: nil\n\ngoroutine 1\n": "panic: nil",
+		strings.Repeat("é", 200):         strings.Repeat("é", 160),
+	} {
+		if got := lastLine(said); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
+}
+
 // A suite that does not exist is refused with the names of those that do.
 func TestUnknownSuite(t *testing.T) {
 	err := Run(t.Context(), Config{Suite: "novel", Results: filepath.Join(t.TempDir(), "a.csv"), Progress: t.Output()})
