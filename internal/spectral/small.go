@@ -110,6 +110,13 @@ func Forward(g, columns [][]float64) [][]float64 {
 	return x
 }
 
+// Forward solves G x = y in place.
+func Forward(g [][]float64, y []float64) {
+	for i, row := range g {
+		y[i] = (y[i] - plainDot(row[:i], y[:i])) / row[i]
+	}
+}
+
 // Backward solves G'x = y in place.
 func Backward(g [][]float64, y []float64) {
 	for i := len(y) - 1; i >= 0; i-- {

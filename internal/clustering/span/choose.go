@@ -55,7 +55,7 @@ func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads, pool: parallel.NewPool(threads)}
 	c.links = c.newLinks(p.Pairs)
 	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), firstOnes(len(c.all))), c.links)
-	plain.fit = func([]int) factors { return c.unconstrained() }
+	plain.fit = func(int) factors { return c.unconstrained() }
 	trials, best := []*trial{plain}, plain
 	if c.canCompare() {
 		c.folds = newFolds(c.links, c.n, p.Random)
@@ -157,7 +157,9 @@ func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 		}
 		theta := thetas[at%len(thetas)]
 		best, t.Theta = t, &theta
-		t.fit = func(of []int) factors { return c.newPencil(t.Width, c.pairMatrix(c.links, of)).factors(theta) }
+		t.fit = func(fold int) factors {
+			return c.newPencil(t.Width, c.pairMatrix(c.links, c.known(fold))).factors(theta)
+		}
 	}
 	return best, nil
 }
@@ -202,17 +204,24 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	}
 	c.half() // before several threads need it
 	completion := c.newCompletion(c.links, width)
-	heldOut := make([]float64, len(c.all))
+	completion.remember()
+	heldOut, fits := make([]float64, len(c.all)), make([]factors, len(c.folds))
 	err = c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
 		held := c.folds[fold].held
-		scatter(heldOut, c.losses(completion.factors(rho, c.folds[fold].known), held), held)
+		fits[fold] = completion.factors(rho, c.folds[fold].known)
+		scatter(heldOut, c.losses(fits[fold], held), held)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	t := newTrial(clustering.CutCompletion, width, heldOut, c.links)
-	t.Rho, t.fit = &rho, func(of []int) factors { return completion.factors(rho, of) }
+	t.Rho, t.fit = &rho, func(fold int) factors {
+		if fold != allLinks {
+			return fits[fold]
+		}
+		return completion.factors(rho, c.known(fold))
+	}
 	return t, nil
 }
 

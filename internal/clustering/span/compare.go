@@ -50,7 +50,7 @@ func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 // starts. A fit that means nothing violates everything.
 func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64, error) {
 	known, held := c.folds[fold].known, c.folds[fold].held
-	f := t.fit(known)
+	f := t.fit(fold)
 	if f == nil {
 		return clustering.Ones(len(held)), nil
 	}
@@ -112,7 +112,7 @@ func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answ
 		}
 		return c.finish(ctx, plain, plain, answer)
 	}
-	f := winner.fit(firstOnes(len(c.all)))
+	f := winner.fit(allLinks)
 	if f == nil {
 		return c.finish(ctx, plain, plain, answer)
 	}

@@ -25,6 +25,7 @@ type completion struct {
 	width   int
 	damping []float64   // h^1/2
 	damped  [][]float64 // g_i = H^1/2 y_i of the constrained points, a column for each vector
+	between [][]float64 // kernels between all links; nil: they are not remembered
 }
 
 func (b *basis) newCompletion(l *links, width int) *completion {
@@ -46,55 +47,150 @@ func (c *completion) residual(pair link) float64 {
 	return pair.target() - dot(c.scaled[pair.i][:c.k], c.scaled[pair.j][:c.k])
 }
 
-// products are g_i'X g_j of some links.
-func (c *completion) products(x [][]float64, of []int) []float64 {
-	images := spectral.Combination(len(c.points), c.damped, x, c.width) // X g_i
-	products := make([]float64, len(of))
-	for a, image := range images {
-		g := c.damped[a]
+// ends are g_i, or g_j, of some links, a column for each vector.
+func (c *completion) ends(of []int, end func(link) int) [][]float64 {
+	columns := make([][]float64, c.width)
+	for a := range columns {
+		columns[a] = make([]float64, len(of))
 		for at, which := range of {
-			pair := &c.all[which]
-			products[at] += float64(image[pair.i] * g[pair.j])
+			columns[a][at] = c.damped[a][end(c.all[which])]
+		}
+	}
+	return columns
+}
+
+func firstEnd(l link) int  { return l.i }
+func secondEnd(l link) int { return l.j }
+
+// manyLinks is above how many links (2) is solved for the width x width unknowns of X, by conjugate gradients, instead of one for
+// each link, directly.
+const manyLinks = 2048
+
+// solve is X of (2) for some links.
+func (c *completion) solve(rho float64, of []int) [][]float64 {
+	if len(of) > manyLinks {
+		return c.solveByGradients(rho, of)
+	}
+	return c.solveByLinks(rho, of)
+}
+
+// solveByLinks solves for a factor of each link, as leftOut explains.
+func (c *completion) solveByLinks(rho float64, of []int) [][]float64 {
+	matrix, right, roots := c.kernels(of)
+	for e := range of {
+		matrix[e][e] += rho
+	}
+	half := spectral.Cholesky(matrix)
+	spectral.Forward(half, right)
+	spectral.Backward(half, right)
+	for e := range right {
+		right[e] *= roots[e]
+	}
+	return spread(c.ends(of, firstEnd), c.ends(of, secondEnd), right)
+}
+
+// kernels are W^1/2 K W^1/2 of some links, W^1/2 b and the diagonal of W^1/2: see leftOut.
+func (c *completion) kernels(of []int) (matrix [][]float64, b, roots []float64) {
+	b, roots = make([]float64, len(of)), make([]float64, len(of))
+	for e, which := range of {
+		roots[e] = math.Sqrt(c.all[which].weight)
+		b[e] = float64(roots[e] * c.residual(c.all[which]))
+	}
+	if c.between == nil {
+		return c.kernelMatrix(of, roots), b, roots
+	}
+	matrix = newFactors(len(of), len(of))
+	for e, which := range of {
+		for f, other := range of {
+			matrix[e][f] = c.between[which][other]
+		}
+	}
+	return matrix, b, roots
+}
+
+// remember computes the kernels between all links, of which all fits take some.
+func (c *completion) remember() {
+	if len(c.all) <= manyLinks {
+		c.between, _, _ = c.kernels(firstOnes(len(c.all)))
+	}
+}
+
+// kernelMatrix computes W^1/2 K W^1/2.
+func (c *completion) kernelMatrix(of []int, roots []float64) [][]float64 {
+	m := len(of)
+	matrix := newFactors(m, m)
+	i, j := make([][]float64, m), make([][]float64, m) // g_i and g_j
+	for e, which := range of {
+		i[e], j[e] = c.row(c.all[which].i), c.row(c.all[which].j)
+	}
+	const some = 64 // links at a time, so that the products of all are not held at once
+	for from := 0; from < m; from += some {
+		to := min(from+some, m)
+		first, second := spectral.Gram(c.width, i[from:to], i[from:]), spectral.Gram(c.width, j[from:to], j[from:])
+		across, back := spectral.Gram(c.width, i[from:to], j[from:]), spectral.Gram(c.width, j[from:to], i[from:])
+		for e := from; e < to; e++ {
+			for f := e; f < m; f++ {
+				v := (float64(first[e-from][f-from]*second[e-from][f-from]) + float64(across[e-from][f-from]*back[e-from][f-from])) / 2
+				matrix[e][f] = float64(float64(roots[e]*v) * roots[f])
+				matrix[f][e] = matrix[e][f]
+			}
+		}
+	}
+	return matrix
+}
+
+// row is g_i of a point.
+func (c *completion) row(point int) []float64 {
+	row := make([]float64, c.width)
+	for a := range row {
+		row[a] = c.damped[a][point]
+	}
+	return row
+}
+
+// products are g_i'X g_j of links with these ends.
+func products(i, j, x [][]float64) []float64 {
+	products := make([]float64, len(i[0]))
+	for a, image := range spectral.Combination(len(products), i, x, len(i)) { // X g_i
+		for at, v := range j[a] {
+			products[at] += float64(image[at] * v)
 		}
 	}
 	return products
 }
 
 // spread is the adjoint of products: sum of value (g_i g_j' + g_j g_i') / 2.
-func (c *completion) spread(values []float64, of []int) [][]float64 {
-	sums := make([][]float64, c.width) // for every point the sum of value g over its partners
-	for a := range sums {
-		sums[a] = make([]float64, len(c.points))
-		g, sum := c.damped[a], sums[a]
-		for at, which := range of {
-			pair := &c.all[which]
-			sum[pair.i] += float64(values[at] * g[pair.j])
-			sum[pair.j] += float64(values[at] * g[pair.i])
+func spread(i, j [][]float64, values []float64) [][]float64 {
+	scaled := make([][]float64, len(j))
+	for a, column := range j {
+		scaled[a] = make([]float64, len(column))
+		for at, v := range column {
+			scaled[a][at] = float64(values[at] * v)
 		}
 	}
-	x := spectral.Gram(len(c.points), c.damped, sums)
+	x := spectral.Gram(len(values), i, scaled)
 	for a := range x {
 		for b := range a {
-			x[a][b] = (x[a][b] + x[b][a]) / 4
+			x[a][b] = (x[a][b] + x[b][a]) / 2
 			x[b][a] = x[a][b]
 		}
-		x[a][a] /= 2
 	}
 	return x
 }
 
 const (
-	completionTolerance  = 1e-6 // of the residual, relative to the right side
+	completionTolerance  = 1e-4 // of the residual, relative to the right side
 	completionIterations = 200
 )
 
-// solve is X of (2) for some links: the normal equations by conjugate gradients, with width x width unknowns.
-func (c *completion) solve(rho float64, of []int) [][]float64 {
+// solveByGradients solves the normal equations by conjugate gradients.
+func (c *completion) solveByGradients(rho float64, of []int) [][]float64 {
 	right := make([]float64, len(of))
 	for at, which := range of {
 		right[at] = float64(c.all[which].weight * c.residual(c.all[which]))
 	}
-	rest := c.spread(right, of)
+	i, j := c.ends(of, firstEnd), c.ends(of, secondEnd)
+	rest := spread(i, j, right)
 	x, direction := newFactors(c.width, c.width), copied(rest)
 	square := product(rest, rest)
 	enough := float64(completionTolerance * completionTolerance * square)
@@ -102,11 +198,11 @@ func (c *completion) solve(rho float64, of []int) [][]float64 {
 		if !(square > enough) {
 			break
 		}
-		images := c.products(direction, of)
+		images := products(i, j, direction)
 		for at, which := range of {
 			images[at] *= c.all[which].weight
 		}
-		normal := c.spread(images, of)
+		normal := spread(i, j, images)
 		addMultiple(normal, direction, rho)
 		step := square / product(direction, normal)
 		addMultiple(x, direction, step)

@@ -9,6 +9,17 @@ import (
 // fold is the links that are held out, and those that a fit to the others may know.
 type fold struct{ held, known []int }
 
+// allLinks is the fold that holds nothing out.
+const allLinks = -1
+
+// known are the links that a fit knows.
+func (c *chooser) known(fold int) []int {
+	if fold == allLinks {
+		return firstOnes(len(c.all))
+	}
+	return c.folds[fold].known
+}
+
 // maxFolds is how many folds there are, where there are so many links.
 const maxFolds = 5
 

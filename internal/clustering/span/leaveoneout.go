@@ -1,8 +1,6 @@
 package span
 
 import (
-	"math"
-
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
@@ -19,32 +17,8 @@ var rhos = []float64{30, 10, 3, 1, 0.3, 0.1, 0.03}
 // W^1/2 as much.
 func (c *completion) leftOut(of []int) [][]float64 {
 	m := len(of)
-	rows := make([][]float64, len(c.points)) // g_i
-	row := func(point int) []float64 {
-		if rows[point] == nil {
-			rows[point] = make([]float64, c.width)
-			for a := range rows[point] {
-				rows[point][a] = c.damped[a][point]
-			}
-		}
-		return rows[point]
-	}
-	k, b, roots := make([]float64, m*m), make([]float64, m), make([]float64, m)
-	for e, which := range of {
-		roots[e] = math.Sqrt(c.all[which].weight)
-		b[e] = float64(roots[e] * c.residual(c.all[which]))
-	}
-	for e := range of {
-		one := c.all[of[e]]
-		i, j := row(one.i), row(one.j)
-		for f := e; f < m; f++ {
-			other := c.all[of[f]]
-			x, y := row(other.i), row(other.j)
-			v := (float64(dot(i, x)*dot(j, y)) + float64(dot(i, y)*dot(j, x))) / 2
-			k[e*m+f] = float64(float64(roots[e]*v) * roots[f])
-		}
-	}
-	values, vectors := spectral.DenseEigenpairs(m, k)
+	matrix, b, roots := c.kernels(of)
+	values, vectors := spectral.DenseEigenpairs(m, spectral.Flatten(matrix))
 	parts := make([]float64, m) // U'b
 	for v, u := range vectors {
 		parts[v] = dot(u, b)

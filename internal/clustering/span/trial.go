@@ -10,7 +10,9 @@ import (
 type trial struct {
 	clustering.CutCandidate
 	losses []float64
-	fit    func(of []int) factors // to some links; nil for the rules of the paper, whose losses are violations already
+	// fit is to what is known on a fold, or to all links (allLinks); nil for the rules of the paper, whose losses are violations
+	// already.
+	fit func(fold int) factors
 }
 
 func newTrial(rule clustering.CutRule, width int, losses []float64, l *links) *trial {
