@@ -20,6 +20,7 @@ func TestMessagesHaveNames(t *testing.T) {
 		{j, "seeds that no good way puts with their label when it is not shown it: 1, 3, and 2 more (4 of 9); more", "seeds that no good way puts with their label when it is not shown it: ben, dora, and 2 more (4 of 9); more"},
 		{j, "column 1 has 99% of the variance", `column "income" has 99% of the variance`},
 		{dropped, "constraints: 0-1 (must)", "constraints: anna and carl (must)"},
+		{&Job{Filter: dropped.Filter}, "2 constraints cannot hold: 0-1 (must), 1-2 (cannot)", "2 constraints cannot hold: 0-2 (must), 2-3 (cannot)"},
 		{&Job{}, "constraints: 0-1 (must)", "constraints: 0-1 (must)"},
 	} {
 		if got := c.job.Say(c.message); got != c.want {
