@@ -65,10 +65,14 @@ experiments: ## Repeat the papers' experiments and write docs/experiments.md (DA
 
 # The answers are kept in answers-out/, and what is there is not asked again: remove it to begin anew.
 .PHONY: answers
-answers: build ## Ask what cleave answers by its defaults, and peers, and write docs/answers.md (DATA=folder; SETS=regexp, METHODS=a,b, LARGE=1, NOISE=0.1, SEEDS=n, JOBS=n)
+answers: build ## Ask what cleave answers by its defaults, and peers, and write docs/answers.md (SUITE=tables|labels|range|constraints, DATA=folder; SETS=regexp, METHODS=a,b, LARGE=1, NOISE=0.1, SEEDS=n, JOBS=n)
 	CGO_ENABLED=0 go build -trimpath -o bin/answers ./internal/answers/cmd/answers
-	bin/answers -data '$(DATA)' -version '$(VERSION)' $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-methods '$(METHODS)') $(if $(LARGE),-large) \
+	bin/answers $(if $(SUITE),-suite '$(SUITE)') -data '$(DATA)' -version '$(VERSION)' $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-methods '$(METHODS)') $(if $(LARGE),-large) \
 		$(if $(NOISE),-noise '$(NOISE)') $(if $(SEEDS),-seeds '$(SEEDS)') $(if $(JOBS),-jobs '$(JOBS)') -out docs/answers.md -fill docs/CHOOSING.md
+
+.PHONY: answers-data
+answers-data: ## Fetch real tables for make answers SUITE=tables|range into the folder DATA
+	sh internal/answers/fetch.sh '$(DATA)'
 
 .PHONY: bench-peers
 bench-peers: ## Install the peers of make bench from Debian's packages

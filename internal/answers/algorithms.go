@@ -13,7 +13,7 @@ import (
 
 // writeAlgorithms compares our algorithms by the kind of data.
 func (p Page) writeAlgorithms(b *strings.Builder, cells []cell, x index) {
-	b.WriteString("\n## Algorithm by algorithm\n\nMeans over all sets of a kind, real and generated, options left open. A number of sets stands where a method was not asked about all of them, or took too long.\n")
+	b.WriteString("\n### Algorithm by algorithm\n\nMeans over all sets of a kind, real and generated, options left open. A number of sets stands where a method was not asked about all of them, or took too long.\n")
 	p.algorithmTable(b, cells, x)
 }
 
@@ -85,6 +85,7 @@ func (x index) meanOver(cells []cell, method, column string) string {
 //	<!-- answers: algorithms -->
 //	<!-- end of answers -->
 func (p Page) Fill(document string) (string, error) {
+	p = p.of(Constraints)
 	x := newIndex(p.Answers)
 	var b strings.Builder
 	p.algorithmTable(&b, x.cells(p.Subject, 0), x)

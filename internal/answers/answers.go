@@ -18,6 +18,7 @@ import (
 
 // Config says what to ask, and whom.
 type Config struct {
+	Suite   string   // what is asked: a name of SuiteNames
 	Data    string   // a folder of data sets; empty: only those that are generated
 	Cleave  string   // the program
 	Pythons []string // programs, the first of which that has scikit-learn runs the peers
@@ -25,7 +26,7 @@ type Config struct {
 	Sets    string   // a regular expression of whole names; empty: all but the large sets
 	Large   bool     // the large sets instead of the others
 	Methods []string // empty: no algorithm, the usual algorithms and the peers
-	Numbers []int    // of constraints; -1 stands for n/2; empty: 0, 20, 100, 400 and n/2
+	Numbers []int    // of constraints; -1 stands for n/2; empty: 0, 20, 100, 400 and n/2. Of labels, percentages; empty: 5 and 20
 	Seeds   int
 	Noise   float64 // the share of the constraints that is wrong
 	Jobs    int     // runs at a time
@@ -68,23 +69,21 @@ func Run(ctx context.Context, cfg Config) error {
 		}
 		questions = unanswered(questions, done, cfg.Limit)
 	}
+	batches := batch(questions)
 	results, err := openLog(cfg.Results)
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.askAll(ctx, questions, results), results.close())
+	return errors.Join(s.askAll(ctx, batches, results), results.close())
 }
 
-// questions lists all runs, set by set.
-func (s *study) questions(ctx context.Context) ([]question, error) {
+// constraintQuestions are sets with m constraints, set by set.
+func (s *study) constraintQuestions(ctx context.Context) ([]question, error) {
 	sets, err := s.sets(ctx)
 	if err != nil {
 		return nil, err
 	}
-	methods, numbers := s.Methods, s.Numbers
-	if len(methods) == 0 {
-		methods = Methods("default own peers")
-	}
+	methods, numbers := s.methods("default own peers"), s.Numbers
 	if len(numbers) == 0 {
 		numbers = standardNumbers
 	}
@@ -96,12 +95,12 @@ func (s *study) questions(ctx context.Context) ([]question, error) {
 			}
 			for _, method := range methods {
 				p, isPeer := findPeer(method)
-				if !applies(method, set, m) || isPeer && s.python == "" {
+				if !applies(method, s.Suite, set, m) || isPeer && s.python == "" {
 					continue
 				}
 				for seed := range s.Seeds {
 					if seed == 0 || !p.once {
-						list = append(list, question{set: set, method: method, m: m, seed: seed, noise: s.Noise})
+						list = append(list, question{suite: s.Suite, set: set, method: method, m: m, seed: seed, noise: s.Noise})
 					}
 				}
 			}
@@ -112,22 +111,32 @@ func (s *study) questions(ctx context.Context) ([]question, error) {
 
 // sets are the sets that are asked about, their files made.
 func (s *study) sets(ctx context.Context) ([]*set, error) {
+	all, err := s.found()
+	if err != nil {
+		return nil, err
+	}
+	return s.made(ctx, append(all, generated(s.Cleave, s.temp)...))
+}
+
+// found are the sets in the folder of data.
+func (s *study) found() ([]*set, error) {
+	if s.Data == "" {
+		return nil, nil
+	}
+	return discover(s.Data, s.temp)
+}
+
+// made leaves only the sets that are asked about, and makes their files.
+func (s *study) made(ctx context.Context, all []*set) ([]*set, error) {
 	wanted, err := regexp.Compile("^(" + s.Sets + ")$")
 	if err != nil {
 		return nil, err
 	}
-	var all []*set
-	if s.Data != "" {
-		if all, err = discover(s.Data, s.temp); err != nil {
-			return nil, err
-		}
-	}
-	all = append(all, generated(s.Cleave, s.temp)...)
 	all = slices.DeleteFunc(all, func(set *set) bool {
 		if s.Sets != "" {
 			return !wanted.MatchString(set.name)
 		}
-		return set.large() != s.Large
+		return set.large() != s.Large && (s.Suite != Tables || set.group != Made)
 	})
 	for _, set := range all {
 		if set.make != nil {
@@ -146,39 +155,44 @@ func unanswered(questions []question, done []Answer, limit time.Duration) []ques
 		have[a.key()] = have[a.key()] || a.Status != Late || a.Seconds >= limit.Seconds()
 	}
 	return slices.DeleteFunc(questions, func(q question) bool {
-		return have[Answer{Set: q.set.name, Method: q.method, M: q.m, Noise: q.noise, Seed: q.seed}.key()]
+		return have[Answer{Suite: q.suite, Set: q.set.name, Method: q.method, M: q.m, Noise: q.noise, Seed: q.seed}.key()]
 	})
 }
 
 // askAll asks several questions at a time and writes the answers as they come.
-func (s *study) askAll(ctx context.Context, questions []question, results *log) error {
+func (s *study) askAll(ctx context.Context, batches [][]question, results *log) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var next, done int
 	var mutex sync.Mutex // of next, done and the results
-	take := func() (q question, more bool) {
+	take := func() (batch []question, more bool) {
 		mutex.Lock()
 		defer mutex.Unlock()
-		if next == len(questions) || ctx.Err() != nil {
-			return q, false
+		if next == len(batches) || ctx.Err() != nil {
+			return nil, false
 		}
 		next++
-		return questions[next-1], true
+		return batches[next-1], true
 	}
-	keep := func(a Answer) error {
+	keep := func(list []Answer) error {
 		mutex.Lock()
 		defer mutex.Unlock()
 		done++
-		fmt.Fprintf(s.Progress, "%d of %d: %s m=%d seed %d %s: ARI %.3f, %.1f s, %s %s\n", done, len(questions), a.Set, a.M, a.Seed, a.Method, a.ARI, a.Seconds, a.Status, a.Chosen)
-		return results.write(a.record())
+		for _, a := range list {
+			fmt.Fprintf(s.Progress, "%d of %d: %s m=%d seed %d %s: ARI %.3f, %.1f s, %s %s\n", done, len(batches), a.Set, a.M, a.Seed, a.Method, a.ARI, a.Seconds, a.Status, a.Chosen)
+			if err := results.write(a.record()); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	var all sync.WaitGroup
 	for range max(s.Jobs, 1) {
 		all.Go(func() {
-			for q, more := take(); more; q, more = take() {
-				a, err := s.ask(ctx, q)
+			for batch, more := take(); more; batch, more = take() {
+				list, err := s.ask(ctx, batch)
 				if err == nil {
-					err = keep(a)
+					err = keep(list)
 				}
 				if err != nil {
 					stop(err)

@@ -23,7 +23,7 @@ func TestRun(t *testing.T) {
 	}
 	folder := folderOf(t, map[string]string{"two/data.csv": points.String(), "two/labels.csv": "label\n" + classes.String()})
 	cfg := Config{
-		Data: folder, Cleave: clustertest.Build(t).Cleave, Results: filepath.Join(t.TempDir(), "new", "answers.csv"), Sets: "two",
+		Suite: Constraints, Data: folder, Cleave: clustertest.Build(t).Cleave, Results: filepath.Join(t.TempDir(), "new", "answers.csv"), Sets: "two",
 		Methods: []string{"kmeans", "pc-kmeans,restarts=2,entail", "novel"}, Numbers: []int{0, 20, half}, Seeds: 2, Jobs: 2, Threads: 1, Limit: time.Minute, Progress: t.Output(),
 	}
 	for range 2 {
@@ -67,7 +67,7 @@ func TestPeers(t *testing.T) {
 	points.WriteString("x,y\n")
 	edges.WriteString("src,dst\n")
 	for i := range 40 {
-		fmt.Fprintf(&points, "%d,%d\n", 100*(i%2)+i%5, i%3)
+		fmt.Fprintf(&points, "%d,%d\n", 100*(i%2)+i%5, 100*(i%2)+i%3)
 		fmt.Fprintf(&texts, "%d %d:1 3:0.%d\n", i%2, 1+i%2, i%3)
 		fmt.Fprintln(&classes, i%2)
 		for j := i + 2; j < 40; j += 2 {
@@ -81,11 +81,17 @@ func TestPeers(t *testing.T) {
 		"texts/a.tfidf.svm": texts.String(), "texts/a.labels.csv": truth,
 	})
 	cfg := Config{
-		Data: folder, Pythons: pythons, Results: filepath.Join(t.TempDir(), "answers.csv"),
+		Suite: Constraints, Data: folder, Pythons: pythons, Results: filepath.Join(t.TempDir(), "answers.csv"),
 		Methods: peerNames(), Seeds: 1, Jobs: 2, Threads: 1, Limit: 10 * time.Minute, Progress: t.Output(),
 	}
 	for m, sets := range map[int]string{0: "points|graph", 20: "graph|texts-a"} { // every peer and kind of data
 		cfg.Sets, cfg.Numbers = sets, []int{m}
+		if err := Run(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for suite, sets := range map[string]string{Tables: "points", Range: "points", Labels: "points|graph|texts-a"} {
+		cfg.Suite, cfg.Sets, cfg.Numbers = suite, sets, []int{20}
 		if err := Run(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +120,7 @@ func TestLimit(t *testing.T) {
 	}
 	folder := folderOf(t, map[string]string{"two/data.csv": "x\n1\n2\n", "two/labels.csv": labels(0, 1)})
 	cfg := Config{
-		Data: folder, Cleave: slow, Results: filepath.Join(t.TempDir(), "answers.csv"), Sets: "two",
+		Suite: Constraints, Data: folder, Cleave: slow, Results: filepath.Join(t.TempDir(), "answers.csv"), Sets: "two",
 		Methods: []string{Default}, Numbers: []int{0}, Seeds: 1, Threads: 1, Limit: 10 * time.Millisecond, Progress: t.Output(),
 	}
 	for asked, limit := range []time.Duration{10 * time.Millisecond, time.Millisecond, time.Second} {

@@ -66,11 +66,11 @@ func flags(method string, m int) []string {
 	return list
 }
 
-// applies tells whether a method can be asked about a set with m constraints. What names no algorithm is always asked:
-// where it refuses, that is its answer.
-func applies(method string, s *set, m int) bool {
+// applies tells whether a method can be asked by a suite about a set with m constraints or, in the suite of labels, m
+// percent of the labels. What names no algorithm is always asked: where it refuses, that is its answer.
+func applies(method, suite string, s *set, m int) bool {
 	if p, is := findPeer(method); is {
-		return slices.Contains(p.kinds, s.kind) && s.n <= p.largest && (m == 0 || p.constraints) && (m > 0 || p.alone)
+		return p.suite == suite && slices.Contains(p.kinds, s.kind) && s.n <= p.largest && (m == 0 || p.constraints) && (m > 0 || p.alone)
 	}
 	name := base(method)
 	a, known := catalog.FindAlgorithm(name)

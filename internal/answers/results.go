@@ -20,25 +20,32 @@ const (
 	Refused  = "refused" // and why
 )
 
-// Answer is one run of a method on a set with m constraints, and its scores.
+// Answer is one run of a method on a set, and its scores.
 type Answer struct {
+	Suite            string // that asked
 	Set, Group, Kind string
 	N, K             int
 	Method           string
-	M                int
+	M                int // of constraints; in the suite of labels, the percentage of the rows whose label is given
 	Noise            float64
 	Seed             int
 	ARI, NMI         float64 // 0 where it was refused
 	Seconds          float64
 	Status, Chosen   string
+	// Kept are the shares of the given labels, and of pairs of them, that the answer has too; only in the suite of labels.
+	Kept, KeptPairs float64
+	Found           int // clusters, where a range of their number was given
 }
 
 // key tells runs apart.
 func (a Answer) key() string {
-	return fmt.Sprintf("%s %s %d %g %d", a.Set, a.Method, a.M, a.Noise, a.Seed)
+	return fmt.Sprintf("%s %s %s %d %g %d", a.Suite, a.Set, a.Method, a.M, a.Noise, a.Seed)
 }
 
-var header = []string{"set", "group", "kind", "n", "k", "method", "m", "noise", "seed", "ari", "nmi", "seconds", "status", "chosen"}
+var header = []string{"set", "group", "kind", "n", "k", "method", "m", "noise", "seed", "ari", "nmi", "seconds", "status", "chosen", "suite", "kept", "kept_pairs", "found"}
+
+// oldColumns is how many columns results had while there was one suite only.
+const oldColumns = 14
 
 func (a Answer) record() []string {
 	number := func(v float64, digits int) string { return strconv.FormatFloat(v, 'f', digits, 64) }
@@ -48,7 +55,7 @@ func (a Answer) record() []string {
 	}
 	return []string{
 		a.Set, a.Group, a.Kind, strconv.Itoa(a.N), strconv.Itoa(a.K), a.Method, strconv.Itoa(a.M), number(a.Noise, -1), strconv.Itoa(a.Seed),
-		ari, nmi, number(a.Seconds, 2), a.Status, a.Chosen,
+		ari, nmi, number(a.Seconds, 2), a.Status, a.Chosen, a.Suite, number(a.Kept, 4), number(a.KeptPairs, 4), strconv.Itoa(a.Found),
 	}
 }
 
@@ -70,7 +77,10 @@ func parse(row []string) (a Answer, err error) {
 	a = Answer{
 		Set: row[0], Group: row[1], Kind: row[2], N: integer(row[3]), K: integer(row[4]), Method: row[5],
 		M: integer(row[6]), Noise: number(row[7]), Seed: integer(row[8]),
-		ARI: number(row[9]), NMI: number(row[10]), Seconds: number(row[11]), Status: row[12], Chosen: row[13],
+		ARI: number(row[9]), NMI: number(row[10]), Seconds: number(row[11]), Status: row[12], Chosen: row[13], Suite: Constraints,
+	}
+	if len(row) > oldColumns {
+		a.Suite, a.Kept, a.KeptPairs, a.Found = row[14], number(row[15]), number(row[16]), integer(row[17])
 	}
 	return a, err
 }
@@ -85,16 +95,19 @@ func Load(path string) ([]Answer, error) {
 		return nil, err
 	}
 	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
+	reader := csv.NewReader(file)
+	reader.FieldsPerRecord = -1 // new rows may follow old ones
+	rows, err := reader.ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var list []Answer
 	for at, row := range rows {
-		if slices.Equal(row, header) {
+		whole := len(row) == oldColumns || len(row) == len(header)
+		if whole && slices.Equal(row, header[:len(row)]) {
 			continue
 		}
-		if at == 0 || len(row) != len(header) {
+		if at == 0 || !whole {
 			return nil, fmt.Errorf("%s does not begin with %s", path, strings.Join(header, ","))
 		}
 		a, err := parse(row)

@@ -47,7 +47,7 @@ func (p Page) writeConstrainedSpectral(b *strings.Builder, x index) {
 	if len(order) == 0 {
 		return
 	}
-	b.WriteString("\n## constrained-spectral against spectral\n\n`spectral` without constraints, and `constrained-spectral` with m of them.\n")
+	b.WriteString("\n### constrained-spectral against spectral\n\n`spectral` without constraints, and `constrained-spectral` with m of them.\n")
 	head(b, append([]string{"set", "spectral"}, prefixed("m = ", columns)...)...)
 	for _, name := range order {
 		row(b, rows[name]...)
@@ -110,7 +110,7 @@ func (p Page) writeConstants(b *strings.Builder, x index) {
 	if len(changes) == 0 {
 		return
 	}
-	b.WriteString("\n## How answers depend on options\n\nMethods with options, and the same method with all of them left open, in the cells that have both: means, and the cells with the largest loss and gain.\n")
+	b.WriteString("\n### How answers depend on options\n\nMethods with options, and the same method with all of them left open, in the cells that have both: means, and the cells with the largest loss and gain.\n")
 	head(b, "method", "wrong constraints", "cells", "left open", "said", "difference", "worst cell", "best cell")
 	for _, v := range slices.SortedFunc(maps.Keys(changes), func(a, b variant) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.noise, b.noise))
@@ -143,7 +143,7 @@ func (p Page) writeCosts(b *strings.Builder) {
 			c.refused++
 		}
 	}
-	b.WriteString("\n## Time and refusals\n\nSeconds of a run with the start of its process and the reading of its files. Runs that took too long are left out of all means.\n")
+	b.WriteString("\n### Time and refusals\n\nSeconds of a run with the start of its process and the reading of its files. Runs that took too long are left out of all means.\n")
 	head(b, "method", "runs", "refused", "too long", "mean seconds", "longest")
 	for _, method := range slices.Sorted(maps.Keys(costs)) {
 		c := costs[method]
@@ -153,10 +153,10 @@ func (p Page) writeCosts(b *strings.Builder) {
 
 // writeSets has a table for each set.
 func (p Page) writeSets(b *strings.Builder, cells []cell) {
-	b.WriteString("\n## Set by set\n\nThe smallest and the largest of the draws in parentheses. The last column has the ways that were chosen, where the method chooses.\n")
+	b.WriteString("\n### Set by set\n\nThe smallest and the largest of the draws in parentheses. The last column has the ways that were chosen, where the method chooses.\n")
 	for at, c := range cells {
 		if at == 0 || cells[at-1].set != c.set {
-			fmt.Fprintf(b, "\n### %s\n\n%s, n = %d, k = %d\n", c.set, strings.ToUpper(c.kind[:1])+c.kind[1:], c.n, c.k)
+			fmt.Fprintf(b, "\n#### %s\n\n%s, n = %d, k = %d\n", c.set, strings.ToUpper(c.kind[:1])+c.kind[1:], c.n, c.k)
 			head(b, "m", p.Subject, "our best", "best peer", "", "way")
 		}
 		verdict := c.verdict()

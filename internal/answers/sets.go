@@ -20,7 +20,11 @@ import (
 const (
 	Real      = "real"
 	Generated = "generated"
+	Made      = "made" // tables
 )
+
+// Table is the kind of sets that are ordinary tables: words, gaps and all.
+const Table = "table"
 
 // largeRows is where a set begins to be large: such sets are only asked about on demand.
 const largeRows = 10_000

@@ -210,8 +210,9 @@ func TestApplies(t *testing.T) {
 		{"sk-spectral-rbf", many, 0, false},
 		{"sk-spectral-graph", graph, 20, true},
 		{"sk-spectral-graph", points, 20, false},
+		{pipeline, points, 0, false}, // a peer of another suite
 	} {
-		if got := applies(c.method, c.set, c.m); got != c.want {
+		if got := applies(c.method, Constraints, c.set, c.m); got != c.want {
 			t.Errorf("%s on a set of %d %s with %d constraints: %v", c.method, c.set.n, c.set.kind, c.m, got)
 		}
 	}

@@ -96,7 +96,7 @@ var packages = []packageRule{
 	{"certs", io, "access credentials fault identity"},
 	{"audit", io, "fault"},
 
-	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning recipe spectral table vector"},
+	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric neighbor partition planning recipe spectral table text vector"},
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector waitlock wire"},
 	{"coordinator", api, "access audit backoff clustering clustering/auto clustering/centroid clustering/comparison clustering/cut clustering/embedding clustering/howmany clustering/kernelkmeans clustering/knn clustering/landmark clustering/local constraint credentials dataset evaluate fault fleet identity kernel metric neighbor observe partition planning recipe redact snapshot store table text turns waitlock wire"},
 	{"worker", api, "backoff candidates clustering constraint credentials dataset fault kernel labeling neighbor observe parallel partition planning text vector wire"},

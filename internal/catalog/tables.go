@@ -225,7 +225,7 @@ var Options = []Option{
 		Help: "an edge weighs 1 where both rows are among the nearest of the other and 1/2 where only one is (unweighted), or exp(-d²/(s s')), d being their distance and s that of a row to its last neighbor (gaussian)"},
 
 	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "minmax", "robust", "none"}, Default: "none; with --knn auto", Group: RunGroup,
-		Help: "what is done to the columns of dense points: mean 0 and variance 1 (zscore), the same if few columns carry the variance (auto), from 0 to 1 (minmax), median 0 and quartiles 1 apart (robust), or nothing"},
+		Help: "what is done to the columns of dense points: mean 0 and variance 1 (zscore), the same if columns are in unlike units (auto), from 0 to 1 (minmax), median 0 and quartiles 1 apart (robust), or nothing"},
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},

@@ -40,6 +40,17 @@ func (s Spec) Source(stream uint64) *rand.PCG { return rand.NewPCG(s.Seed, strea
 // Random is the generator of one stream.
 func (s Spec) Random(stream uint64) *rand.Rand { return rand.New(s.Source(stream)) }
 
+// DrawRows draws count of n rows, each as likely as the others, and returns them in ascending order.
+func DrawRows(n, count int, rng *rand.Rand) []int32 {
+	rows := make([]int32, 0, min(n, count))
+	for i := range n {
+		if rng.IntN(n-i) < count-len(rows) {
+			rows = append(rows, int32(i))
+		}
+	}
+	return rows
+}
+
 // Draw turns u in [0, 1) into an index, with probabilities proportional to chance; -1 when all are 0.
 // Sums are taken tile by tile, as everywhere.
 func Draw(u float64, chance []float64) int {

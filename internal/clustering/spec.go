@@ -35,6 +35,10 @@ type Spec struct {
 	// restarts there are, where each begins, and the unit of the constraints' weights.
 	Choose bool
 
+	// Race lets the starts of k-means run on a sample of the rows where there are many, and only the best of them on all
+	// rows: see centroid.Problem.
+	Race bool
+
 	// Scale is what is done to the columns of dense points first.
 	Scale Scale
 
@@ -71,6 +75,7 @@ func NewSpec(r catalog.Request) Spec {
 		spec.Restarts = int(r.WholeOr("restarts", 0))
 		spec.MaxIterations = int(r.WholeOr("max-iterations", DefaultMaxIterations))
 		spec.Tolerance = r.NumberOr("tolerance", 0)
+		spec.Race = spec.Choose && spec.Restarts == 0
 		spec.EntailSmall = spec.Choose && r.Values["entail"] == ""
 	}
 	return spec

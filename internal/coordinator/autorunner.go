@@ -95,12 +95,12 @@ func (r *autoRunner) beside() []planning.Workload {
 
 func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
 	return planning.Workload{
-		Vectors:      &planning.Vectors{Rows: p.Vectors.Rows, Columns: p.Vectors.Columns, Width: p.Vectors.Width(), Entries: planning.TileEntries(r.data)},
+		Vectors:      &planning.Vectors{Rows: p.Vectors.Rows, Columns: p.Vectors.Columns, Width: p.Vectors.Width(), Entries: planning.TileEntries(r.data), RaceRows: p.RaceRows()},
 		DatasetBytes: r.bytes,
 		Scaled:       p.Units != nil,
 		K:            r.spec.K,
 		Lanes:        centroid.Lanes(p),
-		Restarts:     r.problem.Fits(),
+		Restarts:     r.problem.Fits(p),
 	}
 }
 

@@ -65,13 +65,14 @@ func (c *Coordinator) preparedTable(ctx context.Context, id string, steps *recip
 }
 
 // trainedOn is what a job clustered.
-func (c *Coordinator) trainedOn(ctx context.Context, p *cleavev1.JobSpec) (dataset.Dataset, error) {
+func (c *Coordinator) trainedOn(ctx context.Context, p *cleavev1.JobSpec) (*input, dataset.Dataset, error) {
 	in, err := c.findInput(ctx, p, anySize)
 	if err == nil {
 		err = in.open()
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return in.load()
+	data, err := in.load()
+	return in, data, err
 }

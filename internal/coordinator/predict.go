@@ -90,7 +90,7 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 	if err != nil {
 		return nil, err
 	}
-	trained, err := c.trainedOn(ctx, p)
+	_, trained, err := c.trainedOn(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -133,21 +133,17 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.rowsOf(ctx, record, len(labels))
+	in, trained, err := c.trainedOn(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := wire.SpecOfRows(p, rows, c.tables.finder(ctx))
+	spec, err := in.spec(c.tables.finder(ctx))
 	if err != nil {
 		return nil, err
 	}
 	if spectral, is := spec.Algorithm.(*cut.Options); is {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
-	}
-	trained, err := c.trainedOn(ctx, p)
-	if err != nil {
-		return nil, err
 	}
 	problem, err := kernelkmeans.Prepare(trained, spec)
 	if err != nil {

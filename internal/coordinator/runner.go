@@ -159,7 +159,7 @@ func (r *vectorRunner) need() planning.Workload {
 	return planning.Workload{
 		Vectors: &planning.Vectors{
 			Rows: vectors.Rows, Columns: vectors.Columns, Width: vectors.Width(),
-			FullMetric: r.fullMetric, Entries: r.entries,
+			FullMetric: r.fullMetric, Entries: r.entries, RaceRows: r.problem.RaceRows(),
 		},
 		DatasetBytes: r.bytes,
 		Scaled:       r.problem.Units != nil,

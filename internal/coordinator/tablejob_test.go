@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/recipe"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -59,7 +60,8 @@ func namedPairs(t testing.TB, pairs ...[3]string) *cleavev1.TableInput {
 	return wire.InlineTable(made)
 }
 
-// A job on a table answers as one on the points that the recipe makes of it, to the last bit, with constraints by ids, and says
+// A job on a table answers as one on the points that the recipe makes of it, in units in which words weigh as numbers, to the last
+// bit, with constraints by ids, and says
 // how points were made of rows. Labels have the rows and ids of the table, also when the table is gone.
 func TestJobsOnTables(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
@@ -86,11 +88,15 @@ func TestJobsOnTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &cleavev1.JobSpec{K: 3, Seed: 4, Scale: cleavev1.Scale_SCALE_ZSCORE, Supervision: &cleavev1.Supervision{Constraints: wire.InlineTable(numbered)},
-			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}, DatasetId: h.send("points", made.Points)}
+		scaled, err := dataset.UnitsBy(dataset.Standard, made.Points).Apply(made.Points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &cleavev1.JobSpec{K: 3, Seed: 4, Scale: cleavev1.Scale_SCALE_NONE, Supervision: &cleavev1.Supervision{Constraints: wire.InlineTable(numbered)},
+			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}, DatasetId: h.send("points", scaled)}
 		plain := h.create(s)
 		h.end(plain)
-		s.DatasetId, s.Table, s.Supervision = "", wishes, &cleavev1.Supervision{Constraints: pairs}
+		s.DatasetId, s.Table, s.Scale, s.Supervision = "", wishes, cleavev1.Scale_SCALE_ZSCORE, &cleavev1.Supervision{Constraints: pairs}
 		job := h.create(s)
 		if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Fatal(ended)

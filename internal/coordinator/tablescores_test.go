@@ -16,7 +16,7 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	defer h.startWorker("a")()
 	all := plants(t, 120)
-	fitted, _, err := recipe.Fit(all, recipe.Wishes{Missing: recipe.Drop})
+	fitted, _, err := recipe.Fit(all, recipe.Wishes{Missing: recipe.Drop, Ignore: []string{"color"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	s := &cleavev1.JobSpec{KRange: &cleavev1.KRange{Min: 2, Max: 4}, Seed: 4, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}, DatasetId: h.send("points", made.Points)}
 	plain := h.create(s)
 	h.end(plain)
-	s.DatasetId, s.Table = "", &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: cleavev1.MissingPolicy_MISSING_POLICY_DROP}
+	s.DatasetId, s.Table = "", &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: cleavev1.MissingPolicy_MISSING_POLICY_DROP, Ignore: []string{"color"}}
 	job := h.create(s)
 	if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Fatal(ended)

@@ -52,8 +52,8 @@ const coordinatorEntryBytes = 2 * 16
 // doubled. Unlike workers, the coordinator has no memory limit.
 const gcFactor = 2
 
-// CoordinatorBytes is the coordinator's memory for a job's eigenvectors, the levels of its graph, its landmarks or its graph
-// of neighbors, and for the results of a range of k, at its peak, beside the data set; 0 if the job has none of these.
+// CoordinatorBytes is the coordinator's memory for a job's eigenvectors, the levels of its graph, its landmarks, the sample
+// that starts race on or its graph of neighbors, and for the results of a range of k, at its peak, beside the data set; 0 if the job has none of these.
 func (p Workload) CoordinatorBytes() int64 {
 	run := addSaturated(p.runBytes(), p.Range.coordinatorBytes(int64(p.Rows())))
 	if p.Search == nil {
@@ -67,7 +67,7 @@ func (p Workload) CoordinatorBytes() int64 {
 func (p Workload) runBytes() int64 {
 	levels := p.Levels.coordinatorBytes()
 	if p.Eigen == nil {
-		return max(levels, p.landmarkBytes())
+		return max(levels, p.landmarkBytes(), p.raceBytes())
 	}
 	n := int64(p.Rows())
 	columns := spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized) * max(1, p.Eigen.Searches)

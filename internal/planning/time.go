@@ -110,5 +110,5 @@ func (p Workload) seconds(plan *Plan) float64 {
 		}
 		longest = max(longest, work/float64(max(1, share.Threads)))
 	}
-	return (longest + runs*coordination + p.searchWork(len(plan.Shares)) + p.Levels.work() + p.landmarkWork()) / 1e9
+	return (longest + runs*coordination + p.searchWork(len(plan.Shares)) + p.Levels.work() + p.landmarkWork() + p.raceWork()) / 1e9
 }

@@ -17,6 +17,7 @@ type Vectors struct {
 	FullMetric    bool      // models have a matrix over all pairs of columns
 	Entries       []int64   // of each tile of sparse points; nil for dense points
 	Features      *Features // that rows are; nil: they are the points themselves
+	RaceRows      int       // that starts race on, on the coordinator; 0: all starts are on all rows
 }
 
 // TileEntries returns how many entries each tile of sparse points has; nil for other data.
@@ -31,6 +32,14 @@ func TileEntries(data dataset.Dataset) []int64 {
 		entries[tile] = points.RowStart[rows.To] - points.RowStart[rows.From]
 	}
 	return entries
+}
+
+// entries are those of all tiles of sparse points.
+func (v *Vectors) entries() (total int64) {
+	for _, entries := range v.Entries {
+		total += entries
+	}
+	return total
 }
 
 func (v *Vectors) isSparse() bool { return v.Entries != nil }
@@ -140,11 +149,7 @@ func (p Workload) vectorWork(rows float64) float64 {
 	v := p.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
 	if v.isSparse() {
-		total := int64(0)
-		for _, entries := range v.Entries {
-			total += entries
-		}
-		values, score, visit = rows/float64(v.Rows)*float64(total), sparseValue, sparseValue
+		values, score, visit = rows/float64(v.Rows)*float64(v.entries()), sparseValue, sparseValue
 	}
 	run := iterations*(values*float64(p.K)*score+visits*values*visit) + values*float64(p.K)*visit
 	if v.FullMetric {

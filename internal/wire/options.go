@@ -32,7 +32,9 @@ func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	if len(p.ProtoReflect().GetUnknown()) > 0 {
 		return fault.Invalid("UNKNOWN_ALGORITHM", "the job has options that this version does not know, and no algorithm that it knows").OnField("spec.algorithm")
 	}
-	a, _, refusal := Request(p, kind).ChooseAlgorithm()
+	request := Request(p, kind)
+	ExpectLabels(request, labelUse(p))
+	a, _, refusal := request.ChooseAlgorithm()
 	if refusal != nil {
 		return faultOf(refusal)
 	}
@@ -56,6 +58,7 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		return err
 	}
 	a, request := Algorithm(p), Request(p, kind)
+	ExpectLabels(request, labelUse(p))
 	for _, o := range catalog.Options {
 		own, _ := catalog.FindOption(o.Name, a)
 		if _, given := read(p.ProtoReflect(), o.Field); given && own.Field != o.Field {

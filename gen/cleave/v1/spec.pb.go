@@ -132,6 +132,70 @@ func (NeighborWeights) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
 }
 
+// LabelUse is what the known classes of the rows of a table are used as. Each class is a cluster: integers are in the order of
+// their size, and come before all others, which are in the order of their letters.
+type LabelUse int32
+
+const (
+	// AUTO, but TRUTH where the job has constraints or seeds.
+	LabelUse_LABEL_USE_UNSPECIFIED LabelUse = 0
+	// TRUTH where the class of every row is known. Else SEEDS, unless the job has seeds, or CONSTRAINTS for kernel_kmeans and for
+	// algorithms that take no seeds, unless it has constraints.
+	LabelUse_LABEL_USE_AUTO LabelUse = 1
+	// The job takes no other seeds.
+	LabelUse_LABEL_USE_SEEDS LabelUse = 2
+	// The rows of a class are linked one to the next, and each of them with one of every other class. The job takes no other
+	// constraints.
+	LabelUse_LABEL_USE_CONSTRAINTS LabelUse = 3
+	// They are no part of the job: the answer can be compared with them.
+	LabelUse_LABEL_USE_TRUTH LabelUse = 4
+)
+
+// Enum value maps for LabelUse.
+var (
+	LabelUse_name = map[int32]string{
+		0: "LABEL_USE_UNSPECIFIED",
+		1: "LABEL_USE_AUTO",
+		2: "LABEL_USE_SEEDS",
+		3: "LABEL_USE_CONSTRAINTS",
+		4: "LABEL_USE_TRUTH",
+	}
+	LabelUse_value = map[string]int32{
+		"LABEL_USE_UNSPECIFIED": 0,
+		"LABEL_USE_AUTO":        1,
+		"LABEL_USE_SEEDS":       2,
+		"LABEL_USE_CONSTRAINTS": 3,
+		"LABEL_USE_TRUTH":       4,
+	}
+)
+
+func (x LabelUse) Enum() *LabelUse {
+	p := new(LabelUse)
+	*p = x
+	return p
+}
+
+func (x LabelUse) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LabelUse) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
+}
+
+func (LabelUse) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[2]
+}
+
+func (x LabelUse) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LabelUse.Descriptor instead.
+func (LabelUse) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+}
+
 // StorageMode says how workers hold the matrix. It changes no bit of the answer, but for FLOAT16.
 type StorageMode int32
 
@@ -175,11 +239,11 @@ func (x StorageMode) String() string {
 }
 
 func (StorageMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
 }
 
 func (StorageMode) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[2]
+	return &file_cleave_v1_spec_proto_enumTypes[3]
 }
 
 func (x StorageMode) Number() protoreflect.EnumNumber {
@@ -188,7 +252,7 @@ func (x StorageMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StorageMode.Descriptor instead.
 func (StorageMode) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 type Scale int32
@@ -196,12 +260,14 @@ type Scale int32
 const (
 	// NONE, with a notice where one column has nearly all the variance.
 	Scale_SCALE_UNSPECIFIED Scale = 0
-	// ZSCORE where few columns carry the variance: (sum v)^2 / sum v^2 is below a fifth of the number of columns
-	// that vary, v being their variances. A notice says so.
+	// ZSCORE where columns of numbers are in unlike units, which a notice says: beside columns of words, or if their spans, from the
+	// 5th to the 95th percentile, differ much. The widest then has at least 6 times the geometric mean of all, or the standard
+	// deviation of their logarithms is at least ln 7.
 	Scale_SCALE_AUTO Scale = 1
 	// Every column gets the mean 0 and the variance 1; one that does not vary becomes 0.
 	Scale_SCALE_ZSCORE Scale = 2
-	Scale_SCALE_NONE   Scale = 3
+	// Columns of numbers stay as they are. A column of words always weighs as much as one of them.
+	Scale_SCALE_NONE Scale = 3
 	// Every column spans 0 to 1: (v - smallest) / (largest - smallest). One that does not vary becomes 0.
 	Scale_SCALE_MINMAX Scale = 4
 	// (v - median) / (third quartile - first quartile), which a few extreme values do not change. A column whose
@@ -240,11 +306,11 @@ func (x Scale) String() string {
 }
 
 func (Scale) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
 }
 
 func (Scale) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[3]
+	return &file_cleave_v1_spec_proto_enumTypes[4]
 }
 
 func (x Scale) Number() protoreflect.EnumNumber {
@@ -253,7 +319,7 @@ func (x Scale) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Scale.Descriptor instead.
 func (Scale) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 type Start int32
@@ -324,11 +390,11 @@ func (x Start) String() string {
 }
 
 func (Start) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
 }
 
 func (Start) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[4]
+	return &file_cleave_v1_spec_proto_enumTypes[5]
 }
 
 func (x Start) Number() protoreflect.EnumNumber {
@@ -337,7 +403,7 @@ func (x Start) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Start.Descriptor instead.
 func (Start) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 type FarthestRule int32
@@ -374,11 +440,11 @@ func (x FarthestRule) String() string {
 }
 
 func (FarthestRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
 }
 
 func (FarthestRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[5]
+	return &file_cleave_v1_spec_proto_enumTypes[6]
 }
 
 func (x FarthestRule) Number() protoreflect.EnumNumber {
@@ -387,7 +453,7 @@ func (x FarthestRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FarthestRule.Descriptor instead.
 func (FarthestRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 // Enforcement says whether constraints and seeds hold in the answer of auto, or the data may overrule them. Constraints of a
@@ -432,11 +498,11 @@ func (x Enforcement) String() string {
 }
 
 func (Enforcement) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
 }
 
 func (Enforcement) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[6]
+	return &file_cleave_v1_spec_proto_enumTypes[7]
 }
 
 func (x Enforcement) Number() protoreflect.EnumNumber {
@@ -445,7 +511,7 @@ func (x Enforcement) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Enforcement.Descriptor instead.
 func (Enforcement) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 type Objective int32
@@ -488,11 +554,11 @@ func (x Objective) String() string {
 }
 
 func (Objective) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
 }
 
 func (Objective) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[7]
+	return &file_cleave_v1_spec_proto_enumTypes[8]
 }
 
 func (x Objective) Number() protoreflect.EnumNumber {
@@ -501,7 +567,7 @@ func (x Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Objective.Descriptor instead.
 func (Objective) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 type KernelFunction int32
@@ -550,11 +616,11 @@ func (x KernelFunction) String() string {
 }
 
 func (KernelFunction) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
 }
 
 func (KernelFunction) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[8]
+	return &file_cleave_v1_spec_proto_enumTypes[9]
 }
 
 func (x KernelFunction) Number() protoreflect.EnumNumber {
@@ -563,7 +629,7 @@ func (x KernelFunction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KernelFunction.Descriptor instead.
 func (KernelFunction) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 type ShiftRule int32
@@ -598,11 +664,11 @@ func (x ShiftRule) String() string {
 }
 
 func (ShiftRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
 }
 
 func (ShiftRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[9]
+	return &file_cleave_v1_spec_proto_enumTypes[10]
 }
 
 func (x ShiftRule) Number() protoreflect.EnumNumber {
@@ -611,7 +677,7 @@ func (x ShiftRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShiftRule.Descriptor instead.
 func (ShiftRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 // RisePolicy says what happens when a step raises the objective or repeats a labeling.
@@ -655,11 +721,11 @@ func (x RisePolicy) String() string {
 }
 
 func (RisePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
 }
 
 func (RisePolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[10]
+	return &file_cleave_v1_spec_proto_enumTypes[11]
 }
 
 func (x RisePolicy) Number() protoreflect.EnumNumber {
@@ -668,7 +734,7 @@ func (x RisePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RisePolicy.Descriptor instead.
 func (RisePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 type EmptyPolicy int32
@@ -706,11 +772,11 @@ func (x EmptyPolicy) String() string {
 }
 
 func (EmptyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
 }
 
 func (EmptyPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[11]
+	return &file_cleave_v1_spec_proto_enumTypes[12]
 }
 
 func (x EmptyPolicy) Number() protoreflect.EnumNumber {
@@ -719,7 +785,7 @@ func (x EmptyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EmptyPolicy.Descriptor instead.
 func (EmptyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 // AffinityDiagonal: what a graph objective on points or a kernel matrix does with the diagonal.
@@ -757,11 +823,11 @@ func (x AffinityDiagonal) String() string {
 }
 
 func (AffinityDiagonal) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
 }
 
 func (AffinityDiagonal) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[12]
+	return &file_cleave_v1_spec_proto_enumTypes[13]
 }
 
 func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
@@ -770,7 +836,7 @@ func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AffinityDiagonal.Descriptor instead.
 func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 type Geometry int32
@@ -808,11 +874,11 @@ func (x Geometry) String() string {
 }
 
 func (Geometry) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
 }
 
 func (Geometry) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[13]
+	return &file_cleave_v1_spec_proto_enumTypes[14]
 }
 
 func (x Geometry) Number() protoreflect.EnumNumber {
@@ -821,7 +887,7 @@ func (x Geometry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Geometry.Descriptor instead.
 func (Geometry) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 type Distortion int32
@@ -867,11 +933,11 @@ func (x Distortion) String() string {
 }
 
 func (Distortion) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
 }
 
 func (Distortion) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[14]
+	return &file_cleave_v1_spec_proto_enumTypes[15]
 }
 
 func (x Distortion) Number() protoreflect.EnumNumber {
@@ -880,7 +946,7 @@ func (x Distortion) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Distortion.Descriptor instead.
 func (Distortion) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 // Metric is the form of the matrix A in (x - y)' A (x - y).
@@ -920,11 +986,11 @@ func (x Metric) String() string {
 }
 
 func (Metric) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
 }
 
 func (Metric) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[15]
+	return &file_cleave_v1_spec_proto_enumTypes[16]
 }
 
 func (x Metric) Number() protoreflect.EnumNumber {
@@ -933,7 +999,7 @@ func (x Metric) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Metric.Descriptor instead.
 func (Metric) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 // Penalty is what a violated constraint costs.
@@ -976,11 +1042,11 @@ func (x Penalty) String() string {
 }
 
 func (Penalty) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
 }
 
 func (Penalty) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[16]
+	return &file_cleave_v1_spec_proto_enumTypes[17]
 }
 
 func (x Penalty) Number() protoreflect.EnumNumber {
@@ -989,7 +1055,7 @@ func (x Penalty) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Penalty.Descriptor instead.
 func (Penalty) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 // Inference is how constrained points are assigned together.
@@ -1037,11 +1103,11 @@ func (x Inference) String() string {
 }
 
 func (Inference) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[18].Descriptor()
 }
 
 func (Inference) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[17]
+	return &file_cleave_v1_spec_proto_enumTypes[18]
 }
 
 func (x Inference) Number() protoreflect.EnumNumber {
@@ -1050,7 +1116,7 @@ func (x Inference) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inference.Descriptor instead.
 func (Inference) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 type BetaRule int32
@@ -1094,11 +1160,11 @@ func (x BetaRule) String() string {
 }
 
 func (BetaRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[18].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[19].Descriptor()
 }
 
 func (BetaRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[18]
+	return &file_cleave_v1_spec_proto_enumTypes[19]
 }
 
 func (x BetaRule) Number() protoreflect.EnumNumber {
@@ -1107,7 +1173,7 @@ func (x BetaRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BetaRule.Descriptor instead.
 func (BetaRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
 // Discretization is how k > 2 clusters come out of k - 1 vectors.
@@ -1151,11 +1217,11 @@ func (x Discretization) String() string {
 }
 
 func (Discretization) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[19].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[20].Descriptor()
 }
 
 func (Discretization) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[19]
+	return &file_cleave_v1_spec_proto_enumTypes[20]
 }
 
 func (x Discretization) Number() protoreflect.EnumNumber {
@@ -1164,7 +1230,7 @@ func (x Discretization) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Discretization.Descriptor instead.
 func (Discretization) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
 }
 
 // ComponentPolicy says what to do with a graph that is not connected.
@@ -1208,11 +1274,11 @@ func (x ComponentPolicy) String() string {
 }
 
 func (ComponentPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[20].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[21].Descriptor()
 }
 
 func (ComponentPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[20]
+	return &file_cleave_v1_spec_proto_enumTypes[21]
 }
 
 func (x ComponentPolicy) Number() protoreflect.EnumNumber {
@@ -1221,7 +1287,7 @@ func (x ComponentPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComponentPolicy.Descriptor instead.
 func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{21}
 }
 
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
@@ -1780,7 +1846,9 @@ type Supervision struct {
 	Seeds *TableInput `protobuf:"bytes,2,opt,name=seeds,proto3" json:"seeds,omitempty"`
 	// Turns every pair that the closure of the constraints implies into a constraint. Absent, the vector and the kernel
 	// family do so while there are fewer than 200,000 such pairs; with paper_settings no algorithm does.
-	Entail        *bool `protobuf:"varint,3,opt,name=entail,proto3,oneof" json:"entail,omitempty"`
+	Entail *bool `protobuf:"varint,3,opt,name=entail,proto3,oneof" json:"entail,omitempty"`
+	// What the classes in table.label_column are used as.
+	LabelAs       LabelUse `protobuf:"varint,4,opt,name=label_as,json=labelAs,proto3,enum=cleave.v1.LabelUse" json:"label_as,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1834,6 +1902,13 @@ func (x *Supervision) GetEntail() bool {
 		return *x.Entail
 	}
 	return false
+}
+
+func (x *Supervision) GetLabelAs() LabelUse {
+	if x != nil {
+		return x.LabelAs
+	}
+	return LabelUse_LABEL_USE_UNSPECIFIED
 }
 
 type Initialization struct {
@@ -3119,11 +3194,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x124\n" +
 	"\aweights\x18\x02 \x01(\x0e2\x1a.cleave.v1.NeighborWeightsR\aweightsB\f\n" +
 	"\n" +
-	"_neighbors\"\x9b\x01\n" +
+	"_neighbors\"\xcb\x01\n" +
 	"\vSupervision\x127\n" +
 	"\vconstraints\x18\x01 \x01(\v2\x15.cleave.v1.TableInputR\vconstraints\x12+\n" +
 	"\x05seeds\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05seeds\x12\x1b\n" +
-	"\x06entail\x18\x03 \x01(\bH\x00R\x06entail\x88\x01\x01B\t\n" +
+	"\x06entail\x18\x03 \x01(\bH\x00R\x06entail\x88\x01\x01\x12.\n" +
+	"\blabel_as\x18\x04 \x01(\x0e2\x13.cleave.v1.LabelUseR\alabelAsB\t\n" +
 	"\a_entail\"\xba\x01\n" +
 	"\x0eInitialization\x12&\n" +
 	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12-\n" +
@@ -3234,7 +3310,13 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x0fNeighborWeights\x12 \n" +
 	"\x1cNEIGHBOR_WEIGHTS_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bNEIGHBOR_WEIGHTS_UNWEIGHTED\x10\x01\x12\x1d\n" +
-	"\x19NEIGHBOR_WEIGHTS_GAUSSIAN\x10\x02*v\n" +
+	"\x19NEIGHBOR_WEIGHTS_GAUSSIAN\x10\x02*~\n" +
+	"\bLabelUse\x12\x19\n" +
+	"\x15LABEL_USE_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eLABEL_USE_AUTO\x10\x01\x12\x13\n" +
+	"\x0fLABEL_USE_SEEDS\x10\x02\x12\x19\n" +
+	"\x15LABEL_USE_CONSTRAINTS\x10\x03\x12\x13\n" +
+	"\x0fLABEL_USE_TRUTH\x10\x04*v\n" +
 	"\vStorageMode\x12\x1c\n" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
@@ -3357,130 +3439,132 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 21)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 22)
 var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_cleave_v1_spec_proto_goTypes = []any{
 	(Priority)(0),               // 0: cleave.v1.Priority
 	(NeighborWeights)(0),        // 1: cleave.v1.NeighborWeights
-	(StorageMode)(0),            // 2: cleave.v1.StorageMode
-	(Scale)(0),                  // 3: cleave.v1.Scale
-	(Start)(0),                  // 4: cleave.v1.Start
-	(FarthestRule)(0),           // 5: cleave.v1.FarthestRule
-	(Enforcement)(0),            // 6: cleave.v1.Enforcement
-	(Objective)(0),              // 7: cleave.v1.Objective
-	(KernelFunction)(0),         // 8: cleave.v1.KernelFunction
-	(ShiftRule)(0),              // 9: cleave.v1.ShiftRule
-	(RisePolicy)(0),             // 10: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),            // 11: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),       // 12: cleave.v1.AffinityDiagonal
-	(Geometry)(0),               // 13: cleave.v1.Geometry
-	(Distortion)(0),             // 14: cleave.v1.Distortion
-	(Metric)(0),                 // 15: cleave.v1.Metric
-	(Penalty)(0),                // 16: cleave.v1.Penalty
-	(Inference)(0),              // 17: cleave.v1.Inference
-	(BetaRule)(0),               // 18: cleave.v1.BetaRule
-	(Discretization)(0),         // 19: cleave.v1.Discretization
-	(ComponentPolicy)(0),        // 20: cleave.v1.ComponentPolicy
-	(*JobSpec)(nil),             // 21: cleave.v1.JobSpec
-	(*KRange)(nil),              // 22: cleave.v1.KRange
-	(*NeighborGraph)(nil),       // 23: cleave.v1.NeighborGraph
-	(*Supervision)(nil),         // 24: cleave.v1.Supervision
-	(*Initialization)(nil),      // 25: cleave.v1.Initialization
-	(*Auto)(nil),                // 26: cleave.v1.Auto
-	(*KernelKmeans)(nil),        // 27: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 28: cleave.v1.Kernel
-	(*Shift)(nil),               // 29: cleave.v1.Shift
-	(*Kmeans)(nil),              // 30: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 31: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 32: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 33: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 34: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 35: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 36: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 37: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 38: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 39: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 40: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 41: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 42: cleave.v1.Beta
-	(*durationpb.Duration)(nil), // 43: google.protobuf.Duration
-	(*TablePoints)(nil),         // 44: cleave.v1.TablePoints
-	(*TableInput)(nil),          // 45: cleave.v1.TableInput
+	(LabelUse)(0),               // 2: cleave.v1.LabelUse
+	(StorageMode)(0),            // 3: cleave.v1.StorageMode
+	(Scale)(0),                  // 4: cleave.v1.Scale
+	(Start)(0),                  // 5: cleave.v1.Start
+	(FarthestRule)(0),           // 6: cleave.v1.FarthestRule
+	(Enforcement)(0),            // 7: cleave.v1.Enforcement
+	(Objective)(0),              // 8: cleave.v1.Objective
+	(KernelFunction)(0),         // 9: cleave.v1.KernelFunction
+	(ShiftRule)(0),              // 10: cleave.v1.ShiftRule
+	(RisePolicy)(0),             // 11: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),            // 12: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),       // 13: cleave.v1.AffinityDiagonal
+	(Geometry)(0),               // 14: cleave.v1.Geometry
+	(Distortion)(0),             // 15: cleave.v1.Distortion
+	(Metric)(0),                 // 16: cleave.v1.Metric
+	(Penalty)(0),                // 17: cleave.v1.Penalty
+	(Inference)(0),              // 18: cleave.v1.Inference
+	(BetaRule)(0),               // 19: cleave.v1.BetaRule
+	(Discretization)(0),         // 20: cleave.v1.Discretization
+	(ComponentPolicy)(0),        // 21: cleave.v1.ComponentPolicy
+	(*JobSpec)(nil),             // 22: cleave.v1.JobSpec
+	(*KRange)(nil),              // 23: cleave.v1.KRange
+	(*NeighborGraph)(nil),       // 24: cleave.v1.NeighborGraph
+	(*Supervision)(nil),         // 25: cleave.v1.Supervision
+	(*Initialization)(nil),      // 26: cleave.v1.Initialization
+	(*Auto)(nil),                // 27: cleave.v1.Auto
+	(*KernelKmeans)(nil),        // 28: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 29: cleave.v1.Kernel
+	(*Shift)(nil),               // 30: cleave.v1.Shift
+	(*Kmeans)(nil),              // 31: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 32: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 33: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 34: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 35: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 36: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 37: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 38: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 39: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 40: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 41: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 42: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 43: cleave.v1.Beta
+	(*durationpb.Duration)(nil), // 44: google.protobuf.Duration
+	(*TablePoints)(nil),         // 45: cleave.v1.TablePoints
+	(*TableInput)(nil),          // 46: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	24, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	25, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
-	2,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	3,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
-	23, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
-	43, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
+	25, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	26, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	3,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
+	4,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
+	24, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
+	44, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
 	0,  // 6: cleave.v1.JobSpec.priority:type_name -> cleave.v1.Priority
-	44, // 7: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
-	22, // 8: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
-	26, // 9: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
-	27, // 10: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	30, // 11: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	31, // 12: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	32, // 13: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	33, // 14: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	34, // 15: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	35, // 16: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	36, // 17: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	37, // 18: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	38, // 19: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	39, // 20: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	40, // 21: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	45, // 7: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
+	23, // 8: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
+	27, // 9: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	28, // 10: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	31, // 11: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	32, // 12: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	33, // 13: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	34, // 14: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	35, // 15: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	36, // 16: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	37, // 17: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	38, // 18: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	39, // 19: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	40, // 20: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	41, // 21: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
 	1,  // 22: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
-	45, // 23: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	45, // 24: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
-	4,  // 25: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	45, // 26: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
-	5,  // 27: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	6,  // 28: cleave.v1.Auto.enforce:type_name -> cleave.v1.Enforcement
-	7,  // 29: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	28, // 30: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	29, // 31: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	10, // 32: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	11, // 33: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	12, // 34: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	45, // 35: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	8,  // 36: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	9,  // 37: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	13, // 38: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	13, // 39: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	13, // 40: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	13, // 41: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	17, // 42: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	15, // 43: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	16, // 44: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	15, // 45: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	17, // 46: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	14, // 47: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	16, // 48: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	15, // 49: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	17, // 50: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	7,  // 51: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	28, // 52: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	12, // 53: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	41, // 54: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	20, // 55: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
-	28, // 56: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	12, // 57: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	41, // 58: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	20, // 59: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
-	28, // 60: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	12, // 61: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	42, // 62: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	19, // 63: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	45, // 64: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	20, // 65: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	41, // 66: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	18, // 67: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	68, // [68:68] is the sub-list for method output_type
-	68, // [68:68] is the sub-list for method input_type
-	68, // [68:68] is the sub-list for extension type_name
-	68, // [68:68] is the sub-list for extension extendee
-	0,  // [0:68] is the sub-list for field type_name
+	46, // 23: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	46, // 24: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	2,  // 25: cleave.v1.Supervision.label_as:type_name -> cleave.v1.LabelUse
+	5,  // 26: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	46, // 27: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	6,  // 28: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	7,  // 29: cleave.v1.Auto.enforce:type_name -> cleave.v1.Enforcement
+	8,  // 30: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	29, // 31: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	30, // 32: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	11, // 33: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	12, // 34: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	13, // 35: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	46, // 36: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	9,  // 37: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	10, // 38: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	14, // 39: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	14, // 40: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	14, // 41: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	14, // 42: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	18, // 43: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	16, // 44: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	17, // 45: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	16, // 46: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	18, // 47: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	15, // 48: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	17, // 49: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	16, // 50: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	18, // 51: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	8,  // 52: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	29, // 53: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	13, // 54: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	42, // 55: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	21, // 56: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
+	29, // 57: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	13, // 58: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	42, // 59: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	21, // 60: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
+	29, // 61: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	13, // 62: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	43, // 63: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	20, // 64: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	46, // 65: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	21, // 66: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	42, // 67: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	19, // 68: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	69, // [69:69] is the sub-list for method output_type
+	69, // [69:69] is the sub-list for method input_type
+	69, // [69:69] is the sub-list for extension type_name
+	69, // [69:69] is the sub-list for extension extendee
+	0,  // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -3525,7 +3609,7 @@ func file_cleave_v1_spec_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      21,
+			NumEnums:      22,
 			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -43,7 +44,7 @@ func Add(set *pflag.FlagSet) *Flags {
 	f.inputFlags.add(set, &f.data, "cluster the points in this `FILE`, which may also be a folder of parts, or - for standard input (tables: "+suffixes(format.TableSuffixes())+
 		"; arrays: .npy, .npz, .mtx; sparse: "+suffixes(format.SparseSuffixes())+"; also compressed by gzip or zstd); several make one table")
 	f.tableFlags.add(set)
-	f.labelAs, f.sample = NewChoice("auto", labelUses...), NewWhole(0, 1, math.MaxInt32)
+	f.labelAs, f.sample = NewChoice("auto", wire.LabelUses()...), NewWhole(0, 1, math.MaxInt32)
 	set.Var(f.labelAs, "label-as", "what the classes of --label-column are: to start from and to keep, pairs to respect, or the truth to score against (auto: the truth if all are known, else seeds)")
 	set.Var(f.sample, "sample-constraints", "draw so many constraints from --truth or --label-column, by --seed")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz, .zst)")

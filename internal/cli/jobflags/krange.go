@@ -1,11 +1,11 @@
 package jobflags
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -40,17 +40,7 @@ func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 
 // beginRange begins a range of k at the number of classes, if that is in it: each class needs a cluster.
 func (j *Job) beginRange(classes int) {
-	r := j.Spec.GetKRange()
-	if classes <= int(r.GetMin()) || classes > int(r.GetMax()) {
-		return
-	}
-	from := fmt.Sprintf("%d..%d", r.Min, r.Max)
-	if r.Min = uint32(classes); r.Min == r.Max {
-		j.Spec.K, j.Spec.KRange = r.Max, nil
-		j.notice("of the range of k, %s, only %d is left: there are as many classes, and each needs a cluster", from, classes)
-		return
-	}
-	j.notice("the range of k, %s, begins at %d: there are as many classes, and each needs a cluster", from, classes)
+	j.Notices = append(j.Notices, wire.BeginRange(j.Spec, classes)...)
 }
 
 // checkClasses refuses more classes than clusters, after the range of k has begun where there are enough.

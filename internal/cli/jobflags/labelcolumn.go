@@ -42,9 +42,6 @@ func (j *Job) Read() *table.Table {
 	return j.Table.Data
 }
 
-// labelUses are what known classes can be used as.
-var labelUses = []string{"auto", "seeds", "constraints", "truth"}
-
 // checkLabels refuses flags about classes that do not go together.
 func (f *Flags) checkLabels() error {
 	switch {
@@ -62,14 +59,13 @@ func (f *Flags) checkLabels() error {
 
 // supervise adds what classes will become to a request. Seeds become constraints for algorithms that take no seeds.
 func (f *Flags) supervise(r catalog.Request) {
-	a, known := catalog.FindAlgorithm(r.Algorithm)
-	use := f.labelAs.text
-	if use == "seeds" || use == "auto" && f.Given("label-column") && slices.Contains(a.Needs, "seeds") {
-		r.Values["seeds"] = "given"
+	if f.Given("label-column") {
+		wire.ExpectLabels(r, wire.LabelUse(f.labelAs.text))
 	}
-	if use == "constraints" || f.Given("sample-constraints") {
+	if f.Given("sample-constraints") {
 		r.Values["constraints"] = "given"
 	}
+	a, known := catalog.FindAlgorithm(r.Algorithm)
 	if _, seeds := r.Values["seeds"]; seeds && known && !a.Takes("seeds") && a.Takes("constraints") {
 		delete(r.Values, "seeds")
 		r.Values["constraints"] = "given"
@@ -97,23 +93,15 @@ func (f *Flags) useColumn(j *Job) error {
 		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.data, labels.column)
 	}
 	j.classes.Add(labels.names)
-	use := f.labelAs.text
-	a := wire.Algorithm(j.Spec)
-	if use == "auto" {
-		switch {
-		case labels.known == len(labels.of) || f.Given("sample-constraints"):
-			use = "truth"
-		case a.Takes("seeds") && !f.Given("seeds") && a.Name != "kernel-kmeans":
-			use = "seeds"
-		case a.Takes("constraints") && !f.Given("constraints"):
-			use = "constraints"
-		default:
-			use = "truth"
+	use := wire.LabelUse(f.labelAs.text)
+	if use == wire.LabelsAuto {
+		use = wire.LabelsTruth
+		if !f.Given("sample-constraints") {
+			use = wire.UseOfLabels(j.Spec, labels.known == len(labels.of))
 		}
 	}
-	j.Table.Notices = append(j.Table.Notices, fmt.Sprintf("column %q has %s of %d classes for %s: used as %s", labels.column,
-		text.Plural(labels.known, "label"), len(j.classes.Names), text.Plural(len(labels.of), "row"), use))
-	if use == "truth" {
+	j.Table.Notices = append(j.Table.Notices, wire.LabelNotice(labels.column, labels.known, len(labels.of), len(j.classes.Names), use))
+	if use == wire.LabelsTruth {
 		j.known = truthOf(labels, &j.classes)
 		return nil
 	}
@@ -121,8 +109,8 @@ func (f *Flags) useColumn(j *Job) error {
 		return within(f.data, err)
 	}
 	seeds := seedsOf(labels, &j.classes)
-	if use == "constraints" {
-		return j.useAsConstraints(seeds, nil, a.Name)
+	if use == wire.LabelsConstraints {
+		return j.useAsConstraints(seeds, nil, wire.Algorithm(j.Spec).Name)
 	}
 	return j.useSeeds(seeds, nil)
 }
@@ -189,34 +177,16 @@ func (j *Job) rememberSeeds(seeds *table.Table, ids *table.IDs) error {
 	return nil
 }
 
-// useAsConstraints makes constraints of seeds: each with the next of its class, and with one of every other class.
+// useAsConstraints makes constraints of seeds.
 func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm string) error {
 	if err := j.rememberSeeds(seeds, ids); err != nil {
 		return err
 	}
-	members := map[int32][]int32{}
-	var labels []int32
+	var rows, labels []int32
 	for _, s := range j.seeds {
-		if members[s[1]] == nil {
-			labels = append(labels, s[1])
-		}
-		members[s[1]] = append(members[s[1]], s[0])
+		rows, labels = append(rows, s[0]), append(labels, s[1])
 	}
-	slices.Sort(labels)
-	var pairs []constraint.Constraint
-	for _, label := range labels {
-		mine := members[label]
-		for at := 1; at < len(mine); at++ {
-			pairs = append(pairs, constraint.Constraint{I: mine[at-1], J: mine[at], Kind: constraint.MustLink})
-		}
-		for _, other := range labels {
-			if theirs := members[other]; other > label {
-				for at := range max(len(mine), len(theirs)) {
-					pairs = append(pairs, constraint.Constraint{I: mine[at%len(mine)], J: theirs[at%len(theirs)], Kind: constraint.CannotLink})
-				}
-			}
-		}
-	}
+	pairs := constraint.OfClasses(rows, labels)
 	j.notice("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm)
 	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs).Named(ids))
 	return nil

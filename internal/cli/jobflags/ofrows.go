@@ -28,6 +28,9 @@ func (j *Job) OfRows() (*cleavev1.JobSpec, *table.Table) {
 	}
 	spec := proto.CloneOf(j.Spec)
 	spec.Table = wire.TablePointsProto(j.Table.wishes)
+	if spec.Table.GetLabelColumn() != "" {
+		wire.UseLabelsAs(spec, wire.LabelsTruth) // the tables of the spec have what is used of them
+	}
 	for at, used := range wire.UsedTables(spec) {
 		if j.Table.inputs != nil {
 			used.Input.Source = j.Table.inputs[at].Input.GetSource()

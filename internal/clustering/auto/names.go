@@ -91,13 +91,18 @@ func (p *Problem) Rows(space clustering.Space) (*centroid.Problem, error) {
 	return centroid.Prepare(p.data, p.kmeansSpec(p.Scale(space)))
 }
 
-// Fits is about how many runs of k-means there are in a space of rows.
-func (p *Problem) Fits() int {
-	if !p.supervised() {
-		return p.starts()
+// Fits is about how many runs of k-means there are in a space of rows. Where starts race there is one, and none from a start
+// of its own in the others.
+func (p *Problem) Fits(rows *centroid.Problem) int {
+	starts, inFold := p.starts(), foldStarts
+	if rows.FromSample {
+		starts, inFold = 1, 0
 	}
-	soft, hard := foldStarts+1, foldStarts+2
-	return 2*p.starts() + p.folds*(soft+hard)
+	if !p.supervised() {
+		return starts
+	}
+	soft, hard := inFold+1, inFold+2
+	return 2*starts + p.folds*(soft+hard)
 }
 
 // Eigensolver describes the searches for eigenvectors, which are made in this process: of a given matrix, or of the

@@ -38,6 +38,7 @@ func (p *Problem) starts() int { return cmp.Or(p.spec.Restarts, defaultStarts) }
 func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	return clustering.Spec{
 		K: p.spec.K, Seed: p.spec.Seed, Restarts: p.starts(), MaxIterations: p.spec.MaxIterations, Tolerance: p.spec.Tolerance, Scale: scale,
+		Race:      p.spec.Restarts == 0,
 		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
 	}
 }
@@ -111,6 +112,9 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*centr
 		kinds = append(kinds, clustering.StartLabels)
 	case clustering.UseHard:
 		kinds = append(kinds, clustering.StartLabels, clustering.StartNeighborhoods)
+	}
+	if w.problem.FromSample { // then the answer without constraints is the best of many starts already
+		kinds = []clustering.Start{clustering.StartLabels}
 	}
 	var problems []*centroid.Problem
 	for _, start := range kinds {

@@ -27,6 +27,9 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	spec := p.spec
 	spec.Constraints, spec.Start, spec.InitialLabels = nil, clustering.StartKmeansPlusPlus, nil
 	spec.Restarts, spec.MaxIterations = p.Restarts(), max(spec.MaxIterations, 1)
+	if p.mayRace() {
+		spec.Restarts = p.spec.Runs()
+	}
 	spec.Algorithm = &Options{Algorithm: Kmeans, Distortion: p.options.Distortion}
 	free, err := p.WithSpec(spec)
 	if err != nil {
@@ -79,7 +82,10 @@ func (p *Problem) needsUnconstrained() bool {
 
 // Runs is how many runs a job takes: its restarts, and those of the unconstrained answer.
 func (p *Problem) Runs() int {
-	if p.needsUnconstrained() {
+	switch {
+	case p.needsUnconstrained() && p.FromSample:
+		return p.Restarts() + 1
+	case p.needsUnconstrained():
 		return 2 * p.Restarts()
 	}
 	return p.Restarts()

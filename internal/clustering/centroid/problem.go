@@ -22,7 +22,7 @@ type Problem struct {
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
 	Units       *dataset.Units // that rows are in; nil: those of the data
-	// FromSample tells that starts on some of the rows find where the run over all of them begins: see BeginAt.
+	// FromSample tells that starts on some of the rows find where the run over all of them begins: see BeginAt and race.go.
 	FromSample bool
 	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
 	MaxLanes int
@@ -32,6 +32,7 @@ type Problem struct {
 	spec     clustering.Spec
 	options  Options
 	n, d     int
+	data     dataset.Dataset          // in the units
 	source   *vector.Source           // of the rows that methods read themselves: constrained points, seeds
 	seeds    []clustering.SeededPoint // by point
 	links    []metric.Link            // of the constraints, with rows where the penalty needs distances
@@ -79,7 +80,7 @@ func NewProblem(data dataset.Dataset, rows *vector.RowSpec, units *dataset.Units
 	if err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: rows.Rows, Units: units, Vectors: rows, source: source, draws: newDraws()}
+	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: rows.Rows, data: data, Units: units, Vectors: rows, source: source, draws: newDraws()}
 	return p, p.resolve()
 }
 
@@ -89,7 +90,7 @@ func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
-	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Units: p.Units, Vectors: p.Vectors, source: p.source, draws: p.draws}
+	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, data: p.data, Units: p.Units, Vectors: p.Vectors, source: p.source, draws: p.draws}
 	if preparations[other.options.Distortion] != p.Vectors.Preparation {
 		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
 	}
@@ -106,6 +107,7 @@ func (p *Problem) resolve() (err error) {
 		return err
 	}
 	p.prepareSeeds()
+	p.FromSample = p.races() || p.mixesStarts() && p.needsUnconstrained() && p.mayRace()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
 		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
 			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))

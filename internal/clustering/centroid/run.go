@@ -64,7 +64,9 @@ func (f family) Notices() []clustering.Notice { return f.p.Warnings }
 
 // Begin implements clustering.Job.
 func (f family) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Family, err error) {
-	f.p, err = f.p.withUnconstrained(ctx, f.x)
+	if f.p, err = f.p.withUnconstrained(ctx, f.x); err == nil {
+		f.p, err = f.p.afterRace(ctx)
+	}
 	return f, err
 }
 

@@ -21,9 +21,12 @@ const (
 	// a larger number to be its rival. Doubtful is how much of it a smaller number needs to be plausible, and asFar a larger one to be
 	// so, however unstable; of the modularity, which changes less with the number, it needs farModularity.
 	silhouetteShare = 0.8
-	doubtful        = 1.1
-	asFar           = 0.95
-	farModularity   = 1.1
+	// peakShare is how much of the silhouette a larger number needs where the best one is a peak: all smaller numbers have less. The
+	// best of the smallest number says little, for one cluster that is far from all others has it, whatever the others are.
+	peakShare     = 0.9
+	doubtful      = 1.1
+	asFar         = 0.95
+	farModularity = 1.1
 	// A proposal is clear if it is so stable, all larger numbers are less stable by so much, and none has so much of its silhouette.
 	clearStability  = 0.95
 	clearFall       = 1.0 / 3
@@ -105,7 +108,12 @@ func decideByStability(h *clustering.HowMany, part string) {
 	}
 	taken := stables[0]
 	for _, s := range stables {
-		if apart(s) >= float64(silhouetteShare*most(stables, s)) {
+		best := farthest(stables, s)
+		share := silhouetteShare
+		if s.K > best.K && isPeak(h, best) {
+			share = peakShare
+		}
+		if apart(s) >= float64(share*apart(best)) {
 			taken = s
 		}
 	}
@@ -209,15 +217,28 @@ func apart(s clustering.KScore) float64 {
 // alike tells whether two numbers were clustered in the same kind of space, so that their silhouettes can be compared.
 func alike(a, b clustering.KScore) bool { return a.Space == b.Space }
 
-// most is how far apart clusters are at best, of the numbers in the same kind of space as s.
-func most(all []clustering.KScore, s clustering.KScore) float64 {
-	best := math.Inf(-1)
+// farthest is the number whose clusters are farthest apart, of those in the same kind of space as s, and of equals the smallest.
+func farthest(all []clustering.KScore, s clustering.KScore) clustering.KScore {
+	best := s
 	for _, other := range all {
-		if alike(other, s) {
-			best = max(best, apart(other))
+		if alike(other, s) && (apart(other) > apart(best) || other.K < best.K && apart(other) >= apart(best)) {
+			best = other
 		}
 	}
 	return best
+}
+
+// isPeak tells whether a silhouette is larger than those of all smaller numbers in its kind of space, and its number not the first.
+func isPeak(h *clustering.HowMany, best clustering.KScore) bool {
+	if best.Silhouette == nil || best.K == h.Min {
+		return false
+	}
+	for _, s := range h.Scores {
+		if s.K < best.K && alike(s, best) && apart(s) >= apart(best) {
+			return false
+		}
+	}
+	return true
 }
 
 func without(all []int, one int) (others []int) {

@@ -35,6 +35,9 @@ func TestDecisions(t *testing.T) {
 		"a slow fall":                     {scored(0.97, 0.7, 0.66, 0.6, 0.3, 0.5), 2, clustering.Likely, []int{2}, "(0.66 at best)"},
 		"a smaller one is better apart":   {scored(1, 0.7, 0.9, 0.6, 0.3, 0.3), 3, clustering.Unsure, []int{2, 3}, "but 2 would do too"},
 		"nothing is stable":               {scored(0.65, 0.3, 0.6, 0.2, 0.3, 0.3), 2, clustering.Unsure, []int{2, 3}, "no number of clusters"},
+		"less apart than a peak":          {scored(1, 0.48, 1, 0.6, 0.89, 0.5), 3, clustering.Unsure, []int{3, 4}, "but 4 would do too"},
+		"nearly as far as a peak":         {scored(1, 0.48, 1, 0.6, 0.91, 0.55, 0.3, 0.2), 4, clustering.Likely, []int{4}, "(0.91)"},
+		"less apart than the first":       {scored(1, 0.6, 0.89, 0.5, 0.3, 0.2), 3, clustering.Unsure, []int{2, 3}, "but 2 would do too"},
 		"the last of the range":           {scored(0.3, 0.3, 0.4, 0.2, 0.97, 0.6), 4, clustering.Likely, []int{4}, "the last of the range"},
 	} {
 		decide(c.h, 0, "half of the data")

@@ -44,8 +44,8 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 		if g, is := data.(*dataset.Graph); is {
 			all[at].data, err = someEdges(g, rng)
 		} else {
-			all[at].rows = someRows(data.Rows(), rng)
-			all[at].data, err = rowsOf(data, all[at].rows)
+			all[at].rows = clustering.DrawRows(data.Rows(), partRows(data.Rows()), rng)
+			all[at].data, err = dataset.Take(data, all[at].rows)
 		}
 		if err != nil {
 			return nil, err
@@ -94,17 +94,6 @@ func partsOf(data dataset.Dataset) string {
 	return "half of the data"
 }
 
-// someRows draws rows of n, in ascending order.
-func someRows(n int, rng *rand.Rand) []int32 {
-	count, rows := partRows(n), []int32(nil)
-	for i := range n { // each of those that are left is as likely as the others
-		if rng.IntN(n-i) < count-len(rows) {
-			rows = append(rows, int32(i))
-		}
-	}
-	return rows
-}
-
 // someEdges is a graph with a part of the edges, and all loops.
 func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
 	var edges dataset.Edges
@@ -117,36 +106,6 @@ func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
 		}
 	}
 	return dataset.GraphOf(g.N, []dataset.Edges{edges})
-}
-
-// rowsOf are some rows of points or of a kernel matrix.
-func rowsOf(data dataset.Dataset, rows []int32) (dataset.Dataset, error) {
-	switch data := data.(type) {
-	case *dataset.Points:
-		values := make([]float64, 0, len(rows)*data.D)
-		for _, i := range rows {
-			values = append(values, data.Row(int(i))...)
-		}
-		return &dataset.Points{N: len(rows), D: data.D, Values: values, Words: data.Words}, nil
-	case *dataset.SparsePoints:
-		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
-		for _, i := range rows {
-			c, v := data.Row(int(i))
-			columns, values = append(columns, c...), append(values, v...)
-			starts = append(starts, int64(len(columns)))
-		}
-		return dataset.NewSparsePoints(len(rows), data.D, starts, columns, values)
-	case *dataset.Kernel:
-		values := make([]float64, 0, len(rows)*len(rows))
-		for _, i := range rows {
-			row := data.Row(int(i))
-			for _, j := range rows {
-				values = append(values, row[j])
-			}
-		}
-		return dataset.NewKernel(len(rows), len(rows), values)
-	}
-	return data, nil
 }
 
 // spec is the job of n rows on the part.

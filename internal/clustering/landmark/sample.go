@@ -2,7 +2,6 @@ package landmark
 
 import (
 	"context"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 
@@ -83,13 +82,6 @@ func (p *Problem) begin(ctx context.Context) (*centroid.Problem, error) {
 	return p.BeginAt(centroids), ctx.Err()
 }
 
-// best is the best centroids of the sample after some rounds of exchanges.
-type best struct {
-	centroids       []float64
-	objective       float64
-	round, failures int
-}
-
 // searchSample finds the centroids of the best start. It is remembered after every round of exchanges.
 func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	spec := p.spec
@@ -102,55 +94,11 @@ func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, piece := p.spec.Source(clustering.StreamExchange), snapshot.Open(ctx, "exchanges")
-	found := p.readBest(piece.State(), source)
-	if found == nil {
-		first, err := centroid.Run(ctx, some, x, clustering.NopObserver{})
-		if err != nil {
-			return nil, err
-		}
-		found = &best{centroids: first.Model.Centroids, objective: first.Objective}
-	}
 	rows, err := p.sampleFeatures(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rng := rand.New(source)
-	for ; found.round < maxRounds && found.failures < maxFailures && ctx.Err() == nil; found.round++ {
-		piece.Keep(8*len(found.centroids), func(w *snapshot.Writer) { found.save(w, source) })
-		exchanged := some.BeginAt(exchange(rows, p.Columns(), found.centroids, rng))
-		other, err := centroid.Run(snapshot.Without(ctx), exchanged, x, clustering.NopObserver{})
-		if err != nil {
-			return nil, err
-		}
-		if found.failures++; other.Objective < found.objective {
-			found.centroids, found.objective, found.failures = other.Model.Centroids, other.Objective, 0
-		}
-	}
-	return found.centroids, ctx.Err()
-}
-
-func (b *best) save(w *snapshot.Writer, source *rand.PCG) {
-	w.Floats(b.centroids)
-	w.Float(b.objective)
-	w.Int(b.round)
-	w.Int(b.failures)
-	state, _ := source.MarshalBinary() // it never fails
-	w.Raw(state)
-}
-
-// readBest reads what save wrote, nil if there is nothing.
-func (p *Problem) readBest(r *snapshot.Reader, source *rand.PCG) *best {
-	if r == nil {
-		return nil
-	}
-	b := &best{r.Floats(), r.Float(), r.Int(), r.Int()}
-	state := r.Raw()
-	r.Check(len(b.centroids) == p.spec.K*p.Columns() && b.round >= 0 && b.failures >= 0)
-	if r.End() != nil || source.UnmarshalBinary(state) != nil {
-		return nil
-	}
-	return b
+	return centroid.BestStart(ctx, some, x, rows)
 }
 
 // sampleFeatures are the features of the sample, row by row.

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strconv"
@@ -23,6 +25,9 @@ func main() {
 	page := answers.Page{}
 	var numbers, methods, python, more, out, fill string
 	var pageOnly bool
+	var tables string
+	var draw int
+	flag.StringVar(&cfg.Suite, "suite", answers.Constraints, "what is asked: "+strings.Join(answers.SuiteNames(), ", "))
 	flag.StringVar(&cfg.Data, "data", "", "`folder` of data sets (default: only generated ones)")
 	flag.StringVar(&cfg.Cleave, "cleave", "bin/cleave", "the cleave `program`")
 	flag.StringVar(&python, "python", "/usr/bin/python3,python3", "Python `programs`, the first of which with scikit-learn runs the peers; empty for none")
@@ -31,8 +36,8 @@ func main() {
 	flag.StringVar(&cfg.Sets, "sets", "", "regular `expression` of the names of sets (default: all but the large ones)")
 	flag.BoolVar(&cfg.Large, "large", false, "the large sets instead of the others")
 	flag.StringVar(&methods, "methods", "", "`methods`: default, peers, or algorithms with flags (pc-kmeans,restarts=10,entail)")
-	flag.StringVar(&numbers, "ms", "", "comma-separated `numbers` of constraints; half is n/2 (default 0,20,100,400,half)")
-	flag.IntVar(&cfg.Seeds, "seeds", 3, "`number` of draws of constraints")
+	flag.StringVar(&numbers, "ms", "", "comma-separated `numbers` of constraints; half is n/2 (default 0,20,100,400,half); percentages of labels (default 5,20)")
+	flag.IntVar(&cfg.Seeds, "seeds", 3, "`number` of draws of constraints, labels or tables")
 	flag.Float64Var(&cfg.Noise, "noise", 0, "`share` of the constraints that is wrong")
 	flag.IntVar(&cfg.Jobs, "jobs", 1, "runs at a `time`")
 	flag.IntVar(&cfg.Threads, "threads", 1, "`threads` of each run")
@@ -41,12 +46,17 @@ func main() {
 	flag.BoolVar(&pageOnly, "page", false, "ask nothing, only write the page of the results")
 	flag.StringVar(&page.Subject, "subject", answers.Default, "the `method` that the page is about")
 	flag.StringVar(&page.Version, "version", "an unknown version", "the `version` of this source")
-	flag.StringVar(&out, "out", "", "write the page to this `file` instead of printing it")
+	flag.StringVar(&out, "out", "", "write the sections that have results into the page in this `file` instead of printing it")
 	flag.StringVar(&fill, "fill", "", "also put the table of algorithms into this `document`, between its marks")
+	flag.StringVar(&tables, "write-tables", "", "ask nothing, only write the made tables below this `folder`")
+	flag.IntVar(&draw, "draw", 0, "the `number` of the draw that -write-tables writes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := func() (err error) {
+		if tables != "" {
+			return answers.WriteTables(tables, draw)
+		}
 		cfg.Methods, cfg.Pythons = answers.Methods(methods), words(python)
 		if cfg.Numbers, err = counts(numbers); err != nil {
 			return err
@@ -55,6 +65,9 @@ func main() {
 			if err := answers.Run(ctx, cfg); err != nil {
 				return err
 			}
+		}
+		if cfg.Suite != answers.Constraints {
+			fill = "" // the table of algorithms is about constraints
 		}
 		return write(page, append([]string{cfg.Results}, words(more)...), out, fill)
 	}()
@@ -103,8 +116,25 @@ func write(page answers.Page, results []string, out, fill string) error {
 			return err
 		}
 	}
-	if out == "" {
-		return page.Write(os.Stdout, time.Now())
+	document := answers.EmptyPage()
+	if out != "" {
+		switch old, err := os.ReadFile(out); {
+		case err == nil:
+			document = string(old)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
 	}
-	return format.WriteFile(out, func(w io.Writer) error { return page.Write(w, time.Now()) })
+	document, err := page.Update(document, time.Now())
+	if err != nil {
+		return fmt.Errorf("%s: %w", out, err)
+	}
+	if out == "" {
+		_, err = io.WriteString(os.Stdout, document)
+		return err
+	}
+	return format.WriteFile(out, func(w io.Writer) error {
+		_, err := io.WriteString(w, document)
+		return err
+	})
 }

@@ -1,12 +1,13 @@
-package landmark
+package centroid
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // Exchanges of a centroid and a point (Lattanzi and Sohler 2019). k-means ends where two centroids share a cluster while one
@@ -21,6 +22,74 @@ const (
 	maxRounds       = 30  // of exchanges, with k-means between them
 	maxFailures     = 5   // rounds one after the other that gain nothing
 )
+
+// best is the best centroids after some rounds of exchanges.
+type best struct {
+	centroids       []float64
+	objective       float64
+	round, failures int
+}
+
+// BestStart runs all starts of a problem, goes on with exchanges of the best, and returns the centroids, in the coordinates
+// of the rows as they are compared. The rows are all of the problem; nil: nothing is exchanged. It is remembered after
+// every round.
+func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]float64, error) {
+	source, piece := p.spec.Source(clustering.StreamExchange), snapshot.Open(ctx, "exchanges")
+	found := p.readBest(piece.State(), source)
+	if found == nil {
+		first, err := Run(ctx, p, x, clustering.NopObserver{})
+		if err != nil {
+			return nil, err
+		}
+		found = &best{centroids: p.inRowCoordinates(first.Model.Centroids), objective: first.Objective}
+	}
+	rng := rand.New(source)
+	for ; rows != nil && found.round < maxRounds && found.failures < maxFailures && ctx.Err() == nil; found.round++ {
+		piece.Keep(8*len(found.centroids), func(w *snapshot.Writer) { found.save(w, source) })
+		other, err := Run(snapshot.Without(ctx), p.BeginAt(exchange(rows, p.d, found.centroids, rng)), x, clustering.NopObserver{})
+		if err != nil {
+			return nil, err
+		}
+		if found.failures++; other.Objective < found.objective {
+			found.centroids, found.objective, found.failures = p.inRowCoordinates(other.Model.Centroids), other.Objective, 0
+		}
+	}
+	return found.centroids, ctx.Err()
+}
+
+// inRowCoordinates undoes inDataCoordinates for rows that are in the units of the data.
+func (p *Problem) inRowCoordinates(centroids []float64) []float64 {
+	moved := slices.Clone(centroids)
+	for at := range moved {
+		if p.Vectors.Mean != nil {
+			moved[at] -= p.Vectors.Mean[at%p.d]
+		}
+	}
+	return moved
+}
+
+func (b *best) save(w *snapshot.Writer, source *rand.PCG) {
+	w.Floats(b.centroids)
+	w.Float(b.objective)
+	w.Int(b.round)
+	w.Int(b.failures)
+	state, _ := source.MarshalBinary() // it never fails
+	w.Raw(state)
+}
+
+// readBest reads what save wrote, nil if there is nothing.
+func (p *Problem) readBest(r *snapshot.Reader, source *rand.PCG) *best {
+	if r == nil {
+		return nil
+	}
+	b := &best{r.Floats(), r.Float(), r.Int(), r.Int()}
+	state := r.Raw()
+	r.Check(len(b.centroids) == p.spec.K*p.d && b.round >= 0 && b.failures >= 0)
+	if r.End() != nil || source.UnmarshalBinary(state) != nil {
+		return nil
+	}
+	return b
+}
 
 // exchanger knows the distances of rows to the two nearest centroids.
 type exchanger struct {
@@ -44,7 +113,7 @@ func exchange(rows []float64, width int, centroids []float64, rng *rand.Rand) []
 			break // every row is a centroid
 		}
 		for i := range n {
-			distances[i] = kernelkmeans.SquaredDistance(x.row(i), x.row(point))
+			distances[i] = squaredDistance(x.row(i), x.row(point))
 		}
 		t := x.leastMissed(distances, losses)
 		if t.point = point; t.rise < best.rise {
@@ -86,7 +155,7 @@ func (x *exchanger) row(i int) []float64 { return x.rows[i*x.width : (i+1)*x.wid
 func (x *exchanger) measure(i int) {
 	x.first[i], x.second[i] = math.Inf(1), math.Inf(1)
 	for c := range x.k {
-		d := kernelkmeans.SquaredDistance(x.row(i), x.centroids[c*x.width:(c+1)*x.width])
+		d := squaredDistance(x.row(i), x.centroids[c*x.width:(c+1)*x.width])
 		switch {
 		case d < x.first[i]:
 			x.next[i], x.second[i] = x.nearest[i], x.first[i]
@@ -123,4 +192,13 @@ func (x *exchanger) update(c int32, distances []float64) {
 			x.measure(i)
 		}
 	}
+}
+
+func squaredDistance(x, y []float64) float64 {
+	square := 0.0
+	for f, v := range x {
+		d := v - y[f]
+		square += float64(d * d)
+	}
+	return square
 }

@@ -1,0 +1,168 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/catalog"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// LabelUse is what the known classes of the rows of a table are used as.
+type LabelUse string
+
+// The uses.
+const (
+	LabelsAuto        LabelUse = "auto"        // see UseOfLabels
+	LabelsSeeds       LabelUse = "seeds"       // to start from and to keep
+	LabelsConstraints LabelUse = "constraints" // pairs to respect
+	LabelsTruth       LabelUse = "truth"       // no part of the job
+)
+
+// LabelUses are the words of all uses.
+func LabelUses() []string {
+	return []string{string(LabelsAuto), string(LabelsSeeds), string(LabelsConstraints), string(LabelsTruth)}
+}
+
+var labelUses = enumMap[cleavev1.LabelUse, LabelUse]{
+	cleavev1.LabelUse_LABEL_USE_UNSPECIFIED: "",
+	cleavev1.LabelUse_LABEL_USE_AUTO:        LabelsAuto,
+	cleavev1.LabelUse_LABEL_USE_SEEDS:       LabelsSeeds,
+	cleavev1.LabelUse_LABEL_USE_CONSTRAINTS: LabelsConstraints,
+	cleavev1.LabelUse_LABEL_USE_TRUTH:       LabelsTruth,
+}
+
+// UseLabelsAs says what the classes of the table of a job are used as.
+func UseLabelsAs(p *cleavev1.JobSpec, use LabelUse) {
+	if p.Supervision == nil {
+		p.Supervision = &cleavev1.Supervision{}
+	}
+	p.Supervision.LabelAs = labelUses.write(use)
+}
+
+// labelUse is what a spec says that classes are used as.
+func labelUse(p *cleavev1.JobSpec) LabelUse {
+	s := p.GetSupervision()
+	use := labelUses[s.GetLabelAs()]
+	switch {
+	case p.GetTable().GetLabelColumn() == "":
+		return LabelsTruth
+	case use != "":
+		return use
+	case s.GetSeeds() != nil || s.GetConstraints() != nil: // the classes may be in them
+		return LabelsTruth
+	}
+	return LabelsAuto
+}
+
+// UseOfLabels is what classes are used as where nothing else is said: as the truth if all are known, and else as what the algorithm
+// takes and does not have yet. Seeds are only a start of kernel k-means, which respects constraints.
+func UseOfLabels(p *cleavev1.JobSpec, all bool) LabelUse {
+	a, s := Algorithm(p), p.GetSupervision()
+	switch {
+	case all:
+		return LabelsTruth
+	case a.Takes("seeds") && s.GetSeeds() == nil && a.Name != "kernel-kmeans":
+		return LabelsSeeds
+	case a.Takes("constraints") && s.GetConstraints() == nil:
+		return LabelsConstraints
+	}
+	return LabelsTruth
+}
+
+// LabelNotice says what so many known classes of the rows of a table are used as.
+func LabelNotice(column string, known, rows, classes int, use LabelUse) string {
+	return fmt.Sprintf("column %q has %s of %d classes for %s: used as %s", column, text.Plural(known, "label"), classes, text.Plural(rows, "row"), use)
+}
+
+// ExpectLabels adds what classes will become to a request, as far as that is known before they are read.
+func ExpectLabels(r catalog.Request, use LabelUse) {
+	a, known := catalog.FindAlgorithm(r.Algorithm)
+	switch {
+	case use == LabelsConstraints, use == LabelsSeeds && known && !a.Takes("seeds") && a.Takes("constraints"):
+		r.Values["constraints"] = "given"
+	case use == LabelsSeeds, use == LabelsAuto && slices.Contains(a.Needs, "seeds"):
+		r.Values["seeds"] = "given"
+	}
+}
+
+// WithLabels is a spec whose seeds or constraints have what the column of classes says, as the spec wants it to be used, and what there
+// is to say about that. The cells are those of all rows of the table, "" where a class is unknown; nil: there is no such column.
+func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.JobSpec, []string, error) {
+	use := labelUse(p)
+	if cells == nil || use == LabelsTruth {
+		return p, nil, nil
+	}
+	var classes table.Classes
+	classes.Add(cells)
+	var rows, labels []int32
+	for row, name := range cells {
+		if name != "" {
+			rows, labels = append(rows, int32(row)), append(labels, int32(classes.Number(name)))
+		}
+	}
+	if len(rows) == 0 {
+		return nil, nil, fault.Invalid("NO_LABELS", "column %q has no class in any row", column).OnField(fieldTable + ".label_column")
+	}
+	if use == LabelsAuto {
+		use = UseOfLabels(p, len(rows) == len(cells))
+	}
+	notices := []string{LabelNotice(column, len(rows), len(cells), len(classes.Names), use)}
+	if use == LabelsTruth {
+		return p, notices, nil
+	}
+	p = proto.CloneOf(p)
+	UseLabelsAs(p, LabelsTruth) // what is used is in the tables from here on
+	notices = append(notices, BeginRange(p, len(classes.Names))...)
+	if err := classes.Check(int(max(p.GetK(), p.GetKRange().GetMax()))); err != nil {
+		return nil, nil, onField(err, fieldTable+".label_column")
+	}
+	a := Algorithm(p)
+	if use == LabelsSeeds && (a.Takes("seeds") || !a.Takes("constraints")) {
+		if p.Supervision.Seeds != nil {
+			return nil, nil, labelsTwice("seeds")
+		}
+		p.Supervision.Seeds = InlineTable(seedTable(rows, labels))
+		return p, notices, nil
+	}
+	if p.Supervision.Constraints != nil {
+		return nil, nil, labelsTwice("constraints")
+	}
+	pairs := constraint.OfClasses(rows, labels)
+	p.Supervision.Constraints = InlineTable(table.FromConstraints(pairs))
+	return p, append(notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(rows), "label"), text.Plural(len(pairs), "constraint"), a.Name)), nil
+}
+
+func labelsTwice(what string) error {
+	return fault.Invalid("LABELS_TWICE", "the classes of the table become %s, and the job has others; give one of them", what).OnField("spec.supervision.label_as")
+}
+
+// seedTable is a table of seeds: rows and their classes.
+func seedTable(rows, labels []int32) *table.Table {
+	index, label := table.Column{Name: "index", Type: table.Integer}, table.Column{Name: "label", Type: table.Integer}
+	for at, row := range rows {
+		index.Integers, label.Integers = append(index.Integers, int64(row)), append(label.Integers, int64(labels[at]))
+	}
+	t, _ := table.New([]table.Column{index, label}) // integers are always fine
+	return t
+}
+
+// BeginRange begins the range of k of a job at the number of classes, each of which needs a cluster, and says so.
+func BeginRange(p *cleavev1.JobSpec, classes int) []string {
+	r := p.GetKRange()
+	if classes <= int(r.GetMin()) || classes > int(r.GetMax()) {
+		return nil
+	}
+	from := fmt.Sprintf("%d..%d", r.Min, r.Max)
+	if r.Min = uint32(classes); r.Min == r.Max {
+		p.K, p.KRange = r.Max, nil
+		return []string{fmt.Sprintf("of the range of k, %s, only %d is left: there are as many classes, and each needs a cluster", from, classes)}
+	}
+	return []string{fmt.Sprintf("the range of k, %s, begins at %d: there are as many classes, and each needs a cluster", from, classes)}
+}
