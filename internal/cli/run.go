@@ -109,7 +109,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
-	p.Say, f.unsaid = j.Say, p.Unsaid
+	p.Say, p.Lists, f.unsaid = j.Say, f.summarizes(), p.Unsaid
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
@@ -176,6 +176,11 @@ func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
 	return s
 }
 
+// summarizes tells whether a summary is written at the end.
+func (f *runFlags) summarizes() bool {
+	return !f.json && f.finished == nil && (!f.quiet || f.out == "")
+}
+
 // deliver writes the report to the output folder and standard output, as the flags say.
 func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out *report.OutputDir, f *runFlags, l report.Labels) error {
 	warn := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
@@ -201,14 +206,14 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 		f.finished(r)
 		return nil
 	}
-	if f.quiet && f.out != "" {
+	if !f.summarizes() {
 		return nil
 	}
 	warnings := r.Result.GetWarnings()
 	if f.unsaid != nil {
 		warnings = f.unsaid(warnings)
 	}
-	return report.Summarize(a.summaryTo(f.out), r.Result, warnings, written)
+	return r.Summarize(a.summaryTo(f.out), warnings, written)
 }
 
 // printDropped says which rows were dropped.

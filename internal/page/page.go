@@ -32,6 +32,7 @@ type Page struct {
 	Confidence *Confidence
 
 	HowMany     *Section
+	Suspects    *Section
 	Constraints *Section
 	Truth       *Section
 	Ways        *Section

@@ -45,7 +45,7 @@ func fullPage(name string) *Page {
 		Typical: table(), Borderline: table(), RowsTitle: name, RowsNote: name,
 		Silhouette: &Silhouette{Text: name, Note: name, Mean: 0.5, Clusters: []ClusterSilhouette{{0, name, []float64{0.9, -0.4}, 0.25}}, Table: table()},
 		Confidence: &Confidence{name, table(), table()}, HowMany: section(),
-		Constraints: section(), Truth: section(), Ways: section(),
+		Suspects: section(), Constraints: section(), Truth: section(), Ways: section(),
 		Course: &Course{Text: name, Name: name, Step: name, Steps: []int{0, 1, 2}, Values: []float64{3, math.NaN(), 1}, Shifts: []int{1}, Table: table()},
 		Plan:   section(), Times: table(), Repeat: &Repeat{Facts: []Fact{{name, name}}, Command: name, Spec: name},
 	}

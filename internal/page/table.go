@@ -9,6 +9,7 @@ type Table struct {
 	Rows    [][]Cell
 	Note    string
 	Wide    bool // has many columns, and small cells
+	Tall    bool // has many rows, and scrolls
 }
 
 // Column is the heading of a column.

@@ -1827,7 +1827,8 @@ type ModelHead struct {
 	// of columns in these units. Centroids are not: they are in the coordinates of the data, or, where the distortion
 	// is not the squared Euclidean one, rows as it prepares them.
 	Scaled bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
-	// Centroids are means of features that landmarks make of points; absent: they are means of points.
+	// Centroids are means of features that landmarks make of points; absent: they are means of points. By USE_DISCRIMINANT
+	// landmarks are known rows, features are scores for each group, and centroids those that rows of a group should have.
 	Landmarks     *LandmarkHead `protobuf:"bytes,6,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

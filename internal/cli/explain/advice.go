@@ -3,6 +3,8 @@ package explain
 import (
 	"fmt"
 	"slices"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // advice is what to try, by what was suspicious. It is the last paragraph: the others find the suspicions.
@@ -28,8 +30,16 @@ func (e *explainer) advice() (all []string) {
 	say(has(pointsAtFault), "Check the points that are in several violated constraints, and their constraints.")
 	if has(manyViolated) {
 		say(r.GetChoice() == nil, "Leave out --algorithm: auto tries several ways, and takes the one that agrees best with constraints that it was not shown.")
-		say(true, "If every constraint is certain, --algorithm cop-kmeans violates none, or says that they contradict each other.")
+		say(r.GetChoice() == nil, "If every constraint is certain, --algorithm cop-kmeans violates none, or says that they contradict each other.")
+		say(r.GetChoice() != nil, "If every constraint is certain, --enforce always makes them hold, except those that contradict each other.")
 	}
+	if has(againstData) {
+		what := SuspectNoun(r.GetSuspects())
+		say(true, "Check the %s that the data speak against, all of which are in suspects.csv, and remove or correct the wrong ones.", what)
+		say(e.Spec.GetAuto().GetEnforce() != cleavev1.Enforcement_ENFORCEMENT_NEVER, "Let the data overrule wrong %s that you cannot find: --enforce never.", what)
+	}
+	say(e.warned("CONSTRAINTS_CONTRADICTED"), "Of constraints and seeds that contradict each other, remove the wrong ones: they cannot all hold.")
+	say(e.warned("CONSTRAINTS_UNSATISFIED"), "Check the cannot-links that no assignment satisfies, or ask for more clusters: points that are all to be apart need a cluster each.")
 	say(has(waysAgreeLittle), "%s", e.given([]string{"Look for other measurements, or check some constraints by hand: no way to compare the points explains them."})[0])
 	say(has(otherNumbers), "Look at the other numbers of clusters that the scores allow: %s.", e.otherLabels())
 	say(has(unsurePoints), "Look at the points of small confidence in labels.csv: they lie between clusters, or there are not so many clusters as were asked for.")
@@ -39,6 +49,11 @@ func (e *explainer) advice() (all []string) {
 		all = append(all, "Nothing looks wrong.")
 	}
 	return all
+}
+
+// warned tells whether a result has a notice.
+func (e *explainer) warned(code string) bool {
+	return slices.ContainsFunc(e.r.GetWarnings(), func(n *cleavev1.Notice) bool { return n.GetCode() == code })
 }
 
 // supervised tells whether anything was known about the points, in whatever form.

@@ -42,6 +42,7 @@ func Answer(f Facts) []Paragraph {
 		{"Why this way", e.given(e.way())},
 		{"How it came there", e.course()},
 		{"Constraints", e.constraints()},
+		{"What the data speak against", e.suspects()},
 		{"Clusters", e.clusters()},
 		{"Against the truth", e.scores()},
 		{"Warnings", e.warnings()},
@@ -89,6 +90,7 @@ const (
 	fewConstraints
 	otherNumbers
 	unsurePoints
+	againstData
 )
 
 func (e *explainer) suspect(s suspicion) { e.suspicions = append(e.suspicions, s) }
@@ -195,7 +197,7 @@ func (e *explainer) scores() []string {
 }
 
 func (e *explainer) warnings() []string {
-	answer, _ := wire.SplitNotices(e.r.GetWarnings())
+	answer, _ := wire.SplitNotices(wire.WithoutSuspects(e.r, e.r.GetWarnings()))
 	return sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return n.GetMessage() == e.r.GetHowMany().GetReason() })) // which was said
 }
 

@@ -155,3 +155,34 @@ func TestEveryReasonToStop(t *testing.T) {
 		heard[sentence] = name
 	}
 }
+
+// What the data speak against is named once, with what to do about it.
+func TestExplainSuspects(t *testing.T) {
+	other, label := uint32(3), uint32(1)
+	r := &cleavev1.Result{
+		State: cleavev1.JobState_JOB_STATE_SUCCEEDED, K: 2, Rows: 6, ClusterSizes: []uint32{3, 3}, Constraints: &cleavev1.ConstraintReport{Total: 60, Satisfied: 60},
+		Choice:   &cleavev1.Choice{Chosen: &cleavev1.Way{Space: cleavev1.Space_SPACE_ROWS, Use: cleavev1.Use_USE_DISCRIMINANT}},
+		Suspects: []*cleavev1.Suspect{{Row: 0, Other: &other, MustLink: true, Strength: 0.98}},
+		Warnings: []*cleavev1.Notice{
+			{Code: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good way has right"},
+			{Code: "CONSTRAINTS_CONTRADICTED", Message: "1 constraints cannot hold because seeds or other constraints contradict them: a and b (must)"},
+			{Code: "CONSTRAINTS_UNSATISFIED", Message: "no assignment to 2 clusters was found that satisfies 1 cannot-links: a and b (cannot)"},
+		},
+	}
+	text := said(Facts{Result: r, IDs: []string{"a", "b", "c", "d", "e", "f"}})
+	for _, says := range []string{
+		"1 of 60 constraints wrong", "It is a and d (must, 0.98)", "a classifier fitted to the known rows predicted the others", "Check the constraints that the data speak against",
+		"--enforce never", "1 constraints cannot hold because", "remove the wrong ones: they cannot all hold", "ask for more clusters",
+	} {
+		if !strings.Contains(text, says) {
+			t.Errorf("%q is missing: %s", says, text)
+		}
+	}
+	if strings.Contains(text, "no good way") || strings.Contains(text, "Nothing looks wrong") {
+		t.Errorf("said twice, or nothing looks wrong: %s", text)
+	}
+	r.Suspects, r.Warnings, r.Constraints = []*cleavev1.Suspect{{Row: 2, Label: &label}}, nil, nil
+	if text := said(Facts{Result: r, Classes: []string{"x", "y"}}); !strings.Contains(text, "It is 2 (y, 0.00)") || !strings.Contains(text, "1 seed wrong") {
+		t.Error(text)
+	}
+}

@@ -15,20 +15,30 @@ var (
 	numberInMessage = regexp.MustCompile(`\d+`)
 )
 
-// Say is a message of the service about the job's points, which numbers them, with the ids and the names of columns
-// that people know.
+// Say is a message of the service about the job's points, which numbers them, with the ids or the numbers of rows in the data file,
+// and the names of columns, that people know.
 func (j *Job) Say(message string) string {
-	if j.IDs() != nil {
+	if j.IDs() != nil || j.Filter != nil {
+		between := "-"
+		if j.IDs() != nil {
+			between = " and "
+		}
 		row := func(number string) string {
-			at, _ := strconv.Atoi(number)
+			at, err := strconv.Atoi(number)
+			if err != nil {
+				return number
+			}
 			if j.Filter != nil && at < len(j.Filter.Kept) {
 				at = int(j.Filter.Kept[at])
+			}
+			if j.IDs() == nil {
+				return strconv.Itoa(at)
 			}
 			return j.IDs().Of(at)
 		}
 		message = pairInMessage.ReplaceAllStringFunc(message, func(pair string) string {
 			parts := pairInMessage.FindStringSubmatch(pair)
-			return fmt.Sprintf("%s and %s (%s)", row(parts[1]), row(parts[2]), parts[3])
+			return fmt.Sprintf("%s%s%s (%s)", row(parts[1]), between, row(parts[2]), parts[3])
 		})
 		message = pointsInMessage.ReplaceAllStringFunc(message, func(points string) string {
 			return numberInMessage.ReplaceAllStringFunc(points, row)

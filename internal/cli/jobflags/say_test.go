@@ -23,6 +23,7 @@ func TestMessagesHaveNames(t *testing.T) {
 		{j, "k-means, because nearest neighbors nearly always have the same value in column 0, which has few", `k-means, because nearest neighbors nearly always have the same value in column "age", which has few`},
 		{j, "column 7 has 99% of the variance", "column 7 has 99% of the variance"},
 		{dropped, "constraints: 0-1 (must)", "constraints: anna and carl (must)"},
+		{&Job{Filter: dropped.Filter}, "2 constraints cannot hold: 0-1 (must), 1-2 (cannot)", "2 constraints cannot hold: 0-2 (must), 2-3 (cannot)"},
 		{&Job{}, "constraints: 0-1 (must)", "constraints: 0-1 (must)"},
 	} {
 		if got := c.job.Say(c.message); got != c.want {

@@ -37,7 +37,7 @@ func exampleChoice() *cleavev1.Choice {
 
 func TestSummaryOfAChoice(t *testing.T) {
 	var out strings.Builder
-	if err := Summarize(&out, &cleavev1.Result{ObjectiveName: "auto", Choice: exampleChoice()}, nil, nil); err != nil {
+	if err := (&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{ObjectiveName: "auto", Choice: exampleChoice()}}}).Summarize(&out, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	const want = `way         neighbors, hard

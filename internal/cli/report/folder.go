@@ -23,7 +23,7 @@ func ReadFolder(folder string, result *cleavev1.Result) (*Report, error) {
 		return nil, err
 	}
 	if result.GetModel() != nil {
-		if r.Model, _, err = LoadModel(folder, result); err != nil && !missing(folder, centroidsFile) {
+		if r.Model, _, err = LoadModel(folder, result); err != nil && !r.lacksModel(folder) {
 			return nil, err
 		}
 	}
@@ -33,6 +33,14 @@ func ReadFolder(folder string, result *cleavev1.Result) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// lacksModel tells whether a folder has not all of the model.
+func (r *Report) lacksModel(folder string) bool {
+	if r.Result.GetModel().GetLandmarks() != nil && (missing(folder, landmarksFile) || missing(folder, projectionFile)) {
+		return true
+	}
+	return !byClassifier(r.Result) && missing(folder, centroidsFile)
 }
 
 // missing tells whether a folder has no such file: some are left out because they would be too large.

@@ -20,7 +20,9 @@ import (
 // metric, the rows of the matrix for a full one, and units.csv: a row of what is subtracted from columns that are scaled,
 // and a row of what they are divided by. All have the columns of the data, and its header if there is one. Where landmarks
 // make features of points, landmarks.csv has them, projection.csv the matrix that does, and centroids.csv means of features.
-func (r *Report) modelFiles(header []string, warn func(format string, args ...any)) []File {
+// Where a classifier predicted the groups of rows, landmarks.csv has the known rows that it was fitted to, projection.csv their
+// coefficients, a column for each cluster, and centroids.csv the means of the columns, which are not a part of the model.
+func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
 	}
@@ -33,12 +35,19 @@ func (r *Report) modelFiles(header []string, warn func(format string, args ...an
 		rows := &dataset.Points{N: len(values) / columns, D: columns, Values: values}
 		files = append(files, File{name, func(w io.Writer) error { return format.WritePoints(w, header, rows) }})
 	}
-	columns := r.Model.Columns()
-	if l := r.Model.Landmarks; l != nil { // centroids are means of features, which have no names
+	columns, header := r.Model.Columns(), s.Header
+	switch l := r.Model.Landmarks; {
+	case l != nil && byClassifier(r.Result):
+		if means := r.columnMeans(s); means != nil {
+			add(centroidsFile, means, columns, header)
+		}
+		add(landmarksFile, l.Points.Values, columns, header)
+		add(projectionFile, byCluster(r.Model), r.Model.K, nil)
+	case l != nil: // centroids are means of features, which have no names
 		add(centroidsFile, r.Model.Centroids, r.Model.D, nil)
 		add(landmarksFile, l.Points.Values, columns, header)
 		add(projectionFile, l.Projection, r.Model.D, nil)
-	} else {
+	default:
 		add(centroidsFile, r.Model.Centroids, columns, header)
 	}
 	if r.Model.Metric.Form() != metric.Identity {
@@ -79,6 +88,13 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 	if steps := wire.Recipe(result.GetRecipe()); steps != nil {
 		names = steps.Names()
 	}
+	distortion := metric.Distortion(head.GetDistortion()) // the same numbers
+	if distortion < metric.SquaredEuclidean || distortion > metric.IDivergence {
+		return nil, nil, fault.Invalid("BAD_MODEL", "%s: the distortion of the model is missing or unknown", filepath.Join(folder, ResultFile))
+	}
+	if byClassifier(result) && head.GetLandmarks() != nil {
+		return loadClassifier(folder, head, names)
+	}
 	path := filepath.Join(folder, centroidsFile)
 	centroids, header, err := format.LoadPointsOf(path, names)
 	if err != nil {
@@ -87,10 +103,6 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 	if centroids.N != int(head.GetK()) || centroids.D != int(head.GetColumns()) {
 		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; %s says %d of %d", path,
 			text.Plural(centroids.N, "centroid"), text.Plural(centroids.D, "column"), ResultFile, head.GetK(), head.GetColumns())
-	}
-	distortion := metric.Distortion(head.GetDistortion()) // the same numbers
-	if distortion < metric.SquaredEuclidean || distortion > metric.IDivergence {
-		return nil, nil, fault.Invalid("BAD_MODEL", "%s: the distortion of the model is missing or unknown", filepath.Join(folder, ResultFile))
 	}
 	m := &clustering.Model{K: centroids.N, D: centroids.D, Centroids: centroids.Values, Distortion: distortion}
 	if of := head.GetLandmarks(); of != nil {

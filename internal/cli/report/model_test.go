@@ -15,7 +15,7 @@ func TestHugeModelsAreNotWrittenAsText(t *testing.T) {
 	centroid := slices.Repeat([]float64{1.0 / 3}, d)
 	r := &Report{Outcome: &client.Outcome{Model: &clustering.Model{K: 1, D: d, Centroids: centroid, Metric: metric.NewIdentity(d)}}}
 	said := ""
-	if files := r.modelFiles(nil, func(format string, args ...any) { said = format }); len(files) != 0 || !strings.Contains(said, "was not written") {
+	if files := r.modelFiles(Scene{}, func(format string, args ...any) { said = format }); len(files) != 0 || !strings.Contains(said, "was not written") {
 		t.Errorf("%d files, %q", len(files), said)
 	}
 }

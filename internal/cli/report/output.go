@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -67,13 +68,26 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	return nil
 }
 
+// kLabels are the names of the files with the labels for other numbers of clusters.
+var kLabels = regexp.MustCompile(`^labels-k[0-9]+\.csv$`)
+
 // clear removes files of an earlier run that this one does not replace: they would not belong to its result.
 func (d *OutputDir) clear(files []File) error {
 	if _, err := os.Stat(filepath.Join(d.Path, ResultFile)); err != nil {
 		return nil // no run wrote here
 	}
-	for _, name := range []string{centroidsFile, metricFile, unitsFile, embeddingFile, clustersFile, objectiveFile, waysFile, PageFile,
-		"labels.parquet", "labels.jsonl", "joined.csv", "joined.parquet", "joined.jsonl"} {
+	names := []string{suspectsFile, centroidsFile, metricFile, unitsFile, landmarksFile, projectionFile, embeddingFile, clustersFile, objectiveFile, waysFile, kFile, PageFile,
+		"labels.parquet", "labels.jsonl", "joined.csv", "joined.parquet", "joined.jsonl"}
+	entries, err := os.ReadDir(d.Path)
+	if err != nil {
+		return fault.Invalid("BAD_OUTPUT", "%s: the folder cannot be read: %v", d.Path, shell.WithoutPath(err))
+	}
+	for _, entry := range entries {
+		if kLabels.MatchString(entry.Name()) {
+			names = append(names, entry.Name())
+		}
+	}
+	for _, name := range names {
 		if slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) {
 			continue
 		}

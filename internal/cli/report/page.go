@@ -34,7 +34,7 @@ func (r *Report) WritePage(w io.Writer, s Scene) error {
 	p := &page.Page{
 		Title: b.title(), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(), Asked: b.asked(),
 		Reading: b.reading(),
-		Sizes:   b.sizes(), Silhouette: b.silhouette(), HowMany: b.howMany(), Constraints: b.constraints(), Truth: b.truth(), Ways: b.ways(),
+		Sizes:   b.sizes(), Silhouette: b.silhouette(), HowMany: b.howMany(), Suspects: b.suspects(), Constraints: b.constraints(), Truth: b.truth(), Ways: b.ways(),
 		Course: b.course(), Plan: b.plan(), Times: b.times(), Repeat: b.repeat(),
 	}
 	if p.Map, err = b.rows.clusterMap(); err != nil {

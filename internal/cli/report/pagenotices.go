@@ -10,7 +10,7 @@ import (
 
 // notices are what there is to say about the answer.
 func (b *pageBuilder) notices() []string {
-	answer, _ := wire.SplitNotices(b.Result.GetWarnings())
+	answer, _ := wire.SplitNotices(wire.WithoutSuspects(b.Result, b.Result.GetWarnings()))
 	return sentences(answer)
 }
 

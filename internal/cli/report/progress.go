@@ -28,6 +28,7 @@ type Progress struct {
 	width int                         // of the terminal; 0: plain lines
 	quiet bool                        // warnings only
 	said  []string                    // the warnings so far
+	Lists bool                        // a summary will say what the data speak against, so that notices about it are not written
 	Say   func(message string) string // how the service's messages are put to the user; nil: as they are
 	all   bool                        // plain lines for all iterations, however many
 	now   func() time.Time
@@ -75,7 +76,7 @@ func (p *Progress) Uploading(rows int, bytes uint64) {
 func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	if notice := item.GetEvent().GetNotice(); notice.GetCode() == wire.TableNotice {
 		p.Warn("cleave: %s", notice.GetMessage())
-	} else if notice != nil {
+	} else if notice != nil && !(p.Lists && wire.NamesSuspects(notice)) {
 		message := notice.GetMessage()
 		if p.Say != nil {
 			message = p.Say(message)

@@ -31,6 +31,7 @@ const (
 	landmarksFile  = "landmarks.csv"
 	projectionFile = "projection.csv"
 	embeddingFile  = "embedding.csv"
+	suspectsFile   = "suspects.csv"
 	clustersFile   = "clusters.svg"
 	objectiveFile  = "objective.svg"
 	waysFile       = "ways.svg"
@@ -132,7 +133,8 @@ func (r *Report) Score(t *jobflags.Truth) error {
 func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabelRows(w, r.labelRows()) }}}
 	files = append(files, r.kLabelFiles()...)
-	files = append(files, r.modelFiles(s.Header, warn)...)
+	files = append(files, r.suspectFiles()...)
+	files = append(files, r.modelFiles(s, warn)...)
 	files = append(files, r.embeddingFiles(warn)...)
 	add := func(name string, draw func(w io.Writer) error) {
 		var drawn bytes.Buffer

@@ -14,57 +14,61 @@ import (
 )
 
 // Summarize writes what a person wants to know first, some of the warnings, and the names of the files with the rest.
-func Summarize(w io.Writer, r *cleavev1.Result, warnings []*cleavev1.Notice, files []string) error {
+func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []string) error {
+	result := r.Result
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := lineOf(lines)
-	if h := r.GetHowMany(); h != nil {
+	if h := result.GetHowMany(); h != nil {
 		if err := summarizeHowMany(w, h); err != nil {
 			return err
 		}
 	}
-	if r.GetChoice() != nil {
-		summarizeChoice(line, r.GetChoice())
+	if result.GetChoice() != nil {
+		summarizeChoice(line, result.GetChoice())
 	}
-	if r.PlainObjective != nil && r.GetPlainObjective() != r.GetObjective() {
-		line("objective", "%s %s on the data alone, %s with constraints", r.GetObjectiveName(), Exact(r.GetPlainObjective()), Exact(r.GetObjective()))
+	if result.PlainObjective != nil && result.GetPlainObjective() != result.GetObjective() {
+		line("objective", "%s %s on the data alone, %s with constraints", result.GetObjectiveName(), Exact(result.GetPlainObjective()), Exact(result.GetObjective()))
 	} else {
-		line("objective", "%s %s", r.GetObjectiveName(), Exact(r.GetObjective()))
+		line("objective", "%s %s", result.GetObjectiveName(), Exact(result.GetObjective()))
 	}
-	if s := r.GetSpectral(); s != nil {
-		line("products", "%d of the matrix with a vector (%s)", s.GetProducts(), ShortName(r.GetStopReason()))
+	if s := result.GetSpectral(); s != nil {
+		line("products", "%d of the matrix with a vector (%s)", s.GetProducts(), ShortName(result.GetStopReason()))
 	} else {
-		line("iterations", "%d (%s)", r.GetIterations(), ShortName(r.GetStopReason()))
+		line("iterations", "%d (%s)", result.GetIterations(), ShortName(result.GetStopReason()))
 	}
-	line("clusters", "%d of %s: %s", r.GetK(), text.Plural(int(r.GetRows()), "point"), firstOf(r.GetClusterSizes(), 20, formatSize))
-	if g := r.GetNeighborGraph(); g != nil {
+	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), firstOf(result.GetClusterSizes(), 20, formatSize))
+	if g := result.GetNeighborGraph(); g != nil {
 		line("graph", "%s between points and their %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
 	}
-	if k := r.GetKernel(); k != nil && k.Rho != nil {
+	if k := result.GetKernel(); k != nil && k.Rho != nil {
 		line("rho", "%s", Brief(k.GetRho()))
 	}
-	if l := r.GetLandmarks(); l != nil {
+	if l := result.GetLandmarks(); l != nil {
 		line("landmarks", "%s", landmarkText(l))
 	}
-	if r.GetSigma() != 0 {
-		line("sigma", "%s", Brief(r.GetSigma()))
+	if result.GetSigma() != 0 {
+		line("sigma", "%s", Brief(result.GetSigma()))
 	}
-	if r.GetConstraints().GetTotal() > 0 {
-		line("constraints", "%s", constraintText(r.GetConstraints()))
+	if result.GetConstraints().GetTotal() > 0 {
+		line("constraints", "%s", constraintText(result.GetConstraints()))
 	}
-	if r.GetInference() != nil {
-		line("inference", "%s", inferenceText(r.GetInference()))
+	if len(result.GetSuspects()) > 0 {
+		line("suspects", "%s", r.suspectText(len(files) > 0))
 	}
-	if s := r.GetSpectral(); s != nil {
+	if result.GetInference() != nil {
+		line("inference", "%s", inferenceText(result.GetInference()))
+	}
+	if s := result.GetSpectral(); s != nil {
 		summarizeSpectral(line, s)
 	}
-	if m := r.GetModel().GetMetric(); m > cleavev1.Metric_METRIC_IDENTITY {
+	if m := result.GetModel().GetMetric(); m > cleavev1.Metric_METRIC_IDENTITY {
 		line("metric", "%s", wire.EnumWord(m))
 	}
-	if r.GetEvaluation() != nil {
-		summarizeScores(line, r.GetEvaluation())
+	if result.GetEvaluation() != nil {
+		summarizeScores(line, result.GetEvaluation())
 	}
-	line("time", "%.3g s", r.GetTimings().GetTotal().AsDuration().Seconds())
-	answer, table := wire.SplitNotices(warnings)
+	line("time", "%.3g s", result.GetTimings().GetTotal().AsDuration().Seconds())
+	answer, table := wire.SplitNotices(wire.WithoutSuspects(result, warnings))
 	for _, notice := range answer {
 		line("warning", "%s", notice.GetMessage())
 	}

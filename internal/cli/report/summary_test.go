@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -15,7 +16,7 @@ func TestSummary(t *testing.T) {
 	result := clitest.ExampleResult()
 	result.Evaluation = &cleavev1.Evaluation{Nmi: 0.5}
 	var got bytes.Buffer
-	if err := Summarize(&got, result, result.GetWarnings(), []string{"o/labels.csv", "o/result.json"}); err != nil {
+	if err := (&Report{Outcome: &client.Outcome{Result: result}}).Summarize(&got, result.GetWarnings(), []string{"o/labels.csv", "o/result.json"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `objective    kernel-kmeans 0.30000000000000004
@@ -51,7 +52,7 @@ func TestSummaryOfACutWithConstraints(t *testing.T) {
 	var out strings.Builder
 	plain := 0.25
 	r := &cleavev1.Result{ObjectiveName: "normalized-cut", Objective: -0.0024, PlainObjective: &plain}
-	if err := Summarize(&out, r, nil, nil); err != nil {
+	if err := (&Report{Outcome: &client.Outcome{Result: r}}).Summarize(&out, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "normalized-cut 0.25 on the data alone, -0.0024 with constraints\n") {
@@ -59,7 +60,7 @@ func TestSummaryOfACutWithConstraints(t *testing.T) {
 	}
 	r.Objective = plain
 	out.Reset()
-	if err := Summarize(&out, r, nil, nil); err != nil {
+	if err := (&Report{Outcome: &client.Outcome{Result: r}}).Summarize(&out, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "normalized-cut 0.25\n") {

@@ -1,0 +1,184 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/cli/explain"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/table"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// suspectFiles are suspects.csv, if the data speak against any seed or constraint.
+func (r *Report) suspectFiles() []File {
+	if len(r.Result.GetSuspects()) == 0 {
+		return nil
+	}
+	return []File{{suspectsFile, func(w io.Writer) error {
+		t, err := table.New(r.suspectColumns())
+		if err != nil {
+			return err
+		}
+		return format.WriteTable(w, "csv", t)
+	}}}
+}
+
+// suspectColumns are the columns of suspects.csv, the clearest suspect first. Rows go by their ids and labels by their classes, as
+// in labels.csv. A seed has no other row, and a pair has no label.
+func (r *Report) suspectColumns() []table.Column {
+	all := r.Result.GetSuspects()
+	texts := func(name string, of func(*cleavev1.Suspect) string) table.Column {
+		c := table.Column{Name: name, Type: table.Text, Texts: make([]string, len(all)), Empty: make([]bool, len(all))}
+		for at, s := range all {
+			c.Texts[at] = of(s)
+			c.Empty[at] = c.Texts[at] == ""
+		}
+		return c
+	}
+	names := r.PointNames()
+	columns := []table.Column{
+		texts("row", func(s *cleavev1.Suspect) string { return explain.NameIn(names, s.GetRow()) }),
+		texts("other", func(s *cleavev1.Suspect) string {
+			if s.Other == nil {
+				return ""
+			}
+			return explain.NameIn(names, s.GetOther())
+		}),
+		texts("kind", explain.SuspectKind),
+		texts("label", func(s *cleavev1.Suspect) string {
+			if s.Label == nil {
+				return ""
+			}
+			return explain.NameIn(r.classes, s.GetLabel())
+		}),
+	}
+	strengths := table.Column{Name: "strength", Type: table.Number, Numbers: make([]float64, len(all))}
+	for at, s := range all {
+		strengths.Numbers[at] = s.GetStrength()
+	}
+	return append(columns, strengths)
+}
+
+// suspectText says how many suspects there are, which is the clearest, and where the others are.
+func (r *Report) suspectText(written bool) string {
+	all := r.Result.GetSuspects()
+	line := explain.SuspectCount(r.Result)
+	clearest := explain.SuspectText(all[0], r.PointNames(), r.classes)
+	if len(all) == 1 {
+		line += ": " + clearest
+	} else {
+		line += ", the clearest " + clearest
+	}
+	switch {
+	case written:
+		line += "; all in " + suspectsFile
+	case len(all) > 1:
+		line += "; --out DIR lists all in " + suspectsFile
+	}
+	return line
+}
+
+const (
+	// fewSuspects is how many the page shows without scrolling.
+	fewSuspects = 20
+	// maxSuspects bounds how many the page has; suspects.csv has them all.
+	maxSuspects = 10_000
+)
+
+// suspects lists what the data speak against, and says what to do about it.
+func (b *pageBuilder) suspects() *page.Section {
+	all := b.Result.GetSuspects()
+	if len(all) == 0 {
+		return nil
+	}
+	what := explain.SuspectNoun(all)
+	s := &page.Section{Text: []string{
+		fmt.Sprintf("%s: the answers that agree best with what you gave have them wrong when they are not shown them. They are wrong, or they are right between clusters that touch. "+
+			"The strength is the share of all %s that are less clearly inside their cluster.", upperFirst(explain.SuspectCount(b.Result)), b.plural()),
+		b.suspectsHeld(),
+		fmt.Sprintf("Check these %s, the strongest first, and remove or correct the wrong ones. %s", what, b.enforcement()),
+	}}
+	t := &page.Table{Caption: upperFirst(what) + " that the data speak against, the clearest first", Tall: len(all) > fewSuspects}
+	pairs := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other != nil })
+	seeds := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other == nil })
+	column := func(when bool, name string) {
+		if when {
+			t.Columns = append(t.Columns, page.Column{Name: name})
+		}
+	}
+	column(true, b.idHeading())
+	column(pairs, "other")
+	column(pairs, "kind")
+	column(seeds, "label that you gave")
+	column(true, "cluster")
+	column(pairs, "cluster of the other")
+	column(true, "strength")
+	for _, suspect := range all[:min(len(all), maxSuspects)] {
+		t.Rows = append(t.Rows, b.suspectRow(suspect, pairs, seeds))
+	}
+	if len(all) > maxSuspects {
+		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", page.Count(maxSuspects), page.Count(len(all)), suspectsFile)
+	}
+	s.Table = t
+	return s
+}
+
+func (b *pageBuilder) suspectRow(s *cleavev1.Suspect, pairs, seeds bool) []page.Cell {
+	row, other, none := int32(s.GetRow()), int32(s.GetOther()), page.Named("")
+	cells := []page.Cell{page.Named(b.name(row))}
+	if pairs && s.Other != nil {
+		cells = append(cells, page.Named(b.name(other)), page.Text(explain.SuspectKind(s)+"-link"))
+	} else if pairs {
+		cells = append(cells, none, page.Text(explain.SuspectKind(s)))
+	}
+	if seeds && s.Label != nil {
+		cells = append(cells, b.ofCluster(int(s.GetLabel())))
+	} else if seeds {
+		cells = append(cells, none)
+	}
+	cells = append(cells, b.clusterOf(row))
+	if pairs && s.Other != nil {
+		cells = append(cells, b.clusterOf(other))
+	} else if pairs {
+		cells = append(cells, none)
+	}
+	return append(cells, page.ShareBar(fmt.Sprintf("%.2f", s.GetStrength()), s.GetStrength()))
+}
+
+// clusterOf is a cell that names the cluster of a point.
+func (b *pageBuilder) clusterOf(point int32) page.Cell {
+	if int(point) >= len(b.Labels) {
+		return page.Named("")
+	}
+	return b.ofCluster(int(b.Labels[point]))
+}
+
+// suspectsHeld says how much of what was given holds in the answer.
+func (b *pageBuilder) suspectsHeld() string {
+	all, held := b.Result.GetSuspects(), 0
+	for _, s := range all {
+		row, other := int(s.GetRow()), int(s.GetOther())
+		switch {
+		case max(row, other) >= len(b.Labels):
+		case s.Other == nil && uint32(b.Labels[row]) == s.GetLabel(), s.Other != nil && (b.Labels[row] == b.Labels[other]) == s.GetMustLink():
+			held++
+		}
+	}
+	says := fmt.Sprintf("Of these %s, %s hold in the answer.", page.Count(len(all)), page.Count(held))
+	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
+		says += fmt.Sprintf(" Of all constraints, it satisfies %s of %s.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal())))
+	}
+	return says
+}
+
+// enforcement says what lets the data decide.
+func (b *pageBuilder) enforcement() string {
+	if b.spec().GetAuto().GetEnforce() == cleavev1.Enforcement_ENFORCEMENT_NEVER {
+		return "In this run the data could overrule them (--enforce never)."
+	}
+	return "A run with --enforce never lets the data overrule them."
+}
