@@ -52,8 +52,9 @@ type Suspect struct {
 	Other int32 // the second row of a pair; -1: the row has a seed
 	Must  bool  // whether a pair is a must-link
 	Label int32 // of a seed
-	// Strength is the share of all rows that are less clearly inside their cluster than the row, or than the less clear one
-	// of a pair.
+	// Strength is how clearly the data speak against it, from 0 to 1. Of a seed, how often it is put apart from the others of
+	// its label, over all that was tried without it. Of a pair, the share of all rows that are less clearly inside a cluster
+	// than the less clear one of the two.
 	Strength float64
 }
 

@@ -48,8 +48,8 @@ func congruent(m, c [][]float64) [][]float64 {
 // eigenvalues are those of G^-1 A G^-T. A pivot of B that rounding has made negative is replaced by a tiny one.
 func generalized(a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64) {
 	g := Cholesky(b)
-	half := Forward(g, a) // the rows of A G^-T, since A is symmetric
-	reduced := Forward(g, transposed(half, len(a)))
+	half := ForwardAll(g, a) // the rows of A G^-T, since A is symmetric
+	reduced := ForwardAll(g, transposed(half, len(a)))
 	values, vectors = leading(len(a), Flatten(reduced), count)
 	inParallel(len(vectors), 16, func(from, to int) {
 		for _, y := range vectors[from:to] {
@@ -88,8 +88,8 @@ func Cholesky(b [][]float64) [][]float64 {
 	return g
 }
 
-// Forward computes G^-1 x for every x, in new columns. G is read once for 16 of them.
-func Forward(g, columns [][]float64) [][]float64 {
+// ForwardAll computes G^-1 x for every x, in new columns. G is read once for 16 of them.
+func ForwardAll(g, columns [][]float64) [][]float64 {
 	const together = 16
 	x := cloneColumns(columns)
 	inParallel(len(x), together, func(from, to int) {

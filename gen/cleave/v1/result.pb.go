@@ -2131,8 +2131,9 @@ type Suspect struct {
 	MustLink bool `protobuf:"varint,3,opt,name=must_link,json=mustLink,proto3" json:"must_link,omitempty"`
 	// The label of a seed.
 	Label *uint32 `protobuf:"varint,4,opt,name=label,proto3,oneof" json:"label,omitempty"`
-	// How clearly the data speak against it, from 0 to 1: the share of all rows that are less clearly inside their cluster than
-	// the row, or than the less clear one of a pair.
+	// How clearly the data speak against it, from 0 to 1. Of a seed, how often it is put apart from the others of its label, over
+	// all that was tried without it. Of a pair, the share of all rows that are less clearly inside a cluster than the less clear
+	// one of the two.
 	Strength      float64 `protobuf:"fixed64,5,opt,name=strength,proto3" json:"strength,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

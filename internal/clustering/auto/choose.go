@@ -225,7 +225,7 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 		choice.Reason = fmt.Sprintf("no way that looks at constraints agrees clearly better with the held-out ones than the answer without them (%.2f); that is by %s", without, choice.Reason)
 	case len(r.supervision.Seeds) > 0:
 		choice.Chosen = taken.Way
-		choice.Reason = fmt.Sprintf("it agrees best with seeds that are held out (%.2f; without seeds %.2f)", taken.Agreement(), without)
+		choice.Reason = r.seedReason(taken, choice.Trials, without)
 	case r.trusted():
 		choice.Chosen = taken.Way
 		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so that all are taken for certain", taken.Agreement(), r.supervision.Checked)
@@ -235,6 +235,19 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	}
 	r.noticeTrials(best, rights)
 	return nil
+}
+
+// seedReason says why a way is taken where seeds are given.
+func (r *run) seedReason(taken *clustering.TriedWay, trials []clustering.TriedWay, without float64) string {
+	best := taken.Agreement()
+	for _, other := range trials {
+		best = max(best, other.Agreement())
+	}
+	if best > taken.Agreement() {
+		return fmt.Sprintf("a classifier agrees with held-out seeds by %.2f, the best other way by %.2f, which is too little more with %d seeds: fitted to all of them, it will do better",
+			taken.Agreement(), best, len(r.supervision.Seeds))
+	}
+	return fmt.Sprintf("it agrees best with seeds that are held out (%.2f; without seeds %.2f)", taken.Agreement(), without)
 }
 
 // wayRight is a way and which of the held-out pairs it has right.

@@ -73,14 +73,8 @@ func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, e
 	if err != nil {
 		return nil, err
 	}
-	if near := neighborsOf(s.name); slices.Contains(r.names, near) {
-		graph, err := r.open(ctx, near)
-		if err != nil {
-			return nil, err
-		}
-		if c.reach, err = r.reach(ctx, graph, known); err != nil {
-			return nil, err
-		}
+	if err := r.reachBeside(ctx, s, c, known); err != nil {
+		return nil, err
 	}
 	if t.fold != heldout.None {
 		labels, err := r.classifySome(ctx, c, units)
@@ -91,7 +85,7 @@ func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, e
 		return a, err
 	}
 	for fold := range r.folds {
-		if err := r.classifyFold(ctx, a, c.reach, fold, units); err != nil {
+		if err := r.classifyFold(ctx, s, a, fold, units); err != nil {
 			return nil, err
 		}
 	}
@@ -99,7 +93,7 @@ func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, e
 }
 
 // classifyFold adds the labels that a classifier without a fold gives to all rows to the runs of an answer, for its confidences.
-func (r *run) classifyFold(ctx context.Context, a *answer, reach [][]float64, fold int, units *dataset.Units) error {
+func (r *run) classifyFold(ctx context.Context, s *space, a *answer, fold int, units *dataset.Units) error {
 	known := r.known(fold)
 	if known == nil {
 		return nil
@@ -108,10 +102,25 @@ func (r *run) classifyFold(ctx context.Context, a *answer, reach [][]float64, fo
 	if err != nil || len(c.groups) < r.spec.K {
 		return err
 	}
-	c.reach = reach
+	if err := r.reachBeside(ctx, s, c, known); err != nil {
+		return err
+	}
 	found, err := r.classifyAll(ctx, c, known, units)
 	if err == nil {
 		a.result.Runs = append(a.result.Runs, clustering.NewLabeling(found.labels, r.spec.K))
+	}
+	return err
+}
+
+// reachBeside finds how much of each group reaches every row over the graph of neighbors in the units of a space, if there is one.
+func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *discriminant.Known) error {
+	near := neighborsOf(s.name)
+	if !slices.Contains(r.names, near) {
+		return nil
+	}
+	graph, err := r.open(ctx, near)
+	if err == nil {
+		c.reach, err = r.reach(ctx, graph, known)
 	}
 	return err
 }
@@ -248,7 +257,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
 	group := make(map[int32]int32)
 	for at, row := range known.Rows {
-		if known.Trust[at] == 1 {
+		if known.Trust[at] == 1 && r.options.Enforce != EnforceNever {
 			group[row] = known.Groups[at]
 		}
 	}

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -101,7 +102,7 @@ func (r *run) wrongShare(labels []int32, margins []float64, right []bool) float6
 	}
 	clarity := make([]float64, len(pairs))
 	for at, pair := range pairs {
-		clarity[at] = min(margins[pair.I], margins[pair.J])
+		clarity[at] = min(math.Abs(margins[pair.I]), math.Abs(margins[pair.J]))
 	}
 	order := slices.Clone(clarity)
 	slices.Sort(order)

@@ -88,7 +88,7 @@ func (r *run) noticeTrials(best *clustering.TriedWay, rights []wayRight) {
 		return !slices.ContainsFunc(good, func(right []bool) bool { return right[pair] })
 	}
 	if len(r.supervision.Seeds) > 0 {
-		r.noticeSeeds(never)
+		r.noticeSeeds(never, rights)
 	} else {
 		r.noticeConstraints(never)
 	}
@@ -115,23 +115,31 @@ func (r *run) noticeConstraints(never func(pair int) bool) {
 	}
 }
 
-// noticeSeeds names seeds that no good way puts with most others of their label.
-func (r *run) noticeSeeds(never func(pair int) bool) {
-	others, apart := map[int32]int{}, map[int32]int{} // of the label of a point, in its fold
+// noticeSeeds names seeds that no good way puts with most others of their label. What is wrong of such a seed over all ways is
+// its strength as a suspect.
+func (r *run) noticeSeeds(never func(pair int) bool, all []wayRight) {
+	others, apart, wrong := map[int32]int{}, map[int32]int{}, map[int32]int{} // by the seed that is held out
 	for at, pair := range r.supervision.Pairs {
-		if !pair.Must {
+		if at < len(r.supervision.Constraints) || !pair.Must {
 			continue
 		}
 		others[pair.I]++
 		if never(at) {
 			apart[pair.I]++
 		}
+		for _, one := range all {
+			if !one.right[at] {
+				wrong[pair.I]++
+			}
+		}
 	}
 	var against []string
 	for _, seed := range r.supervision.Seeds {
-		if 2*apart[seed.Point] > others[seed.Point] {
+		if count := others[seed.Point]; 2*apart[seed.Point] > count {
 			against = append(against, fmt.Sprint(seed.Point))
-			r.suspects = append(r.suspects, clustering.Suspect{Row: seed.Point, Other: -1, Label: seed.Label})
+			r.suspects = append(r.suspects, clustering.Suspect{
+				Row: seed.Point, Other: -1, Label: seed.Label, Strength: float64(wrong[seed.Point]) / float64(count*len(all)),
+			})
 		}
 	}
 	if len(against) > 0 {
@@ -141,12 +149,13 @@ func (r *run) noticeSeeds(never func(pair int) bool) {
 	}
 }
 
-// withStrengths orders suspects by how clearly the data speak against them.
+// withStrengths orders suspects by how clearly the data speak against them: of a pair, by how clearly both rows are inside
+// clusters, whichever these are.
 func withStrengths(suspects []clustering.Suspect, margins []float64) []clustering.Suspect {
 	var order []float64
 	for _, m := range margins {
 		if !math.IsNaN(m) {
-			order = append(order, m)
+			order = append(order, math.Abs(m))
 		}
 	}
 	slices.Sort(order)
@@ -154,13 +163,13 @@ func withStrengths(suspects []clustering.Suspect, margins []float64) []clusterin
 		if len(order) == 0 || math.IsNaN(margins[row]) {
 			return 0
 		}
-		less, _ := slices.BinarySearch(order, margins[row])
+		less, _ := slices.BinarySearch(order, math.Abs(margins[row]))
 		return float64(less) / float64(len(order))
 	}
 	all := slices.Clone(suspects)
 	for at := range all {
-		if all[at].Strength = clarity(all[at].Row); all[at].Other >= 0 {
-			all[at].Strength = min(all[at].Strength, clarity(all[at].Other))
+		if all[at].Other >= 0 {
+			all[at].Strength = min(clarity(all[at].Row), clarity(all[at].Other))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b clustering.Suspect) int { return cmp.Compare(b.Strength, a.Strength) })

@@ -91,7 +91,7 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 		}
 	}
 	for at, row := range known.Rows {
-		if known.Trust[at] == 1 {
+		if known.Trust[at] == 1 && r.options.Enforce != EnforceNever {
 			labels[row] = known.Groups[at]
 		}
 	}

@@ -174,7 +174,7 @@ func solve(matrix [][]float64, groups []int32, trust []float64, k int, penalty f
 			}
 		}
 	}
-	columns = spectral.Forward(factor, targets)
+	columns = spectral.ForwardAll(factor, targets)
 	for _, y := range columns {
 		spectral.Backward(factor, y)
 	}
@@ -191,7 +191,7 @@ func leaveOneOut(matrix [][]float64, groups []int32, trust []float64, k int, pen
 		unit[i][i] = 1
 	}
 	errors, totals := make([]float64, k), make([]float64, k)
-	for i, column := range spectral.Forward(factor, unit) {
+	for i, column := range spectral.ForwardAll(factor, unit) {
 		diagonal := 0.0 // of the inverse
 		for _, v := range column[i:] {
 			diagonal += float64(v * v)
