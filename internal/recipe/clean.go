@@ -100,7 +100,7 @@ func saysNothing(s string) bool {
 
 // ambiguousCommas tells whether the commas of numbers may stand between thousands: in each, three digits follow.
 func ambiguousCommas(c *table.Column) bool {
-	any := false
+	found := false
 	for row, s := range c.Texts {
 		at := strings.IndexByte(s, ',')
 		if at < 0 || c.IsEmpty(row) {
@@ -109,9 +109,9 @@ func ambiguousCommas(c *table.Column) bool {
 		if len(s)-at != 4 {
 			return false
 		}
-		any = true
+		found = true
 	}
-	return any
+	return found
 }
 
 // conventional tells whether a number is one that people write for a missing value, and how far it has to be from all others, in

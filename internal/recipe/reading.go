@@ -114,7 +114,7 @@ func (f *fitting) findCategories(g *gap, c *table.Column, name string) (used boo
 		}
 	}
 	all := slices.SortedFunc(maps.Keys(counts), inOrder(c.Type))
-	if g.role == category && !g.coded || len(all) <= fewValues && 2*len(all) <= c.Len() {
+	if g.role == category && !g.coded || len(all) == 1 || len(all) <= fewValues && 2*len(all) <= c.Len() {
 		if len(all) > maxCategories {
 			return false, fault.Invalid("TOO_MANY_TEXTS", "column %q has more than %d different values; that is too many for categories", c.Name, maxCategories).With("column", c.Name)
 		}
