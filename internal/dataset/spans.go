@@ -15,7 +15,7 @@ type Spans struct {
 
 const (
 	// wideSpan is how many geometric means of all spans the widest may have. Of sets whose columns are in one unit it has at most
-	// 2.1, of glass and zoo, where raw columns are better, 4.3 and 5.4, and of those in several units 10 and more.
+	// 2.1, of glass, where raw columns are better, 4.3, and of those in several units 8.3 and more.
 	wideSpan = 6
 	// apartSpans is the factor between a span and the geometric mean, as the standard deviation of logarithms, from which on narrow
 	// columns count for nothing: for one of 4 columns it takes a hundredth of the others' span. Glass has 6.2.
