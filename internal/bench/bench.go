@@ -52,6 +52,7 @@ func stages() []stage {
 		{"coordination", "Coordination", measureCoordination},
 		{"graph", "Normalized cut of a sparse graph", measureGraph},
 		{"lloyd", "k-means", measureLloyd},
+		{"million", "Many rows", measureMillion},
 		{"spectral", "Eigenvectors", measureSpectral},
 		{"auto", "The default", measureAuto},
 		{"levels", "A graph on many levels", measureLevels},
@@ -168,6 +169,7 @@ type sizes struct {
 	vertices             int
 	edgesPerVertex       float64
 	lloydRows            int
+	millionRows          int
 	spectralRows         int
 	spectralVertices     int
 }
@@ -179,7 +181,7 @@ func fullSizes() sizes {
 		buildRows: 20_000,
 		pendigits: 10_992, letter: 20_000, mnist: 10_000,
 		restarts: 10, equalRows: 6_000, matrixFreeRows: 200_000, matrixFreeIterations: 3,
-		steps: 2_000, readingVertices: 200_000, pointsRows: 500_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
+		steps: 2_000, readingVertices: 200_000, pointsRows: 500_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000, millionRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
 	}
 }
 
@@ -190,6 +192,6 @@ func quickSizes() sizes {
 		buildRows: 600,
 		pendigits: 600, letter: 700, mnist: 200,
 		restarts: 10, equalRows: 400, matrixFreeRows: 1_000, matrixFreeIterations: 3,
-		steps: 20, readingVertices: 2_000, pointsRows: 3_000, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000, spectralRows: 400, spectralVertices: 600,
+		steps: 20, readingVertices: 2_000, pointsRows: 3_000, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000, millionRows: 3_000, spectralRows: 400, spectralVertices: 600,
 	}
 }

@@ -90,7 +90,7 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 	if found, known := s.found(count, count); known {
 		return found, nil
 	}
-	if err := s.run(ctx, s.randomStart(nil)); err != nil {
+	if err := s.run(ctx, s.randomStart(cloneColumns(options.Start))); err != nil {
 		return Eigenpairs{}, err
 	}
 	result := Eigenpairs{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}

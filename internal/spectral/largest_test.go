@@ -117,6 +117,21 @@ func TestRoughPairsAreFound(t *testing.T) {
 	}
 }
 
+// A search that is given the vectors needs no more than their products.
+func TestASearchBeginsAtItsStart(t *testing.T) {
+	a := blocks(3000, 4, 10, 3, seeded())
+	m := a.scaled(a.sums())
+	found, err := Largest(t.Context(), m, 4, seeded(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Largest(t.Context(), m, 4, seeded(), Options{Tolerance: 1e-6, Start: found.Vectors})
+	if err != nil || !again.Converged || again.Rounds != 1 {
+		t.Fatalf("%v, converged %t, %d rounds", err, again.Converged, again.Rounds)
+	}
+	compareLargest(t, "from its vectors", again, found.Values, found.Vectors)
+}
+
 // A torus of 40 x 50 vertices has the eigenvalues (cos(2 pi i/40) + cos(2 pi j/50)) / 2, which come in twos and fours
 // and crowd below 1. Its eigenvectors are waves.
 func TestLargestOfATorus(t *testing.T) {

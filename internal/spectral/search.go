@@ -14,6 +14,7 @@ type Options struct {
 	Basis       int            // columns of the basis: more take more memory, but fewer products
 	Rough       int            // so many of the wanted pairs, the last ones, need to be known only roughly
 	Scale       float64        // what residuals of Largest are relative to at least, where a larger eigenvalue is known
+	Start       [][]float64    // columns near the wanted vectors, if any are known; a search by products begins with them
 	Observe     func(Progress) // is called after every iteration
 }
 

@@ -19,11 +19,35 @@ const regularization = 0.01
 // eigenTolerance is that of the residuals of eigenvectors. Labels of k-means on them do not change below it.
 const eigenTolerance = 1e-5
 
+// foldTolerance is that of eigenvectors of contracted graphs in folds: comparing ways takes less care than the answer.
+const foldTolerance = 1e-3
+
 // coordinates are the points of a space of eigenvectors: those of the vertices that were kept, in ascending order.
 type coordinates struct {
 	kept    []int32
 	columns int
 	values  []float64 // row by row
+	// Of a graph without contraction: the eigenvectors, and 1 / sqrt(d + t) of every row.
+	vectors [][]float64
+	factor  []float64
+}
+
+// near are the eigenvectors of a graph as those of its contraction would be if all vertices of a block had the same place:
+// with u = H v for each, the mean of u over a block by degrees. A search begins at them.
+func (e *coordinates) near(c *contraction) [][]float64 {
+	if e == nil {
+		return nil
+	}
+	start := make([][]float64, len(e.vectors))
+	for j, v := range e.vectors {
+		start[j] = make([]float64, c.Rows())
+		for row, i := range e.kept {
+			if b := c.block[i]; b >= 0 && e.factor[row] > 0 {
+				start[j][b] += float64(c.factor[b]*v[row]) / e.factor[row]
+			}
+		}
+	}
+	return start
 }
 
 // among are the constraints between points that have coordinates, by their rows. nil are the coordinates of the data.
@@ -143,12 +167,23 @@ func (r *run) keep(g *dataset.Graph, set *constraint.Set) []bool {
 	return keep
 }
 
+// kept counts the vertices that are kept.
+func kept(keep []bool) (count int) {
+	for _, is := range keep {
+		if is {
+			count++
+		}
+	}
+	return count
+}
+
 // eigenvectors are the coordinates of the vertices by the k leading eigenvectors of the contraction, rows scaled to
 // length 1. Small pieces stay out.
 func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options spectral.Options) (*coordinates, error) {
 	keep := r.keep(s.graph, set)
 	c := newContraction(s.graph, s.adjacency, keep, set.Components())
 	count := min(r.spec.K, c.Rows())
+	options.Start = s.plain.near(c)
 	pairs, err := shared.largest(ctx, s.name, keep, c, count, func(ctx context.Context, count int) (spectral.Eigenpairs, error) {
 		return spectral.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
 	})
@@ -157,6 +192,9 @@ func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, s
 	}
 	rows := embedding.New(pairs.Vectors, true)
 	e := &coordinates{columns: count}
+	if c.Rows() == kept(keep) {
+		e.vectors, e.factor = pairs.Vectors, c.factor
+	}
 	for i, b := range c.block {
 		if b >= 0 {
 			e.kept = append(e.kept, int32(i))

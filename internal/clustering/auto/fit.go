@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -104,7 +105,11 @@ func (r *run) shown(t task) []constraint.Constraint {
 
 // fitContracted fits in the eigenvectors of the graph whose must-linked vertices are one.
 func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
-	at, err := r.eigenvectors(ctx, s, set, nil, spectral.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts})
+	tolerance := eigenTolerance
+	if t.fold != heldout.None {
+		tolerance = foldTolerance
+	}
+	at, err := r.eigenvectors(ctx, s, set, nil, spectral.Options{Tolerance: tolerance, MaxProducts: embedding.MaxProducts})
 	if err != nil {
 		return nil, err
 	}
