@@ -44,7 +44,7 @@ func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 	}
 	c := &Comparison{data, spec, problem, problem.Supervision()}
 	must, cannot := c.supervision.Kinds()
-	if must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs || must+cannot > mostPairs {
+	if must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs || len(c.supervision.Constraints) > mostPairs || len(c.supervision.Seeds) > mostSeeds {
 		return nil
 	}
 	return c
