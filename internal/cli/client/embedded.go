@@ -65,7 +65,7 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 // saves work where memory is many small pieces. Data of this size are a few arrays, which take no time to collect, and what
 // reading them has left is given back at once. GOGC, if it is set, stays.
 func limitGarbage(dataBytes int64) {
-	const large, percent = 256 << 20, 20
+	const large, percent = 32 << 20, 20
 	if dataBytes >= large && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 		debug.FreeOSMemory()
