@@ -160,7 +160,7 @@ var Options = []Option{
 	{Name: "algorithm", Common: true, Type: Choice, Values: AlgorithmNames(), Default: DefaultAlgorithm, Group: RunGroup, Help: "`NAME` of the algorithm"},
 
 	{Name: "constraints", Field: "spec.supervision.constraints", Type: File, Group: SupervisionGroup, Help: "must-links and cannot-links in this `FILE` (i,j,kind[,weight])"},
-	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Default: "on in the vector and the kernel family while fewer than 200,000 pairs are implied; with --paper off", Group: SupervisionGroup,
+	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Default: "on in the vector and the kernel family while fewer than 200,000 pairs are implied and none contradict each other; with --paper off", Group: SupervisionGroup,
 		Help: "turn every pair that the constraints imply into a constraint; --entail=false never does"},
 	{Name: "seeds", Field: "spec.supervision.seeds", Type: File, Group: SupervisionGroup, Help: "points of known label in this `FILE` (index,label[,probability])"},
 

@@ -6,10 +6,11 @@ import "github.com/cleave-project/cleave/internal/fault"
 // of the components.
 const MaxEntailed = 20_000_000
 
-// EntailSmall is the set with every entailed pair as a constraint of its own, if there are fewer than a limit, else the set
-// itself. Satisfaction and Conflicts are about those that were given.
+// EntailSmall returns the set with every entailed pair as a constraint of its own, if there are fewer than a limit and no
+// constraints contradict each other, else the set itself: where some are wrong, entailing would multiply the error.
+// Satisfaction and Conflicts are about those that were given.
 func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (*Set, error) {
-	if len(s.pairs) == 0 || s.countEntailed(limit) >= limit {
+	if len(s.pairs) == 0 || s.CountConflicts() > 0 || s.countEntailed(limit) >= limit {
 		return s, nil
 	}
 	entailed, err := s.Entail(defaultWeight)
