@@ -463,7 +463,7 @@ type Enforcement int32
 const (
 	// AUTO.
 	Enforcement_ENFORCEMENT_UNSPECIFIED Enforcement = 0
-	// They hold, unless constraints contradict each other, or more than one in twenty seems wrong.
+	// They hold, unless constraints contradict each other, or about one in twenty or more seems wrong.
 	Enforcement_ENFORCEMENT_AUTO Enforcement = 1
 	// They hold wherever the number of clusters allows it.
 	Enforcement_ENFORCEMENT_ALWAYS Enforcement = 2

@@ -298,7 +298,7 @@ func (r *run) mayReplace(w clustering.TriedWay) bool {
 	switch {
 	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0:
 		return true // seeds are certain
-	case r.trusted() && w.Use != clustering.UseCuts && w.Space != clustering.SpaceLevels: // these take no constraint for certain
+	case r.trusted() && (w.Use == clustering.UseHard || w.Use == clustering.UseMetric): // the others take no constraint for certain, or make more of it
 		return w.Advantage >= clearlyWorse
 	case r.supervision.Contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
@@ -332,7 +332,7 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 			break
 		}
 	}
-	if r.allGroupsKnown() {
+	if (len(r.supervision.Seeds) > 0 || r.supervision.Contradictions == 0) && r.allGroupsKnown() {
 		r.addKnownUses(ways)
 	}
 	for at, name := range r.names {
@@ -356,11 +356,11 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 // addKnownUses adds the uses that start from known groups: a discriminant in the first space of rows, in standardized
 // columns where there are any, and spreading in every graph; of a given graph, once.
 func (r *run) addKnownUses(ways map[clustering.Space][]clustering.Use) {
-	if _, dense := r.data.(*dataset.Points); dense {
-		space := r.names[0]
-		if slices.Contains(r.names, clustering.SpaceStandardized) {
-			space = clustering.SpaceStandardized
-		}
+	space := r.names[0]
+	if slices.Contains(r.names, clustering.SpaceStandardized) {
+		space = clustering.SpaceStandardized
+	}
+	if r.classifiable(space) {
 		ways[space] = append(ways[space], clustering.UseDiscriminant)
 	}
 	given := false

@@ -322,3 +322,27 @@ func largest(values []float64) int {
 	}
 	return best
 }
+
+// maxValue bounds the values, in the units of the space, of rows that a classifier takes: their squares fit into float32.
+const maxValue = 1e15
+
+// classifiable tells whether the data are dense points whose values kernels can be computed with in a space.
+func (r *run) classifiable(space clustering.Space) bool {
+	points, dense := r.data.(*dataset.Points)
+	if !dense {
+		return false
+	}
+	units, err := r.Units(space)
+	if err != nil {
+		return false
+	}
+	for at, v := range points.Values {
+		if units != nil {
+			v = (v - units.Center[at%points.D]) / units.Scale[at%points.D]
+		}
+		if !(math.Abs(v) <= maxValue) {
+			return false
+		}
+	}
+	return true
+}

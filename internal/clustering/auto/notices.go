@@ -149,9 +149,9 @@ func (r *run) noticeSeeds(never func(pair int) bool, all []wayRight) {
 	}
 }
 
-// withStrengths orders suspects by how clearly the data speak against them: of a pair, by how clearly both rows are inside
-// clusters, whichever these are.
-func withStrengths(suspects []clustering.Suspect, margins []float64) []clustering.Suspect {
+// clarityOf returns a function that tells the share of all rows that are less clearly inside a cluster than one of them, by
+// the sizes of their margins.
+func clarityOf(margins []float64) func(row int32) float64 {
 	var order []float64
 	for _, m := range margins {
 		if !math.IsNaN(m) {
@@ -159,13 +159,19 @@ func withStrengths(suspects []clustering.Suspect, margins []float64) []clusterin
 		}
 	}
 	slices.Sort(order)
-	clarity := func(row int32) float64 {
+	return func(row int32) float64 {
 		if len(order) == 0 || math.IsNaN(margins[row]) {
 			return 0
 		}
 		less, _ := slices.BinarySearch(order, math.Abs(margins[row]))
 		return float64(less) / float64(len(order))
 	}
+}
+
+// withStrengths orders suspects by how clearly the data speak against them: of a pair, by how clearly both rows are inside
+// clusters, whichever these are.
+func withStrengths(suspects []clustering.Suspect, margins []float64) []clustering.Suspect {
+	clarity := clarityOf(margins)
 	all := slices.Clone(suspects)
 	for at := range all {
 		if all[at].Other >= 0 {

@@ -104,7 +104,11 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 		margins = result.Rows.Margin
 	}
 	result.Suspects = withStrengths(r.suspects, margins)
-	labels := r.enforce(result.Labels, margins, r.heldOut[result.Choice.Chosen])
+	right := r.heldOut[result.Choice.Chosen]
+	if right == nil && result.Choice.Chosen.Use == clustering.UseNone { // it was shown no pair
+		right = r.right(found)
+	}
+	labels := r.enforce(result.Labels, margins, right)
 	if slices.Equal(labels, result.Labels) {
 		return nil
 	}

@@ -9,6 +9,7 @@
 package enforce
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -32,9 +33,10 @@ type Result struct {
 	Unsatisfied []constraint.Constraint
 }
 
-// Apply makes constraints hold in labels from 0 to k-1. fixed has the known label of each row, or None.
-func Apply(k int, labels, fixed []int32, constraints []constraint.Constraint) Result {
-	a := newAssignment(k, labels, fixed)
+// Apply makes constraints hold in labels from 0 to k-1. fixed has the known label of each row, or None. prices has what a change
+// of each row costs, above 0; nil: all cost the same.
+func Apply(k int, labels, fixed []int32, prices []float64, constraints []constraint.Constraint) Result {
+	a := newAssignment(k, labels, fixed, prices)
 	var result Result
 	for _, c := range constraints {
 		if c.Kind == constraint.MustLink && !a.join(c.I, c.J) {
@@ -75,24 +77,29 @@ type assignment struct {
 	k        int32
 	labels   []int32
 	parent   []int32
-	fixed    []int32           // by root: the known label, or None
-	rows     []int32           // by root: how many rows there are
-	inside   map[int32][]int32 // by root, of components with opponents or several rows: how many rows are in each cluster
-	against  map[int32][]int32 // by root: the components that must be apart
-	seen     map[[2]int32]bool // pairs of components that must be apart
-	roots    []int32           // of components with opponents or several rows, ascending
-	cluster  []int32           // by root
-	searched map[int32]bool    // components for which a search has found no clusters
+	fixed    []int32             // by root: the known label, or None
+	price    []float64           // of each row: what a change of its label costs
+	total    []float64           // by root: the prices of all rows
+	several  map[int32]bool      // roots of components of several rows
+	inside   map[int32][]float64 // by root, of components of several rows: the prices of the rows in each cluster
+	against  map[int32][]int32   // by root: the components that must be apart
+	seen     map[[2]int32]bool   // pairs of components that must be apart
+	roots    []int32             // of components with opponents or several rows, ascending
+	cluster  []int32             // by root
+	searched map[int32]bool      // components for which a search has found no clusters
 }
 
-func newAssignment(k int, labels, fixed []int32) *assignment {
+func newAssignment(k int, labels, fixed []int32, prices []float64) *assignment {
 	a := &assignment{
-		k: int32(k), labels: labels, parent: make([]int32, len(labels)), fixed: slices.Clone(fixed), rows: make([]int32, len(labels)),
-		inside: map[int32][]int32{}, against: map[int32][]int32{}, seen: map[[2]int32]bool{}, cluster: slices.Clone(labels), searched: map[int32]bool{},
+		k: int32(k), labels: labels, parent: make([]int32, len(labels)), fixed: slices.Clone(fixed), price: make([]float64, len(labels)), total: make([]float64, len(labels)),
+		inside: map[int32][]float64{}, several: map[int32]bool{}, against: map[int32][]int32{}, seen: map[[2]int32]bool{}, cluster: slices.Clone(labels), searched: map[int32]bool{},
 	}
 	for i := range a.parent {
-		a.parent[i], a.rows[i] = int32(i), 1
+		if a.parent[i], a.price[i] = int32(i), 1; prices != nil {
+			a.price[i] = prices[i]
+		}
 	}
+	copy(a.total, a.price)
 	return a
 }
 
@@ -117,7 +124,8 @@ func (a *assignment) join(i, j int32) bool {
 		i, j = j, i
 	}
 	a.parent[j] = i
-	a.rows[i] += a.rows[j]
+	a.total[i] += a.total[j]
+	a.several[i] = true
 	a.fixed[i] = max(a.fixed[i], a.fixed[j])
 	return true
 }
@@ -125,11 +133,11 @@ func (a *assignment) join(i, j int32) bool {
 // count counts in which clusters the rows of components are.
 func (a *assignment) count() {
 	for i, c := range a.labels {
-		if root := a.find(int32(i)); a.rows[root] > 1 {
+		if root := a.find(int32(i)); a.several[root] {
 			if a.inside[root] == nil {
-				a.inside[root] = make([]int32, a.k)
+				a.inside[root] = make([]float64, a.k)
 			}
-			a.inside[root][c]++
+			a.inside[root][c] += a.price[i]
 		}
 	}
 }
@@ -175,15 +183,15 @@ func (a *assignment) nearest(root int32) int32 {
 	return best
 }
 
-// cost is how many rows of a component change their label in a cluster.
-func (a *assignment) cost(root, c int32) int32 {
+// cost is what the rows of a component cost that change their label in a cluster.
+func (a *assignment) cost(root, c int32) float64 {
 	if inside := a.inside[root]; inside != nil {
-		return a.rows[root] - inside[c]
+		return a.total[root] - inside[c]
 	}
 	if a.labels[root] == c {
 		return 0
 	}
-	return 1
+	return a.price[root]
 }
 
 // free tells whether a cluster has none of a component's opponents.
@@ -204,7 +212,7 @@ func (a *assignment) repair() {
 
 // move moves one of two components to a free cluster, the one with the fewest changes.
 func (a *assignment) move(one, other int32) bool {
-	var best, to, least int32 = -1, 0, 0
+	best, to, least := int32(-1), int32(0), 0.0
 	for _, root := range []int32{one, other} {
 		if a.fixed[root] != None {
 			continue
@@ -228,7 +236,8 @@ func (a *assignment) move(one, other int32) bool {
 // colors of maps. It takes the exchange with the fewest changes.
 func (a *assignment) trade(one, other int32) bool {
 	var best []int32
-	var from, to, least int32
+	var from, to int32
+	least := 0.0
 	for _, ends := range [][2]int32{{one, other}, {other, one}} {
 		own := a.cluster[ends[0]]
 		for c := range a.k {
@@ -251,11 +260,10 @@ func (a *assignment) trade(one, other int32) bool {
 	return best != nil
 }
 
-// chain returns the components of two clusters that must change places when root does, and how many more rows then have another
-// label. It returns nil if a known label or the component that root must leave is among them.
-func (a *assignment) chain(root, without, own, c int32) ([]int32, int32) {
+// chain returns the components of two clusters that must change places when root does, and by how much that raises the cost. It returns nil if a known label or the component that root must leave is among them.
+func (a *assignment) chain(root, without, own, c int32) ([]int32, float64) {
 	chain, in := []int32{root}, map[int32]bool{root: true}
-	change := int32(0)
+	change := 0.0
 	for at := 0; at < len(chain); at++ {
 		i := chain[at]
 		if a.fixed[i] != None {
@@ -347,7 +355,7 @@ func (s *search) color() bool {
 			clusters = append(clusters, c)
 		}
 	}
-	slices.SortStableFunc(clusters, func(b, c int32) int { return int(s.cost(i, b) - s.cost(i, c)) })
+	slices.SortStableFunc(clusters, func(b, c int32) int { return cmp.Compare(s.cost(i, b), s.cost(i, c)) })
 	for _, c := range clusters {
 		s.cluster[i] = c
 		if s.color() {

@@ -54,7 +54,7 @@ func TestWhatCanHoldHolds(t *testing.T) {
 			}
 			all, concerned[i], concerned[j] = append(all, c), true, true
 		}
-		got := enforce.Apply(k, labels, fixed, all)
+		got := enforce.Apply(k, labels, fixed, nil, all)
 		if len(got.Contradicted)+len(got.Unsatisfied) > 0 {
 			t.Fatalf("contradicted %v, unsatisfied %v", got.Contradicted, got.Unsatisfied)
 		}
@@ -78,7 +78,7 @@ func TestWhatCanHoldHolds(t *testing.T) {
 				t.Fatalf("%v does not hold", c)
 			}
 		}
-		if again := enforce.Apply(k, got.Labels, fixed, all); again.Changed != 0 {
+		if again := enforce.Apply(k, got.Labels, fixed, nil, all); again.Changed != 0 {
 			t.Fatalf("%d rows change where all holds", again.Changed)
 		}
 	})
@@ -99,7 +99,7 @@ func TestFewLabelsChange(t *testing.T) {
 		{"a chain trades", []constraint.Constraint{cannot(0, 1), cannot(0, 3), cannot(0, 6), cannot(1, 4), cannot(1, 7)}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := enforce.Apply(3, labels, unknown(9), test.given)
+			got := enforce.Apply(3, labels, unknown(9), nil, test.given)
 			if got.Changed != test.changed || len(got.Unsatisfied) > 0 {
 				t.Errorf("%d rows changed, not %d; unsatisfied %v; labels %v", got.Changed, test.changed, got.Unsatisfied, got.Labels)
 			}
@@ -110,7 +110,7 @@ func TestFewLabelsChange(t *testing.T) {
 func TestContradictionsAreReported(t *testing.T) {
 	fixed := unknown(4)
 	fixed[0], fixed[1], fixed[2] = 0, 1, 0
-	got := enforce.Apply(2, []int32{0, 1, 0, 1}, fixed, []constraint.Constraint{must(0, 1), cannot(0, 2), must(0, 3), cannot(2, 3), must(2, 0)})
+	got := enforce.Apply(2, []int32{0, 1, 0, 1}, fixed, nil, []constraint.Constraint{must(0, 1), cannot(0, 2), must(0, 3), cannot(2, 3), must(2, 0)})
 	want := []constraint.Constraint{must(0, 1), cannot(0, 2), cannot(2, 3)}
 	if !slices.Equal(got.Contradicted, want) || !slices.Equal(got.Labels, []int32{0, 1, 0, 0}) {
 		t.Errorf("contradicted %v, labels %v", got.Contradicted, got.Labels)
@@ -125,8 +125,22 @@ func TestTooManyApart(t *testing.T) {
 			all = append(all, cannot(j, i))
 		}
 	}
-	got := enforce.Apply(3, make([]int32, 4), unknown(4), all)
+	got := enforce.Apply(3, make([]int32, 4), unknown(4), nil, all)
 	if len(got.Unsatisfied) != 1 {
 		t.Errorf("unsatisfied %v with the labels %v", got.Unsatisfied, got.Labels)
+	}
+}
+
+// Of two rows that must be together the one moves whose change costs less.
+func TestTheCheaperRowMoves(t *testing.T) {
+	for _, prices := range [][]float64{{1, 2}, {2, 1}} {
+		got := enforce.Apply(2, []int32{0, 1}, unknown(2), prices, []constraint.Constraint{must(0, 1)})
+		want := []int32{1, 1}
+		if prices[0] > prices[1] {
+			want = []int32{0, 0}
+		}
+		if !slices.Equal(got.Labels, want) {
+			t.Errorf("with the prices %v the labels are %v", prices, got.Labels)
+		}
 	}
 }
