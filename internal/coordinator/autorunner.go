@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/neighbor"
 	"github.com/cleave-project/cleave/internal/planning"
 )
@@ -47,6 +48,9 @@ func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*au
 	if len(r.parts) == 0 {
 		r.parts = []planning.Workload{{Levels: levels}}
 		return r, nil
+	}
+	if fitted := problem.Fitted(); fitted > 0 {
+		r.parts = append(r.parts, r.scoresNeed(fitted))
 	}
 	r.parts[0].Levels = levels
 	// All searches for eigenvectors are made in the coordinator, one space after the other.
@@ -94,6 +98,9 @@ func (r *autoRunner) beside() []planning.Workload {
 }
 
 func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
+	if features := p.Vectors.Features; features != nil {
+		return r.scoresNeed(len(features.Landmarks))
+	}
 	return planning.Workload{
 		Vectors:      &planning.Vectors{Rows: p.Vectors.Rows, Columns: p.Vectors.Columns, Width: p.Vectors.Width(), Entries: planning.TileEntries(r.data), RaceRows: p.RaceRows()},
 		DatasetBytes: r.bytes,
@@ -101,6 +108,18 @@ func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
 		K:            r.spec.K,
 		Lanes:        centroid.Lanes(p),
 		Restarts:     r.problem.Fits(p),
+	}
+}
+
+// scoresNeed is what the scores of all rows by a classifier need that is fitted to so many of them.
+func (r *autoRunner) scoresNeed(fitted int) planning.Workload {
+	points := r.data.(*dataset.Points)
+	return planning.Workload{
+		Vectors: &planning.Vectors{
+			Rows: points.N, Columns: r.spec.K, Width: r.spec.K,
+			Features: &planning.Features{Function: kernel.Gaussian, Columns: points.D, Landmarks: fitted},
+		},
+		DatasetBytes: r.bytes, Scaled: true, K: r.spec.K, Lanes: 1, Restarts: 1,
 	}
 }
 

@@ -62,6 +62,9 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if note := answers[0].note; note != "" {
+		choice.Reason += "; " + note
+	}
 	return answers[0], choice, nil
 }
 

@@ -135,7 +135,7 @@ func neighborsOf(rows clustering.Space) clustering.Space {
 
 // newClassifier fits a discriminant.
 func (r *run) newClassifier(ctx context.Context, known *discriminant.Known, units *dataset.Units) (*classifier, error) {
-	most := max(leastFitted, min(maxFitted, maxEntries/r.n))
+	most := r.mostFitted()
 	c := &classifier{rows: known.Rows}
 	groups, trust := known.Groups, known.Trust
 	if len(c.rows) > most {

@@ -91,6 +91,22 @@ func (p *Problem) Rows(space clustering.Space) (*centroid.Problem, error) {
 	return centroid.Prepare(p.data, p.kmeansSpec(p.Scale(space)))
 }
 
+// Fitted returns about how many known rows a classifier is fitted to at most, and 0 where there is none: only dense points with
+// seeds or with pairs of both kinds have one.
+func (p *Problem) Fitted() int {
+	if _, dense := p.data.(*dataset.Points); !dense {
+		return 0
+	}
+	known := len(p.spec.Seeds) + 2*p.given.Len()
+	if known < 2*p.spec.K { // pairs that tell k groups have at least as many rows
+		known = len(p.spec.Seeds)
+	}
+	return min(known, p.mostFitted(), p.n)
+}
+
+// mostFitted is how many known rows a classifier is fitted to at most.
+func (p *Problem) mostFitted() int { return max(leastFitted, min(maxFitted, maxEntries/p.n)) }
+
 // Fits is about how many runs of k-means there are in a space of rows. Where starts race there is one, and none from a start
 // of its own in the others.
 func (p *Problem) Fits(rows *centroid.Problem) int {
