@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -15,9 +16,8 @@ func messy() string {
 	b.WriteString("nr,celsius,fahrenheit,income,weight,currency,zip,since\n")
 	for row := range 60 {
 		kind := float64(row % 2)
-		celsius, income, weight := fmt.Sprintf("%.1f", 10+8*kind+float64(row*7%5)/3), fmt.Sprint(30_000+20_000*row%2+row*row%900), fmt.Sprintf("%.2f", 5+9*kind+float64(row*row%11)/7)
-		var c float64
-		fmt.Sscan(celsius, &c)
+		c := math.Round(10*(10+8*kind+float64(row*7%5)/3)) / 10
+		celsius, income, weight := fmt.Sprintf("%.1f", c), fmt.Sprint(30_000+20_000*row%2+row*row%900), fmt.Sprintf("%.2f", 5+9*kind+float64(row*row%11)/7)
 		switch {
 		case row%9 == 4:
 			income = "-9999"

@@ -188,7 +188,10 @@ func TestTotals(t *testing.T) {
 			}
 			continue
 		}
-		if r, _, err = Fit(of, Wishes{KeepLastRow: true, ID: r.ID}); name == "an id that is none" {
+		if r, _, err = Fit(of, Wishes{KeepLastRow: true, ID: r.ID}); err != nil {
+			t.Fatal(err)
+		}
+		if name == "an id that is none" {
 			if p, err = r.Apply(of); !fault.Is(err, "EMPTY_CELL") {
 				t.Errorf("%s, kept: got %+v, %v", name, p, err)
 			}

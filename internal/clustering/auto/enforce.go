@@ -113,13 +113,13 @@ func (r *run) wrongShare(labels []int32, margins []float64, right []bool) float6
 	slices.Sort(order)
 	type cell struct{ pairs, wrong int }
 	cells := make(map[[2]int32]cell) // of clear pairs, by their clusters
-	clear, wrong := 0, 0
+	inside, wrong := 0, 0
 	for at, pair := range pairs {
 		own, other := labels[pair.I], labels[pair.J]
 		c := cells[[2]int32{min(own, other), max(own, other)}]
 		isClear := clarity[at] >= order[len(order)/2]
 		if isClear {
-			clear++
+			inside++
 			c.pairs++
 		}
 		if !right[at] {
@@ -136,7 +136,7 @@ func (r *run) wrongShare(labels []int32, margins []float64, right []bool) float6
 			clearWrong += c.wrong
 		}
 	}
-	share, contradicted := float64(clearWrong)/float64(max(1, clear)), float64(wrong)/float64(len(pairs))
+	share, contradicted := float64(clearWrong)/float64(max(1, inside)), float64(wrong)/float64(len(pairs))
 	if contradicted < minContradicted || contradicted > maxContradicted || share < borderShare*contradicted {
 		return 0
 	}
