@@ -61,7 +61,7 @@ type strays struct {
 	saying       int // how many say that there is no value
 }
 
-// findStrays counts the texts of a column that are no numbers.
+// findStrays counts the cells of a column that are not numbers.
 func findStrays(c *table.Column, decimals string) strays {
 	found := strays{first: -1}
 	for row, s := range c.Texts {

@@ -73,7 +73,7 @@ func (f *fitting) readTexts(g *gap, c *table.Column, name string) (used bool, er
 		case f.wishes.Dates:
 			f.leaveOut(c, "its dates are written in several ways, or are none; --categorical %s makes each a category", name)
 		case g.asked:
-			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, which are no numbers; --dates numbers makes them days, --categorical %s makes each a category", c.Name, name).With("column", c.Name)
+			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s makes each a category", c.Name, name).With("column", c.Name)
 		default:
 			f.leaveOut(c, "it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
 		}
@@ -91,7 +91,7 @@ func (f *fitting) readTexts(g *gap, c *table.Column, name string) (used bool, er
 	if g.role != kept && found.few() && otherDecimals(c) < 0 && (f.recipe.Decimals != "" || !ambiguousCommas(c)) {
 		g.made.AbsentTexts = true
 		f.notice("column %q: %s and read as missing, the first %.40q %s; --categorical %s makes all its values categories", c.Name,
-			text.Count(found.count, "cell is no number", "cells are no numbers"), c.Texts[found.first], f.Place(found.first), name)
+			text.Count(found.count, "cell is not a number", "cells are not numbers"), c.Texts[found.first], f.Place(found.first), name)
 		return true, nil
 	}
 	problem := "is no number, as most cells of the column are"

@@ -69,7 +69,7 @@ type Feature struct {
 	Donors    []float64 `json:"donors,omitempty"`
 	DonorGaps []uint32  `json:"donor_gaps,omitempty"`
 	Unit      float64   `json:"unit,omitempty"`
-	// Absent are numbers that stand for a missing value. AbsentTexts says that texts which are no numbers do.
+	// Absent lists numbers that mean a missing value. AbsentTexts says that cells which are not numbers do, too.
 	Absent      []float64 `json:"absent,omitempty"`
 	AbsentTexts bool      `json:"absent_texts,omitempty"`
 	// Other is the category of all values that are none of the others; "": they have none.

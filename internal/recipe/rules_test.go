@@ -81,7 +81,7 @@ func TestRules(t *testing.T) {
 		"rare":     {[]table.Column{x, rare}, "x", `column "remark" is left out: its 20 different values hardly repeat in 40 rows; --categorical remark`, Wishes{Ignore: []string{"remark"}}, "x"},
 		"code":     {[]table.Column{x, renamed(sizes, "countryCode")}, "x countryCode=0 countryCode=3 countryCode=6 countryCode=12", `column "countryCode" is called a code: its 4 numbers are categories; --keep countryCode`, Wishes{Keep: []string{"countryCode"}}, "x countryCode"},
 		"size":     {[]table.Column{x, sizes}, "x size", "", Wishes{Categorical: []string{"size"}}, "x size=0 size=3 size=6 size=12"},
-		"stray":    {[]table.Column{x, stray}, "x weight", `column "weight": 1 cell is no number and read as missing, the first "ca. 5" in row 7; --categorical weight`, Wishes{Ignore: []string{"weight"}}, "x"},
+		"stray":    {[]table.Column{x, stray}, "x weight", `column "weight": 1 cell is not a number and read as missing, the first "ca. 5" in row 7; --categorical weight`, Wishes{Ignore: []string{"weight"}}, "x"},
 	} {
 		of := made(t, c.columns...)
 		r, notices, err := Fit(of, Wishes{})

@@ -343,7 +343,7 @@ type RecipeFeature struct {
 	Unit float64 `protobuf:"fixed64,7,opt,name=unit,proto3" json:"unit,omitempty"`
 	// Numbers that stand for a missing value, such as -999.
 	Absent []float64 `protobuf:"fixed64,8,rep,packed,name=absent,proto3" json:"absent,omitempty"`
-	// Texts that are no numbers stand for a missing value.
+	// Cells that are not numbers count as missing.
 	AbsentTexts bool `protobuf:"varint,9,opt,name=absent_texts,json=absentTexts,proto3" json:"absent_texts,omitempty"`
 	// One of the categories: that of all values which are none of the others.
 	Other string `protobuf:"bytes,10,opt,name=other,proto3" json:"other,omitempty"`

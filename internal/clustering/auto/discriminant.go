@@ -144,11 +144,15 @@ func (r *run) newClassifier(ctx context.Context, known *discriminant.Known, unit
 			c.rows, groups, trust = append(c.rows, known.Rows[at]), append(groups, known.Groups[at]), append(trust, known.Trust[at])
 		}
 	}
-	c.raw = discriminant.Rows(r.data.(*dataset.Points), c.rows)
-	scaled, err := units.Apply(c.raw)
+	raw, err := dataset.Take(r.data, c.rows)
 	if err != nil {
 		return nil, err
 	}
+	scaled, err := units.Apply(raw)
+	if err != nil {
+		return nil, err
+	}
+	c.raw = raw.(*dataset.Points)
 	c.scaled = scaled.(*dataset.Points)
 	c.groups = slices.Compact(slices.Sorted(slices.Values(groups)))
 	own := make([]int32, len(groups)) // groups that are not there have no scores
@@ -178,7 +182,11 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 	}
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
-	scaled, err := units.Apply(discriminant.Rows(r.data.(*dataset.Points), wanted))
+	raw, err := dataset.Take(r.data, wanted)
+	if err != nil {
+		return nil, err
+	}
+	scaled, err := units.Apply(raw)
 	if err != nil {
 		return nil, err
 	}

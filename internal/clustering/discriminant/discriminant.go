@@ -56,7 +56,11 @@ const (
 func Choose(ctx context.Context, points *dataset.Points, groups []int32, trust []float64, k int) (Rule, error) {
 	if len(groups) > maxCompared {
 		some := Sample(groups, k, maxCompared)
-		points, groups, trust = Rows(points, some), at(groups, some), at(trust, some)
+		taken, err := dataset.Take(points, some)
+		if err != nil {
+			return Rule{}, err
+		}
+		points, groups, trust = taken.(*dataset.Points), at(groups, some), at(trust, some)
 	}
 	squared := medianSquaredDistance(points)
 	best := Rule{Error: math.Inf(1)}
@@ -235,15 +239,6 @@ func Sample(groups []int32, k, most int) []int32 {
 	}
 	slices.Sort(chosen)
 	return chosen
-}
-
-// Rows are some rows of points.
-func Rows(points *dataset.Points, rows []int32) *dataset.Points {
-	values := make([]float64, 0, len(rows)*points.D)
-	for _, i := range rows {
-		values = append(values, points.Row(int(i))...)
-	}
-	return &dataset.Points{N: len(rows), D: points.D, Values: values}
 }
 
 // at are the values at some places.

@@ -168,7 +168,11 @@ func TestChosenRuleTellsGroupsApart(t *testing.T) {
 				some = append(some, i)
 			}
 		}
-		known, own := Rows(points, some), at(of, some)
+		taken, err := dataset.Take(points, some)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known, own := taken.(*dataset.Points), at(of, some)
 		r, err := Choose(context.Background(), known, own, ones(len(some)), 3)
 		if err != nil {
 			t.Fatal(err)
