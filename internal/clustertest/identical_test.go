@@ -35,9 +35,9 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		}
 		return out
 	}
-	points := generate("gaussians", "--n", "3000", "--d", "6", "--k", "12", "--noise", "6", "--constraints", "100", "--seed", "1")
-	graph := generate("blocks", "--n", "4000", "--k", "12", "--constraints", "200", "--seed", "1")
-	kernel := writeKernel(t, filepath.Join(dir, "kernel.npy"), 1000)
+	points := generate("gaussians", "--n", "1200", "--d", "6", "--k", "12", "--noise", "6", "--constraints", "100", "--seed", "1")
+	graph := generate("blocks", "--n", "2100", "--k", "12", "--constraints", "200", "--seed", "1")
+	kernel := writeKernel(t, filepath.Join(dir, "kernel.npy"), 500)
 	sparse := filepath.Join(dir, "sparse.svm")
 	if err := format.WriteFile(sparse, func(w io.Writer) error { return format.WriteSparsePoints(w, knownPoints().sparse, nil) }); err != nil {
 		t.Fatal(err)
@@ -52,15 +52,15 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		{name: "points", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--init", "random", "--seed", "3"}},
 		{name: "points under constraints", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--constraints", points + "/constraints.csv"}},
 		{name: "points by kmeans++ with restarts", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "7", "--kernel", "polynomial", "--coef0", "1", "--restarts", "3"}},
-		{name: "normalized cut", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "12", "--init", "random", "--seed", "3",
+		{name: "normalized cut", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "12", "--init", "random", "--seed", "4",
 			"--constraints", graph + "/constraints.csv"}},
 		{name: "ratio cut", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8", "--seed", "1",
 			"--constraints", graph + "/constraints.csv"}},
 		{name: "ratio cut that cycles", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8",
 			"--init", "random", "--seed", "1", "--on-rise", "ignore"}},
-		{name: "normalized cut with vertices without edges", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--vertices", "4150",
+		{name: "normalized cut with vertices without edges", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--vertices", "2180",
 			"--k", "12", "--init", "random", "--seed", "3", "--constraints", graph + "/constraints.csv"}},
-		{name: "normalized cut on many levels", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "9", "--constraints", graph + "/constraints.csv"}},
+		{name: "normalized cut on many levels", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "7", "--constraints", graph + "/constraints.csv"}},
 		{name: "kernel k-means of sparse points", args: []string{"--algorithm", "kernel-kmeans", "--data", sparse, "--k", "8", "--init", "random"}},
 		{name: "kernel matrix", args: []string{"--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--k", "10", "--init", "random", "--seed", "5"}},
 		{name: "normalized cut of a kernel matrix", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--objective", "normalized-cut",
@@ -80,7 +80,7 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		{name: "spectral", args: []string{"--data", points + "/data.csv", "--algorithm", "spectral", "--k", "4", "--tolerance", "1e-5", "--restarts", "3"}},
 		{name: "spectral learning", args: []string{"--graph", graph + "/edges.csv", "--algorithm", "spectral-learning", "--k", "2", "--tolerance", "1e-2",
 			"--constraints", graph + "/constraints.csv"}},
-		{name: "spectral with vertices without edges", args: []string{"--graph", graph + "/edges.csv", "--vertices", "4150", "--algorithm", "spectral", "--k", "2", "--tolerance", "1e-2"}},
+		{name: "spectral with vertices without edges", args: []string{"--graph", graph + "/edges.csv", "--vertices", "2180", "--algorithm", "spectral", "--k", "2", "--tolerance", "1e-2"}},
 		{name: "kernel k-means from eigenvectors", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--init", "spectral", "--k", "7"}},
 	}
 
@@ -125,10 +125,11 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// growingCluster yields a cluster with 1, 2, 3 and then 5 worker processes.
+// growingCluster yields a cluster with 1, 2, 3 and then 5 worker processes. However slow one of them is, none is lost or
+// overtaken, so that every job is spread over all of them on a busy machine too.
 func growingCluster(t *testing.T) iter.Seq2[*Coordinator, int] {
 	return func(yield func(*Coordinator, int) bool) {
-		c := StartCoordinator(t, Options{})
+		c := startPatient(t, "--slow-after", "1h")
 		started := 0
 		for _, workers := range []int{1, 2, 3, 5} {
 			for ; started < workers; started++ {

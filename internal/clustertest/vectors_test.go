@@ -20,12 +20,12 @@ var knownPoints = sync.OnceValue(func() (known struct {
 	seeds       *cleavev1.TableInput
 	constraints *cleavev1.TableInput
 }) {
-	points, truth, err := synth.Gaussians(2500, 6, 8, 5, random(1))
+	points, truth, err := synth.Gaussians(1000, 6, 8, 5, random(1))
 	if err != nil {
 		panic(err)
 	}
 	var seeds []clustering.Seed
-	for i := 0; i < len(truth); i += 50 {
+	for i := 0; i < len(truth); i += 20 {
 		seeds = append(seeds, clustering.Seed{Index: int32(i), Label: truth[i]})
 	}
 	known.seeds = wire.InlineTable(tabletest.Seeds(seeds))

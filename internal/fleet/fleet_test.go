@@ -114,7 +114,9 @@ func TestOnlyTheTilesOfALostWorkerMove(t *testing.T) {
 }
 
 func TestABrokenStreamCostsNothing(t *testing.T) {
-	c := newCluster(t, func(cfg *fleet.Config) { cfg.ReconnectWithin = lostAfter }) // this machine may be busy
+	c := newCluster(t, func(cfg *fleet.Config) { // however long this machine lets workers wait, none is lost or overtaken
+		cfg.ReconnectWithin, cfg.LostAfter, cfg.SlowAfter = never, never, never
+	})
 	a := c.startWorker("a")
 	b := c.startWorker("b")
 	p := kernelProblem(t, 203, 2)
