@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
@@ -356,21 +355,16 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 	return ways
 }
 
-// addKnownUses adds the uses that start from known groups: a discriminant in the first space of rows, in standardized
-// columns where there are any, and spreading in every graph; of a given graph, once.
+// addKnownUses adds the uses that start from known groups: a discriminant in every space of rows, and spreading in every
+// graph; of a given graph, once.
 func (r *run) addKnownUses(ways map[clustering.Space][]clustering.Use) {
-	space := r.names[0]
-	if slices.Contains(r.names, clustering.SpaceStandardized) {
-		space = clustering.SpaceStandardized
-	}
-	if r.classifiable(space) {
-		ways[space] = append(ways[space], clustering.UseDiscriminant)
-	}
 	given := false
 	for _, name := range r.names {
 		switch {
 		case ofNeighbors(name):
 			ways[name] = append(ways[name], clustering.UseSpread)
+		case r.classifiable(name):
+			ways[name] = append(ways[name], clustering.UseDiscriminant)
 		case (name == clustering.SpaceLevels || name == clustering.SpaceGraph) && !given:
 			ways[name] = append(ways[name], clustering.UseSpread)
 			given = true
