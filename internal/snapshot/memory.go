@@ -23,11 +23,15 @@ type Memory struct {
 	measure func(encode func())
 	limit   int // bytes of all pieces
 
-	mu     sync.Mutex
-	pieces map[string]*Piece
-	opened map[string]bool
-	round  int // of snapshots: a piece is encoded once in each
-	wake   chan struct{}
+	mu        sync.Mutex
+	pieces    map[string]*Piece
+	opened    map[string]bool
+	round     int // of snapshots: a piece is encoded once in each
+	wake      chan struct{}
+	reserved  int        // bytes of what is being encoded
+	replacing int        // pieces whose bytes were dropped to make room for those being encoded
+	replaced  *sync.Cond // signals that replacing fell
+	refused   int        // bytes of the largest state or result that there was no room for
 }
 
 // NewMemory makes a memory of at most so many bytes: states and results for which there is no room are not kept. Measure, if not nil, is called to encode states on
@@ -36,7 +40,16 @@ func NewMemory(limit int, measure func(encode func())) *Memory {
 	if measure == nil {
 		measure = func(encode func()) { encode() }
 	}
-	return &Memory{measure: measure, limit: limit, pieces: map[string]*Piece{}, opened: map[string]bool{}, round: 1, wake: make(chan struct{}, 1)}
+	m := &Memory{measure: measure, limit: limit, pieces: map[string]*Piece{}, opened: map[string]bool{}, round: 1, wake: make(chan struct{}, 1)}
+	m.replaced = sync.NewCond(&m.mu)
+	return m
+}
+
+// Refused returns the size of the largest state or result that was not kept because there was no room for it, and the limit.
+func (m *Memory) Refused() (bytes, limit int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refused, m.limit
 }
 
 // Ask makes pieces encode their states when they are next offered. Before the first call they do too.
@@ -160,24 +173,55 @@ func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	}
 	m := p.memory
 	m.mu.Lock()
-	p.steps++
-	round := m.round
-	wanted := p.round < round && m.hasRoom(bytes)
-	m.mu.Unlock()
-	if !wanted {
-		return
-	}
-	encoded := m.encode(bytes, encode)
-	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.hasRoom(len(encoded)) {
-		p.bytes, p.done, p.round, p.saved = encoded, false, round, p.steps
+	p.steps++
+	if round := m.round; p.round < round && m.replace(p, bytes, encode) {
+		p.done, p.round, p.saved = false, round, p.steps
 		m.change()
 	}
 }
 
-// hasRoom tells whether so many bytes can be kept, before any that they replace are gone; m.mu is held.
+// replace encodes the bytes of a piece, without m.mu, and tells whether there was room for them. Old bytes that have no
+// room beside the new ones are dropped first; a snapshot that is made meanwhile waits. m.mu is held.
+func (m *Memory) replace(p *Piece, bytes int, encode func(*Writer)) bool {
+	drops := !m.hasRoom(bytes)
+	if drops && !m.hasRoom(bytes-len(p.bytes)) {
+		m.refused = max(m.refused, bytes)
+		return false
+	}
+	if drops {
+		p.bytes = nil
+	}
+	encoded := m.encodeReserved(bytes, drops, encode)
+	if !m.hasRoom(len(encoded) - len(p.bytes)) {
+		m.refused = max(m.refused, len(encoded))
+		return false
+	}
+	p.bytes = encoded
+	return true
+}
+
+// encodeReserved encodes without m.mu while room for so many bytes is reserved. If bytes were dropped for it, snapshots wait.
+func (m *Memory) encodeReserved(bytes int, dropped bool, encode func(*Writer)) []byte {
+	m.reserved += bytes
+	if dropped {
+		m.replacing++
+	}
+	m.mu.Unlock()
+	defer func() { // also if encode panics
+		m.mu.Lock()
+		m.reserved -= bytes
+		if dropped {
+			m.replacing--
+			m.replaced.Broadcast()
+		}
+	}()
+	return m.encode(bytes, encode)
+}
+
+// hasRoom tells whether so many bytes more can be kept; m.mu is held.
 func (m *Memory) hasRoom(bytes int) bool {
+	bytes += m.reserved
 	for _, p := range m.pieces {
 		bytes += len(p.bytes)
 	}
@@ -201,18 +245,11 @@ func (p *Piece) Finish(bytes int, encode func(*Writer)) {
 	}
 	m := p.memory
 	m.mu.Lock()
-	room := m.hasRoom(bytes)
-	m.mu.Unlock()
-	if !room {
-		return
-	}
-	encoded := m.encode(bytes, encode)
-	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.hasRoom(len(encoded)) {
+	if !m.replace(p, bytes, encode) {
 		return
 	}
-	p.bytes, p.done, p.saved = encoded, true, p.steps+1
+	p.done, p.saved = true, p.steps+1
 	for key, part := range m.pieces {
 		if strings.HasPrefix(key, p.key+"/") {
 			p.saved += max(part.steps, part.saved)
@@ -242,6 +279,9 @@ func Once[T any](ctx context.Context, name string, encode func(*Writer, T), deco
 func (m *Memory) sorted() []Piece {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for m.replacing > 0 {
+		m.replaced.Wait()
+	}
 	var pieces []Piece
 	for _, p := range m.pieces {
 		if p.bytes != nil {

@@ -84,6 +84,8 @@ type bucket struct {
 	publishMu sync.Mutex
 	// directories is held while a temporary file is made in a directory that may be new, and while empty ones are removed.
 	directories sync.Mutex
+	// writing has the temporary files that this process is writing. It is guarded by directories.
+	writing map[string]bool
 }
 
 // OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory (created if it does not
@@ -137,11 +139,21 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		MaxConcurrency: partsAtOnce,
 		BeforeWrite:    func(as func(any) bool) error { as(&file); return nil },
 	})
+	if file != nil {
+		b.writing[file.Name()] = true
+	}
 	b.directories.Unlock()
 	if err != nil {
 		return b.explain(name, err)
 	}
 	published := false
+	defer func() {
+		if file != nil {
+			b.directories.Lock()
+			delete(b.writing, file.Name())
+			b.directories.Unlock()
+		}
+	}()
 	defer func() {
 		if !published { // also if write panics
 			cancel() // makes Close discard what was written

@@ -34,7 +34,7 @@ func openDirectory(dir string) (Blobs, error) {
 	if err != nil {
 		return nil, fault.Invalid("BLOBS_DIR_UNUSABLE", "cannot use the blob directory %s: %v", dir, err)
 	}
-	return &bucket{Bucket: b, root: root, explain: blobError}, nil
+	return &bucket{Bucket: b, root: root, explain: blobError, writing: map[string]bool{}}, nil
 }
 
 // clockMargin is more than the clocks of files are behind.
@@ -63,18 +63,23 @@ func (b *bucket) removeEmpty(dir string) {
 	}
 }
 
-// RemoveTemporary also removes empty directories. It ignores errors: files that stay only take space. Object stores have no
-// temporary files.
+// RemoveTemporary removes temporary files that were last written before the call, except those that this process is
+// writing, and then empty directories. It compares times of files with each other, because the clock of a file server may
+// differ from ours. It ignores errors: files that stay only take space. Object stores have no temporary files.
 func (b *bucket) RemoveTemporary(ctx context.Context) {
 	if b.root == "" {
 		return
 	}
-	before := time.Now().Add(-clockMargin)
+	now, err := b.fileTime()
+	if err != nil {
+		return
+	}
+	before := now.Add(-clockMargin)
 	empty := map[string]bool{} // directories in which nothing was found
 	_ = filepath.WalkDir(b.root, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && strings.HasSuffix(path, tempSuffix) {
 			if info, err := entry.Info(); err == nil && info.ModTime().Before(before) {
-				_ = os.Remove(path)
+				b.removeLeftover(path)
 			}
 		}
 		delete(empty, filepath.Dir(path))
@@ -91,6 +96,30 @@ func (b *bucket) RemoveTemporary(ctx context.Context) {
 		}
 		b.removeEmpty(dir)
 		progressed(ctx)
+	}
+}
+
+// fileTime returns the current time as the file system of the bucket tells it.
+func (b *bucket) fileTime() (time.Time, error) {
+	probe, err := os.CreateTemp(b.root, "clock-*"+tempSuffix)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer os.Remove(probe.Name())
+	defer probe.Close()
+	info, err := probe.Stat()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+// removeLeftover removes a temporary file unless this process is writing it.
+func (b *bucket) removeLeftover(path string) {
+	b.directories.Lock()
+	defer b.directories.Unlock()
+	if !b.writing[path] {
+		_ = os.Remove(path)
 	}
 }
 

@@ -426,3 +426,41 @@ func files(t *testing.T, root string) []string {
 	}))
 	return found
 }
+
+// A file that is being written stays, even if the clock of its file server is behind; one that another process left does not.
+func TestTemporaryFilesBeingWrittenStay(t *testing.T) {
+	dir := t.TempDir()
+	b, err := OpenBlobs(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	behind := time.Now().Add(-time.Minute)
+	left := filepath.Join(dir, "left"+tempSuffix)
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = b.Put(t.Context(), "a/blob", func(w io.Writer) error {
+		if _, err := w.Write([]byte("first")); err != nil {
+			return err
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "a", "*"+tempSuffix))
+		if err != nil || len(files) != 1 {
+			t.Errorf("the temporary files are %v: %v", files, err)
+		}
+		for _, file := range append(files, left) {
+			if err := os.Chtimes(file, behind, behind); err != nil {
+				t.Error(err)
+			}
+		}
+		b.RemoveTemporary(t.Context())
+		_, err = w.Write([]byte(" and last"))
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file that another process left: %v", err)
+	}
+}
