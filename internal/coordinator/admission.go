@@ -11,6 +11,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -117,7 +118,24 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 		txn.If = []store.Condition{{Key: requestKey(owner, requestID)}}
 		txn.Put = append(txn.Put, store.Entry{Key: requestKey(owner, requestID), Value: value})
 	}
-	err = c.commit(txn)
+	first, err := c.commitJob(txn, record, hash)
+	if err != nil && mayBeCommitted(err) && !interrupted(err) {
+		c.supervisors.Go(func() { c.adoptWhenKnown(id) })
+	}
+	if err != nil || first != id {
+		return first, err
+	}
+	c.launch(c.newJob(record, newEventLog(id, c.flushEvents)), problem)
+	c.cfg.Observe.Accepted()
+	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(ctx), "dataset", record.GetJob().GetDatasetId())
+	return id, nil
+}
+
+// commitJob commits the transaction that creates a job, and returns its id; or the id of the job that the same request
+// created before. After an error for which mayBeCommitted is true, the job may exist.
+func (c *Coordinator) commitJob(txn store.Txn, record *statev1.JobRecord, hash []byte) (string, error) {
+	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
+	err := c.commit(txn)
 	if mayBeCommitted(err) && !interrupted(err) {
 		if _, missing := c.state.Get(c.storeCtx, jobKey(id)); missing == nil {
 			err = nil // it is there, and has to run
@@ -130,16 +148,41 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 		if err != nil {
 			return "", unknownOutcome{err}
 		}
-		if first != id {
-			return first, nil
-		}
-	} else if err != nil {
+		return first, nil
+	}
+	if err != nil {
 		return "", err
 	}
-	c.launch(c.newJob(record, newEventLog(id, c.flushEvents)), problem)
-	c.cfg.Observe.Accepted()
-	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(ctx), "dataset", record.GetJob().GetDatasetId())
 	return id, nil
+}
+
+// adoptWhenKnown launches a job that may have been created, as soon as the store tells whether it was.
+func (c *Coordinator) adoptWhenKnown(id string) {
+	for pause := backoff.New(storeRetries); ; {
+		err := c.adopt(c.storeCtx, id)
+		if errors.Is(err, store.ErrNotFound) { // it was not
+			_ = c.blobs.Delete(c.storeCtx, specBlob(id))
+			return
+		}
+		if err == nil || interrupted(err) || c.storeCtx.Err() != nil {
+			return
+		}
+		c.log.Warn("a job that may have been created cannot be looked up now, trying again", "job", id, "error", err)
+		if pause.Wait(c.storeCtx) != nil {
+			return
+		}
+	}
+}
+
+// adopt launches an unfinished job that is stored but that this coordinator has not launched: it was left by an earlier one,
+// or the store did not answer when it was created. It does nothing if the job runs already or has ended.
+func (c *Coordinator) adopt(ctx context.Context, id string) error {
+	c.admission.Lock() // waits until jobs are launched that are being created
+	defer c.admission.Unlock()
+	if c.unfinished(id) != nil {
+		return nil
+	}
+	return c.resumeJob(ctx, id)
 }
 
 // launch puts a durable job into the queue. The problem may be nil. It is handed to a job that may run at

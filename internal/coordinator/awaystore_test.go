@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"io"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -140,5 +141,68 @@ func TestALostAnswerDeletesNoData(t *testing.T) {
 	}
 	if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job is %v", job)
+	}
+}
+
+// mutedState commits the first transaction without an answer, and does not answer reads for a while after that.
+type mutedState struct {
+	store.State
+	commits, silent, reads atomic.Int64
+}
+
+func (s *mutedState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	revision, err := s.State.Commit(ctx, txn)
+	if s.commits.Add(1) == 1 && err == nil {
+		return 0, errLostAnswer
+	}
+	return revision, err
+}
+
+func (s *mutedState) Get(ctx context.Context, key string) (store.Entry, error) {
+	s.reads.Add(1)
+	if s.commits.Load() > 0 && s.silent.Add(-1) >= 0 {
+		return store.Entry{}, errLostAnswer
+	}
+	return s.State.Get(ctx, key)
+}
+
+// A job runs whose creation was committed, although neither the commit nor the reads after it were answered: without a
+// further call, and a retry finds it.
+func TestAJobOfUnknownOutcomeRuns(t *testing.T) {
+	for _, retries := range []bool{false, true} {
+		h := newHarness(t, testConfig(), scripted(steps(2)))
+		data := h.upload()
+		muted := &mutedState{State: h.c.state}
+		muted.silent.Store(3)
+		h.c.state, h.c.datasets.state = muted, muted
+		request := &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()}
+		if _, err := h.jobs.CreateJob(t.Context(), request); err == nil {
+			t.Fatal("the call was answered")
+		}
+		if retries {
+			reads := muted.reads.Load()
+			response, err := h.jobs.CreateJob(t.Context(), request)
+			for err != nil && muted.reads.Load() < reads+50 {
+				response, err = h.jobs.CreateJob(t.Context(), request)
+			}
+			if err != nil {
+				t.Fatalf("the retry: %v after %d reads", err, muted.reads.Load()-reads)
+			}
+			h.end(response.GetJob().GetJobId())
+		}
+		var job *cleavev1.Job
+		for job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if jobs := list.GetJobs(); len(jobs) > 1 {
+				t.Fatalf("there are %d jobs", len(jobs))
+			} else if len(jobs) == 1 {
+				job = jobs[0]
+			}
+			runtime.Gosched()
+		}
+		h.close()
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
@@ -123,7 +122,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if cfg.Retention.Quota > 0 {
 		c.blobs = meteredBlobs{c.blobs, &c.retention.bytes}
 	}
-	uses := uses{now: cfg.Now, grain: min(cfg.Retention.KeepDatasets/10, time.Hour)}
+	uses := uses{now: cfg.Now, grain: cfg.Retention.useGrain()}
 	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit, uses)
 	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit, uses)
 	c.uploads = newUploads(cfg)

@@ -65,17 +65,12 @@ func (c *Coordinator) advertised() string {
 // lead waits to become the leader, starts the unfinished jobs over, and from then on has calls answered.
 func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.log.Info("waiting to become the leader", "store", c.cfg.Store, "address", c.advertised())
-	for pause := backoff.New(storeRetries); ; {
-		if c.term, err = c.state.Lead(ctx, c.advertised()); err == nil {
-			break
-		}
-		if !store.IsShared(c.cfg.Store) || store.IsPermanent(err) {
-			return err
-		}
-		c.log.Warn("cannot take part in the election now, trying again", "error", err)
-		if pause.Wait(ctx) != nil {
-			return err
-		}
+	err = c.retry(ctx, "cannot take part in the election now, trying again", func() (err error) {
+		c.term, err = c.state.Lead(ctx, c.advertised())
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	c.sweeping.Go(func() { c.blobs.RemoveTemporary(c.storeCtx) }) // it looks at all files, which takes seconds where there are many
 	if err := c.checkStores(ctx); err != nil {
@@ -85,7 +80,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 		return err
 	}
 	c.fleet.Begin(c.term.Revision())
-	if err := c.resumeUnfinished(ctx); err != nil {
+	if err := c.retry(ctx, "unfinished jobs cannot be read now, trying again", func() error { return c.resumeUnfinished(ctx) }); err != nil {
 		return fmt.Errorf("cannot resume the unfinished jobs: %w", err)
 	}
 	c.leading.Store(true)
@@ -98,6 +93,22 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 		c.sweeping.Go(func() { c.retention.run(c.runCtx) })
 	}
 	return nil
+}
+
+// retry calls a function until it succeeds, ctx ends, or an error does not say that the store is unavailable: a slow disk delays
+// the start of a coordinator and does not end it. Of a shared store, all errors that are not permanent may pass.
+func (c *Coordinator) retry(ctx context.Context, warning string, call func() error) error {
+	for pause := backoff.New(storeRetries); ; {
+		err := call()
+		mayPass := unavailable(err) || store.IsShared(c.cfg.Store) && !store.IsPermanent(err)
+		if err == nil || !mayPass {
+			return err
+		}
+		c.log.Warn(warning, "error", err)
+		if pause.Wait(ctx) != nil {
+			return err
+		}
+	}
 }
 
 // setHealth sets the health of the server and of all its services.

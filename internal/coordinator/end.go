@@ -276,8 +276,8 @@ func (e *jobEnd) result() *cleavev1.Result {
 func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 	e.txn.Delete = []string{unfinishedKey(j.id)}
 	if blobs.outcome != "" {
-		e.txn.Delete = append(e.txn.Delete, j.log.keys[:min(len(j.log.keys), maxTxnDeletes)]...)
-	} else if puts, err := j.log.intoBatches(e.events[len(j.log.durable):]); err == nil {
+		e.txn.Delete = append(e.txn.Delete, j.log.stored.keys[:min(len(j.log.stored.keys), maxTxnDeletes)]...)
+	} else if _, puts, err := j.log.stored.with(j.id, e.events[len(j.log.durable):]); err == nil {
 		e.txn.Put = puts
 	}
 	if j.remembered {
@@ -328,11 +328,12 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	if err != nil {
 		return err
 	}
-	c.forget(j.id) // before anyone sees the end: from now on the record is the truth
+	c.queue.leave(j) // before anyone sees the end, and may count on the place
+	c.forget(j.id)   // from now on the record is the truth
 	j.log.publishEnd(end.events)
 	c.deleteSnapshots(j)
 	if len(end.txn.Delete) > maxTxnDeletes {
-		if err := c.deleteKeys(j.log.keys[maxTxnDeletes:]); err != nil {
+		if err := c.deleteKeys(j.log.stored.keys[maxTxnDeletes:]); err != nil {
 			c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
 		}
 	}

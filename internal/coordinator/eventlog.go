@@ -12,6 +12,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -27,6 +28,12 @@ const (
 
 // maxRecent is how many events are kept as they are sent. Who watches has all but the last few.
 const maxRecent = 64
+
+// Reasons of errors about stored jobs that cannot be used.
+const (
+	reasonRecordDamaged = "RECORD_DAMAGED"
+	reasonEventsDamaged = "EVENTS_DAMAGED"
+)
 
 // errReplayMismatch says that a run that was started over did not repeat its events.
 var errReplayMismatch = errors.New("the run did not repeat the events of its earlier attempt")
@@ -49,8 +56,12 @@ type eventLog struct {
 	changed  chan struct{}       // closed and replaced when durable grows
 	step     *cleavev1.Iteration // the last visible iteration
 
-	// Used by flushLoop, and once that has ended by whoever ends the job.
-	keys []string          // of the batches
+	stored batches // used by flushLoop, and once that has ended by whoever ends the job
+}
+
+// batches are the stored batches of events of a job.
+type batches struct {
+	keys []string          // of all batches
 	last []*cleavev1.Event // the events of the last batch
 	room int               // bytes that the last batch may still grow by
 }
@@ -62,7 +73,8 @@ func newEventLog(job string, commit func(store.Txn) error) *eventLog {
 	}
 }
 
-// loadEventLog reads the log of a job that an earlier coordinator ran.
+// loadEventLog reads the log of a job that an earlier coordinator ran. If events are damaged or missing, the error has the
+// reason reasonEventsDamaged, and the log has the events before them.
 func loadEventLog(ctx context.Context, state store.State, job string, commit func(store.Txn) error) (*eventLog, error) {
 	l := newEventLog(job, commit)
 	entries, err := state.List(ctx, eventsPrefix(job), "", 0)
@@ -70,20 +82,27 @@ func loadEventLog(ctx context.Context, state store.State, job string, commit fun
 		return nil, err
 	}
 	for _, entry := range entries {
+		l.stored.keys = append(l.stored.keys, entry.Key)
+	}
+	for _, entry := range entries {
 		batch := &statev1.EventBatch{}
 		if err := proto.Unmarshal(entry.Value, batch); err != nil {
-			return nil, fmt.Errorf("events %s cannot be read: %w", entry.Key, err)
+			return l, eventsDamaged(job, entry.Key, err)
 		}
-		l.keys = append(l.keys, entry.Key)
+		for at, e := range batch.GetEvents() {
+			if want := uint64(len(l.durable) + at + 1); e.GetSequence() != want {
+				return l, eventsDamaged(job, entry.Key, fmt.Errorf("event %d is in the place of event %d", e.GetSequence(), want))
+			}
+		}
 		l.publish(batch.GetEvents()...)
-	}
-	for at, e := range l.durable {
-		if e.GetSequence() != uint64(at+1) {
-			return nil, fmt.Errorf("event %d of job %s is missing", at+1, job)
-		}
 	}
 	l.toRepeat = valid(l.durable)
 	return l, nil
+}
+
+func eventsDamaged(job, key string, why error) error {
+	return fault.New(fault.DataLoss, reasonEventsDamaged, "the stored events %s of job %s cannot be used: %v; run the job again", key, job, why).
+		With("job_id", job).Because(why)
 }
 
 // append numbers an event. As long as the run repeats an earlier attempt, the event must be the same.
@@ -153,7 +172,7 @@ func (l *eventLog) flushLoop(ctx context.Context) error {
 	}
 }
 
-// flush makes the pending events durable and visible.
+// flush makes the pending events durable and visible. If it fails, the log is as it was, so that it can be called again.
 func (l *eventLog) flush() error {
 	for {
 		l.mu.Lock()
@@ -162,13 +181,14 @@ func (l *eventLog) flush() error {
 		if len(fresh) == 0 {
 			return nil
 		}
-		puts, err := l.intoBatches(fresh)
+		grown, puts, err := l.stored.with(l.job, fresh)
 		if err != nil {
 			return err
 		}
 		if err := l.commit(store.Txn{Put: puts}); err != nil {
 			return err
 		}
+		l.stored = grown
 		l.mu.Lock()
 		l.pending = l.pending[len(fresh):]
 		l.publish(fresh...)
@@ -187,27 +207,28 @@ func flushable(events []*cleavev1.Event) int {
 	return len(events)
 }
 
-// intoBatches adds fresh events to the last batch as long as it has room, and then to new ones. It returns
-// the batches that have to be written.
-func (l *eventLog) intoBatches(fresh []*cleavev1.Event) ([]store.Entry, error) {
+// with returns the batches with fresh events added: to the last batch as long as it has room, and then to new ones. It also
+// returns the entries that have to be written. It changes nothing that b refers to.
+func (b batches) with(job string, fresh []*cleavev1.Event) (batches, []store.Entry, error) {
+	b.keys, b.last = slices.Clip(b.keys), slices.Clip(b.last)
 	var puts []store.Entry
 	for len(fresh) > 0 {
-		if l.room < proto.Size(fresh[0]) {
-			l.keys = append(l.keys, eventKey(l.job, fresh[0].GetSequence()))
-			l.last, l.room = nil, max(batchBytes, proto.Size(fresh[0]))
+		if b.room < proto.Size(fresh[0]) {
+			b.keys = append(b.keys, eventKey(job, fresh[0].GetSequence()))
+			b.last, b.room = nil, max(batchBytes, proto.Size(fresh[0]))
 		}
-		for len(fresh) > 0 && proto.Size(fresh[0]) <= l.room {
-			l.room -= proto.Size(fresh[0])
-			l.last = append(l.last, fresh[0])
+		for len(fresh) > 0 && proto.Size(fresh[0]) <= b.room {
+			b.room -= proto.Size(fresh[0])
+			b.last = append(b.last, fresh[0])
 			fresh = fresh[1:]
 		}
-		value, err := proto.Marshal(&statev1.EventBatch{Events: l.last})
+		value, err := proto.Marshal(&statev1.EventBatch{Events: b.last})
 		if err != nil {
-			return nil, err
+			return batches{}, nil, err
 		}
-		puts = append(puts, store.Entry{Key: l.keys[len(l.keys)-1], Value: value})
+		puts = append(puts, store.Entry{Key: b.keys[len(b.keys)-1], Value: value})
 	}
-	return puts, nil
+	return b, puts, nil
 }
 
 // publish makes durable events visible; l.mu is held.

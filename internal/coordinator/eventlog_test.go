@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -62,8 +64,8 @@ func TestEventLogEqualsWhatWasAppended(t *testing.T) {
 			}
 		}
 		// Small events share keys.
-		if len(want) > 0 && len(loaded.keys) > len(want) {
-			t.Fatalf("%d keys for %d events", len(loaded.keys), len(want))
+		if len(want) > 0 && len(loaded.stored.keys) > len(want) {
+			t.Fatalf("%d keys for %d events", len(loaded.stored.keys), len(want))
 		}
 	})
 }
@@ -115,5 +117,34 @@ func TestSmallEventsShareAKey(t *testing.T) {
 	}
 	if len(puts) != 1 {
 		t.Errorf("200 small events took %d keys: %v", len(puts), puts)
+	}
+}
+
+// A flush that the store refused leaves the log as it was: the next one stores every event once.
+func TestARefusedFlushIsRepeated(t *testing.T) {
+	var stored []store.Entry
+	refuse := true
+	l := newEventLog("job", func(txn store.Txn) error {
+		if refuse {
+			return errors.New("no space left")
+		}
+		stored = txn.Put
+		return nil
+	})
+	for i := range 5 {
+		if err := l.append(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(i)}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.flush(); err == nil {
+			t.Fatal("the store took events although it refuses them")
+		}
+	}
+	refuse = false
+	if err := l.flush(); err != nil {
+		t.Fatal(err)
+	}
+	batch := &statev1.EventBatch{}
+	if len(stored) != 1 || proto.Unmarshal(stored[0].Value, batch) != nil || len(batch.GetEvents()) != 5 {
+		t.Errorf("stored %v: %v; want one batch of 5 events", stored, batch)
 	}
 }

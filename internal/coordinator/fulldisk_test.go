@@ -124,3 +124,38 @@ func TestAFailureNeedsNoSpace(t *testing.T) {
 		t.Errorf("the job is %v", job)
 	}
 }
+
+// Results that cannot be stored keep their places in the queue, so that no more of them pile up in memory than jobs may run at once.
+func TestResultsWithoutSpaceKeepTheirPlaces(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxConcurrentJobs = 2
+	runs := &atomic.Int64{}
+	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		runs.Add(1)
+		return steps(1)(ctx, o)
+	}))
+	first, blobs := withFullDisk(t, h)
+	ids := []string{first}
+	data := h.job(first).GetDatasetId()
+	for range 5 {
+		ids = append(ids, h.create(spec(data)))
+	}
+	for range 5 { // attempts to store the two results
+		within(t, blobs.tried, "an attempt to store a result")
+	}
+	if all, _, running := h.c.queue.waiting(""); runs.Load() != 2 || running != 2 || all != 4 {
+		t.Errorf("%d jobs ran, %d have places, %d wait; want 2, 2 and 4", runs.Load(), running, all)
+	}
+	go func() {
+		for range blobs.tried { // attempts that began before there was space
+		}
+	}()
+	blobs.full.Store(false)
+	for _, id := range ids {
+		if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			t.Errorf("job %s is %v", id, job.GetState())
+		}
+	}
+	h.close()
+	close(blobs.tried)
+}

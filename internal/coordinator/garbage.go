@@ -140,5 +140,8 @@ func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) 
 		return false, err
 	}
 	record, err := readJob(entry)
+	if fault.Is(err, reasonRecordDamaged) {
+		return true, nil // for whoever repairs it
+	}
 	return record.GetOutcomeBlob() == "", err
 }

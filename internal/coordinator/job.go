@@ -239,9 +239,10 @@ func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRe
 		if err != nil || ended(record.GetJob()) {
 			return nil, record, err
 		}
-		// It is durable but not in the table yet: it is being created at this moment.
-		c.admission.Lock()   // waits until those are created that are being created
-		c.admission.Unlock() //nolint:staticcheck // guards nothing
+		// It is durable but not launched yet: it is being created at this moment, or the store's answer was lost.
+		if err := c.adopt(ctx, id); err != nil {
+			return nil, nil, err
+		}
 	}
 }
 
@@ -270,13 +271,17 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 
 func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
 
+// readJob decodes the record of a job. An error has the reason reasonRecordDamaged.
 func readJob(entry store.Entry) (*statev1.JobRecord, error) {
 	record := &statev1.JobRecord{}
+	damaged := func(why error) error {
+		return fault.New(fault.DataLoss, reasonRecordDamaged, "the record %s is damaged: %v; restore the state from a backup", entry.Key, why).Because(why)
+	}
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, fmt.Errorf("the record %s cannot be read: %w", entry.Key, err)
+		return nil, damaged(err)
 	}
 	if id := record.GetJob().GetJobId(); jobKey(id) != entry.Key {
-		return nil, fault.New(fault.DataLoss, "RECORD_DAMAGED", "the record %s is damaged: it is that of job %q; restore the state from a backup", entry.Key, id)
+		return nil, damaged(fmt.Errorf("it is that of job %q", id))
 	}
 	return record, nil
 }

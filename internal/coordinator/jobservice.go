@@ -2,12 +2,15 @@ package coordinator
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/identity"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // jobService implements cleave.v1.JobService, in this file and in plan.go, watch.go, results.go and
@@ -58,13 +61,16 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 	jobs, next, err := pageOfState(ctx, s.c.state, jobPrefix, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
 		record, err := readJob(entry)
 		job := record.GetJob()
+		if damage, is := errors.AsType[*fault.Error](err); is { // its owner is not known; the list goes on
+			job = &cleavev1.Job{JobId: strings.TrimPrefix(entry.Key, jobPrefix), Error: wire.ErrorProto(damage)}
+		}
 		if !caller.Sees(job.GetOwner()) {
-			return nil, false, err
+			return nil, false, nil
 		}
 		if j := s.c.unfinished(job.GetJobId()); j != nil {
 			job = j.view()
 		}
-		return job, request.GetState() == cleavev1.JobState_JOB_STATE_UNSPECIFIED || job.GetState() == request.GetState(), err
+		return job, request.GetState() == cleavev1.JobState_JOB_STATE_UNSPECIFIED || job.GetState() == request.GetState(), nil
 	})
 	return &cleavev1.ListJobsResponse{Jobs: jobs, NextPageToken: next}, err
 }

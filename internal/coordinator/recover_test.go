@@ -13,6 +13,8 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
 )
 
 func durableConfig(t *testing.T) Config {
@@ -242,5 +244,57 @@ func TestOpenFailsCleanly(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Of three jobs one has lost its events and one its record. The first fails, the second is left for a repair, and the third goes on.
+func TestDamagedJobsStopNobody(t *testing.T) {
+	cfg := durableConfig(t)
+	shown := make(chan struct{}, 3)
+	before := newHarness(t, cfg, scripted(halfway(2, shown)))
+	data := before.upload()
+	noEvents, noRecord, good := before.create(spec(data)), before.create(spec(data)), before.create(spec(data))
+	for _, id := range []string{noEvents, noRecord, good} {
+		before.firstEvents(id, 2)
+	}
+	damage := store.Txn{Put: []store.Entry{{Key: eventKey(noEvents, 1), Value: []byte("no events")}, {Key: jobKey(noRecord), Value: []byte("no record")}}}
+	if _, err := before.c.state.Commit(t.Context(), damage); err != nil {
+		t.Fatal(err)
+	}
+	before.crash()
+	h := newHarness(t, cfg, scripted(steps(2)))
+	if job := h.end(good); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job that is not damaged is %v", job)
+	}
+	if job := h.end(noEvents); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != reasonEventsDamaged {
+		t.Errorf("the job without events is %v", job)
+	}
+	_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: noRecord})
+	wantError(t, err, codes.DataLoss, reasonRecordDamaged)
+	if _, err := h.c.state.Get(t.Context(), unfinishedKey(noRecord)); err != nil {
+		t.Errorf("the job without a record is no longer listed as unfinished: %v", err)
+	}
+}
+
+// A store that is slow at first delays the start of a coordinator; one that refuses it does not.
+func TestASlowStoreDelaysTheStart(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	for _, c := range []struct {
+		err   error
+		calls int
+	}{
+		{fault.New(fault.Unavailable, "STATE_UNAVAILABLE", "the state store does not answer now"), 3},
+		{fault.New(fault.DataLoss, "STATE_DAMAGED", "the state store is damaged"), 1},
+	} {
+		calls := 0
+		err := h.c.retry(t.Context(), "trying again", func() error {
+			if calls++; calls < 3 {
+				return c.err
+			}
+			return nil
+		})
+		if calls != c.calls || (err == nil) != (calls == 3) {
+			t.Errorf("%v: %d calls, then %v", c.err, calls, err)
+		}
 	}
 }

@@ -34,6 +34,22 @@ func (r Retention) check() error {
 	return nil
 }
 
+// useGrain returns how precisely the last use of a data set or table is stored: a use is committed only if the stored one
+// is older than this. It returns 0 where nothing is deleted, so that uses do not matter.
+func (r Retention) useGrain() time.Duration {
+	grain := time.Hour
+	switch {
+	case r.KeepDatasets == 0 && r.Quota == 0:
+		return 0
+	case r.KeepDatasets > 0:
+		grain = max(1, min(grain, r.KeepDatasets/10))
+	}
+	if r.Quota > 0 {
+		grain = min(grain, keepUnused/10)
+	}
+	return grain
+}
+
 // keepUnused is how long the quota spares data sets and tables that no job has: they may have been uploaded for one that
 // is about to be created.
 const keepUnused = time.Hour

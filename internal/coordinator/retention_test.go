@@ -229,3 +229,16 @@ func TestRetentionAndNewJobs(t *testing.T) {
 		t.Errorf("the job is %v", job)
 	}
 }
+
+// Without a retention period, the quota deletes by the last use as well.
+func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
+	h, now := retaining(t, Retention{Quota: 1 << 30}, steps(1))
+	used, unused := h.points(1000), h.points(1001)
+	now.advance(2 * keepUnused)
+	if _, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: used}); err != nil {
+		t.Fatal(err)
+	}
+	h.c.retention.Quota = 1
+	h.sweep()
+	h.wantKept([]string{used}, used, unused)
+}

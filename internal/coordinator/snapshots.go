@@ -55,6 +55,7 @@ type snapshots struct {
 	blobs    []string     // those stored, the oldest first
 	encoding atomic.Int64 // nanoseconds that the run waited since the last one
 	failed   bool         // the last one could not be stored
+	warned   bool         // it was said that some states have no room
 	stored   int          // how many were
 	spent    time.Duration
 }
@@ -226,6 +227,7 @@ func (s *snapshots) store() time.Duration {
 		s.blobs, s.job.remembered = append(s.blobs, name), true
 		s.stored++
 		s.prune(ctx)
+		s.warnRefused()
 	case ctx.Err() == nil && !s.failed:
 		s.c.log.Warn("a snapshot of a job cannot be stored; it is tried again", "job", s.job.id, "error", err)
 	}
@@ -235,6 +237,14 @@ func (s *snapshots) store() time.Duration {
 	}
 	s.spent += took
 	return took
+}
+
+// warnRefused warns once if a state is too large to be kept.
+func (s *snapshots) warnRefused() {
+	if bytes, limit := s.memory.Refused(); bytes > 0 && !s.warned {
+		s.warned = true
+		s.c.log.Warn("a part of the job is too large to be remembered; after a crash it would start over", "job", s.job.id, "bytes", bytes, "limit", limit)
+	}
 }
 
 // prune deletes snapshots that newer ones have replaced.

@@ -92,7 +92,10 @@ func (c *Coordinator) supervise(j *job) {
 		out.err = j.ctx.Err()
 	}
 	j.problem = nil // of a job that was canceled before it ran
-	c.queue.leave(j)
+	if out.result == nil {
+		c.queue.leave(j)
+	}
+	defer c.queue.leave(j) // a result takes memory until it is stored, so that its job keeps its place until then
 	stopFlushing()
 	<-flushed
 	j.observed.Phase("ending")
