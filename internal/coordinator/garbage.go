@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -136,11 +137,11 @@ func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) 
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
+	var record *statev1.JobRecord
+	if err == nil {
+		record, err = readJob(entry)
 	}
-	record, err := readJob(entry)
-	if fault.Is(err, reasonRecordDamaged) {
+	if fault.Is(err, reasonRecordDamaged) || fault.Is(err, store.ValueDamaged) {
 		return true, nil // for whoever repairs it
 	}
 	return record.GetOutcomeBlob() == "", err

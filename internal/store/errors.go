@@ -26,9 +26,10 @@ var (
 
 // The reasons of faults that callers tell apart with fault.Is.
 const (
-	DiskFull    = "DISK_FULL"
-	BlobDamaged = "BLOB_DAMAGED"
-	Unreachable = "STORE_UNREACHABLE"
+	DiskFull     = "DISK_FULL"
+	BlobDamaged  = "BLOB_DAMAGED"
+	ValueDamaged = "STATE_VALUE_DAMAGED"
+	Unreachable  = "STORE_UNREACHABLE"
 
 	storeDamaged     = "STORE_DAMAGED"
 	blobsUnavailable = "BLOBS_UNAVAILABLE"

@@ -85,7 +85,11 @@ func (s *etcdState) Get(ctx context.Context, key string) (Entry, error) {
 	if len(resp.Kvs) == 0 {
 		return Entry{}, ErrNotFound
 	}
-	return Entry{Key: key, Value: resp.Kvs[0].Value, Revision: resp.Kvs[0].ModRevision}, nil
+	value, intact := unsealValue(key, resp.Kvs[0].Value)
+	if !intact {
+		return Entry{}, valueDamaged(key)
+	}
+	return Entry{Key: key, Value: value, Revision: resp.Kvs[0].ModRevision}, nil
 }
 
 func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) ([]Entry, error) {
@@ -108,7 +112,12 @@ func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) (
 	}
 	found := make([]Entry, len(resp.Kvs))
 	for i, kv := range resp.Kvs {
-		found[i] = Entry{Key: string(kv.Key[len(entryRoot):]), Value: kv.Value, Revision: kv.ModRevision}
+		key := string(kv.Key[len(entryRoot):])
+		value, intact := unsealValue(key, kv.Value)
+		if !intact {
+			value = damagedValue
+		}
+		found[i] = Entry{Key: key, Value: value, Revision: kv.ModRevision}
 	}
 	return found, nil
 }
@@ -151,7 +160,7 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 	}
 	changes := make([]clientv3.Op, 0, len(txn.Put)+len(txn.Delete))
 	for _, e := range txn.Put {
-		changes = append(changes, clientv3.OpPut(entryRoot+e.Key, string(e.Value)))
+		changes = append(changes, clientv3.OpPut(entryRoot+e.Key, string(sealValue(e.Key, e.Value))))
 	}
 	for _, key := range txn.Delete {
 		changes = append(changes, clientv3.OpDelete(entryRoot+key))

@@ -25,7 +25,7 @@ const (
 	MaxCommitBytes = 3<<19 - requestOverhead // all keys and values: just under 1.5 MiB
 
 	requestOverhead = 4 << 10 // of the fence and the message around the operations
-	opOverhead      = 64      // of one operation in addition to its key and value: tags, lengths, kind
+	opOverhead      = 72      // of one operation in addition to its key and value: tags, lengths, kind
 )
 
 // Entry is a key with its value.
@@ -51,11 +51,12 @@ type Txn struct {
 // State is the small, durable state of a coordinator. Values are copied when they are stored and when they
 // are returned, so the caller may change them. All methods may be called concurrently.
 type State interface {
-	// Get returns one entry, or ErrNotFound.
+	// Get returns one entry, or ErrNotFound, or a fault with the reason ValueDamaged.
 	Get(ctx context.Context, key string) (Entry, error)
 
 	// List returns the entries whose keys begin with prefix and come strictly after `after` (""
-	// means from the start), in key order, at most limit of them (0 means all).
+	// means from the start), in key order, at most limit of them (0 means all). Damaged values are
+	// returned as bytes that decode as no protobuf message.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
 	// Commit applies a transaction atomically and durably and returns the revision it made. It

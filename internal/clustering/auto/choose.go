@@ -297,8 +297,9 @@ func (r *run) merit(w *clustering.TriedWay) float64 {
 
 // mayReplace tells whether a way is good enough to replace the answer without constraints.
 func (r *run) mayReplace(w clustering.TriedWay) bool {
+	_, dense := r.data.(*dataset.Points)
 	switch {
-	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0:
+	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0 && dense:
 		return true // seeds are certain
 	case r.trusted() && (w.Use == clustering.UseHard || w.Use == clustering.UseMetric): // the others take no constraint for certain, or make more of it
 		return w.Advantage >= clearlyWorse

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// sealMark begins sealed values. No protobuf message begins with 0, so that values which were stored without a seal by
+// earlier versions are told apart, and a sealed value is never taken for a message.
+var sealMark = []byte{0, 'S', 'v', 1}
+
+// damagedValue is what List returns for a damaged value, so that it can go on with the others. It decodes as no protobuf message.
+var damagedValue = []byte{0}
+
+// sealValue adds a checksum of a key and its value, because a bit that flips in the file of a store would otherwise change the
+// state without an error. An empty value, which only says that its key exists, stays empty.
+func sealValue(key string, value []byte) []byte {
+	if len(value) == 0 {
+		return nil
+	}
+	sealed := append(make([]byte, 0, len(sealMark)+crc32.Size+len(value)), sealMark...)
+	sealed = binary.LittleEndian.AppendUint32(sealed, valueSum(key, value))
+	return append(sealed, value...)
+}
+
+// unsealValue returns the value that was sealed, and whether it is what was stored.
+func unsealValue(key string, sealed []byte) (value []byte, intact bool) {
+	rest, isSealed := bytes.CutPrefix(sealed, sealMark)
+	if !isSealed { // by an earlier version, or empty
+		return sealed, len(sealed) == 0 || sealed[0] != 0
+	}
+	if len(rest) < crc32.Size {
+		return nil, false
+	}
+	value = rest[crc32.Size:]
+	return value, binary.LittleEndian.Uint32(rest) == valueSum(key, value)
+}
+
+func valueSum(key string, value []byte) uint32 {
+	return crc32.Update(crc32.Checksum([]byte(key), castagnoli), castagnoli, value)
+}
+
+func valueDamaged(key string) error {
+	return fault.New(fault.DataLoss, ValueDamaged, "the value of %q in the state store is damaged: its checksum does not match; restore the state from a backup", key)
+}
