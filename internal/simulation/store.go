@@ -50,6 +50,8 @@ const (
 	putStep    = "put a blob"
 	deleteStep = "delete a blob"
 	openStep   = "open a blob"
+	getStep    = "read a value"
+	listStep   = "list values"
 )
 
 func errFull() error { return fault.New(fault.ResourceExhausted, store.DiskFull, "no space is left") }
@@ -127,18 +129,20 @@ type stateHandle struct {
 	process *process
 }
 
-func (h *stateHandle) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := h.process.alive(ctx); err != nil {
-		return store.Entry{}, err
-	}
-	return h.State.Get(ctx, key)
+func (h *stateHandle) Get(ctx context.Context, key string) (entry store.Entry, err error) {
+	err = h.disk.step(ctx, h.process, getStep, false, func() (err error) {
+		entry, err = h.State.Get(ctx, key)
+		return err
+	})
+	return entry, err
 }
 
-func (h *stateHandle) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
-	if err := h.process.alive(ctx); err != nil {
-		return nil, err
-	}
-	return h.State.List(ctx, prefix, after, limit)
+func (h *stateHandle) List(ctx context.Context, prefix, after string, limit int) (entries []store.Entry, err error) {
+	err = h.disk.step(ctx, h.process, listStep, false, func() (err error) {
+		entries, err = h.State.List(ctx, prefix, after, limit)
+		return err
+	})
+	return entries, err
 }
 
 func (h *stateHandle) Commit(ctx context.Context, txn store.Txn) (revision int64, err error) {
