@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +28,16 @@ type app struct {
 	command        command // what result.json says is repeated
 }
 
-// Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage,
-// 130 canceled. When ctx ends, the job of `cleave run` is canceled.
+// Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage, 3 ended by its time limit
+// with labels, 130 canceled. When ctx ends, the job of `cleave run` is canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
 	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
 	ctx, end := a.traced(ctx, args)
-	code := shell.Run(ctx, a.program(), args, stderr)
+	program := a.program()
+	if found, _, err := program.Find(args); len(args) > 0 && !strings.HasPrefix(args[0], "-") && (err != nil || found == program) {
+		args = args[:1] // so that an unknown command is not reported as an unknown flag
+	}
+	code := shell.Run(ctx, program, args, stderr)
 	end(code != shell.ExitDone)
 	return code
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/credentials"
 )
 
@@ -35,33 +37,64 @@ func (a *app) addAccessFlags(root *cobra.Command) {
 	}
 }
 
-// connect connects to the coordinator that --server, the environment or a login names; nil if none does.
-func (a *app) connect(server string) (*client.Client, error) {
+// target is a coordinator that a command talks to.
+type target struct {
+	server string        // HOST:PORT, or several with commas between them; empty: there is none
+	source string        // who named it, unless a flag did
+	login  *loginContext // whose credentials may be used; nil: there is none
+}
+
+// target returns the coordinator that --server, the environment or a login names.
+func (a *app) target(server string) (target, error) {
 	known, err := a.loadContexts()
 	if err != nil {
-		return nil, err
+		return target{}, err
 	}
 	login, err := known.choose(a.access.context, a.env(contextVariable))
 	if err != nil {
+		return target{}, err
+	}
+	t := target{server: withPorts(server), login: login}
+	if t.server == "" && a.access.context == "" {
+		t.server, t.source = withPorts(a.env(serverVariable)), "$"+serverVariable
+	}
+	if t.server == "" && login != nil {
+		t.server, t.source = login.Server, "you are logged in there"
+	}
+	if t.server != "" && a.access.context != "" && t.server != login.Server {
+		return target{}, shell.Usage("--context %s is for %s and not for %s; give one of the two flags", a.access.context, login.Server, t.server)
+	}
+	return t, nil
+}
+
+// withPorts adds the port that coordinators listen on by default to addresses without one.
+func withPorts(servers string) string {
+	_, port, _ := net.SplitHostPort(coordinator.DefaultConfig().Listen)
+	list := strings.Split(servers, ",")
+	for at, server := range list {
+		if server = strings.TrimSpace(server); server != "" && !strings.ContainsAny(server, ":/") {
+			server = net.JoinHostPort(server, port)
+		}
+		list[at] = server
+	}
+	return strings.Join(list, ",")
+}
+
+// connect connects to the coordinator that --server, the environment or a login names; nil if none does.
+func (a *app) connect(server string) (*client.Client, error) {
+	t, err := a.target(server)
+	if err != nil || t.server == "" {
 		return nil, err
 	}
-	if server == "" && a.access.context == "" {
-		server = a.env(serverVariable)
-	}
-	if server == "" && login != nil {
-		server = login.Server
-	}
-	if server == "" {
-		return nil, nil
-	}
-	if a.access.context != "" && server != login.Server {
-		return nil, shell.Usage("--context %s is for %s and not for %s; give one of the two flags", a.access.context, login.Server, server)
-	}
-	dial, err := a.dialFor(server, login)
+	return a.connectTo(t)
+}
+
+func (a *app) connectTo(t target) (*client.Client, error) {
+	dial, err := a.dialFor(t.server, t.login)
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Connect(server, dial)
+	c, err := client.Connect(t.server, dial)
 	if err == nil {
 		c.Warn = func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
 	}

@@ -82,6 +82,7 @@ func TestExamplesParse(t *testing.T) {
 func TestDidYouMean(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"rnu", `there is no command "rnu"; did you mean run?`},
+		{"rnu --data x.csv", `there is no command "rnu"; did you mean run?`},
 		{"xyzzy", `there is no command "xyzzy"; see cleave --help`},
 		{"run --constrains c.csv", "unknown flag: --constrains; did you mean --constraints?"},
 		{"run --xyzzy", "unknown flag: --xyzzy; see cleave run --help"},

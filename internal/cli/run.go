@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -133,6 +134,9 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	if err != nil {
 		return client.Cause(ctx, err)
+	}
+	if late != nil {
+		late = fault.New(fault.DeadlineExceeded, shell.LabelsSoFar, "%v", late)
 	}
 	sent, err := afterStream(ctx, c, j, spec.GetTable().GetTableId(), o)
 	if err != nil {

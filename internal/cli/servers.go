@@ -39,7 +39,7 @@ func (a *app) remote(server string) (*client.Client, error) {
 }
 
 // remoteOrNil connects to the coordinator that --server, the environment or a login names. The client is nil when
-// none does, or when --workers asks for an embedded cluster.
+// none does, or when --workers asks for an embedded cluster. If no flag names the coordinator, it says which one is used.
 func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, error) {
 	switch {
 	case server != "" && f.Given("workers"):
@@ -47,7 +47,14 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 	case f.Given("workers"):
 		return nil, nil
 	}
-	return a.connect(server)
+	t, err := a.target(server)
+	if err != nil || t.server == "" {
+		return nil, err
+	}
+	if t.source != "" {
+		fmt.Fprintf(a.stderr, "cleave: using the coordinator %s (%s); --workers N runs on this machine instead\n", t.server, t.source)
+	}
+	return a.connectTo(t)
 }
 
 // describedJob are the flags that describe a job and name the coordinator that runs it.

@@ -5,6 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
@@ -197,16 +200,19 @@ func (c *Coordinator) launch(j *job, problem *prepared) {
 	c.supervisors.Go(func() { c.supervise(j) })
 }
 
+// maxRequestID is the length of the longest request id, in bytes.
+const maxRequestID = 200
+
+// canonicalRequestID checks a request id. Any short text will do; of a UUID, all spellings are one.
 func canonicalRequestID(id string) (string, error) {
-	if id == "" {
-		return "", nil
+	if parsed, err := uuid.Parse(id); err == nil {
+		return parsed.String(), nil
 	}
-	parsed, err := uuid.Parse(id)
-	if err != nil {
-		return "", fault.Invalid("INVALID_REQUEST_ID", "request_id %.60q is not a UUID; make one for each job, and repeat it only to retry", id).
+	if len(id) > maxRequestID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+		return "", fault.Invalid("INVALID_REQUEST_ID", "request_id %.60q is not a text of at most %d bytes without control characters", id, maxRequestID).
 			OnField("request_id")
 	}
-	return parsed.String(), nil
+	return id, nil
 }
 
 // jobOfRequest is the id of the job that a request of an owner created, "" when there is none.

@@ -70,7 +70,7 @@ func TestErrors(t *testing.T) {
 		{"no algorithm for all", createJob(func(r *cleavev1.CreateJobRequest) {
 			r.Spec.Algorithm, r.Spec.Initialization = nil, &cleavev1.Initialization{Start: cleavev1.Start_START_NEIGHBORHOODS, Farthest: cleavev1.FarthestRule_FARTHEST_RULE_MEAN}
 		}), codes.InvalidArgument, "OPTION_DOES_NOT_APPLY"},
-		{"bad request id", createJob(func(r *cleavev1.CreateJobRequest) { r.RequestId = "again" }), codes.InvalidArgument, "INVALID_REQUEST_ID"},
+		{"bad request id", createJob(func(r *cleavev1.CreateJobRequest) { r.RequestId = "two\nlines" }), codes.InvalidArgument, "INVALID_REQUEST_ID"},
 		{"unknown enum", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Storage = 99 }), codes.InvalidArgument, "UNKNOWN_ENUM_VALUE"},
 		{"constraint out of range", createJob(func(r *cleavev1.CreateJobRequest) {
 			r.Spec.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 4")}

@@ -53,6 +53,7 @@ func eventsPrefix(id string) string  { return eventPrefix + id + "/" }
 
 // requestKey is the key of a request of an owner: owners do not see each other's.
 func requestKey(owner, request string) string {
+	request = url.PathEscape(request)
 	if owner != "" {
 		request = url.PathEscape(owner) + "/" + request
 	}

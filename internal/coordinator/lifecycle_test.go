@@ -138,6 +138,28 @@ func TestProgressIsLive(t *testing.T) {
 	h.end(id)
 }
 
+// Any text makes a request idempotent, not only a UUID.
+func TestTextsAsRequestIDs(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	data := h.upload()
+	made := map[string]string{}
+	for _, id := range []string{"nightly/2026-11-16", "nightly", "nightly/2026-11-16", "Größe: 5 %"} {
+		response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := response.GetJob().GetJobId()
+		if first, again := made[id]; again && job != first {
+			t.Errorf("%q made %s and %s", id, first, job)
+		}
+		made[id] = job
+		h.end(job)
+	}
+	if first := made["nightly"]; first == made["nightly/2026-11-16"] {
+		t.Error("two ids made one job")
+	}
+}
+
 func TestRequestIDIsIdempotent(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	data := h.upload()

@@ -129,7 +129,7 @@ func (x *PlanJobResponse) GetNotices() []*Notice {
 type CreateJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Spec  *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	// A UUID that makes creation idempotent: the same id with the same spec returns the same job, with
+	// A text of at most 200 bytes, such as a UUID, that makes creation idempotent: the same id with the same spec returns the same job, with
 	// another spec it is ALREADY_EXISTS. When empty, every call creates a job.
 	RequestId     string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields

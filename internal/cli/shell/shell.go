@@ -24,6 +24,7 @@ const (
 	ExitDone     = 0
 	ExitFailed   = 1
 	ExitBadInput = 2 // bad input or usage: trying again does not help
+	ExitLate     = 3 // a time limit ended the job; the labels so far can be used
 	ExitCanceled = 130
 )
 
@@ -79,6 +80,9 @@ func Canceled(format string, args ...any) error {
 	return fault.New(fault.Canceled, "CANCELLED", format, args...)
 }
 
+// LabelsSoFar is the reason of the error of a job that its time limit ended, and that has labels.
+const LabelsSoFar = "LABELS_SO_FAR"
+
 // ExitCode is the exit code for an error, by its fault or its gRPC status.
 func ExitCode(err error) int {
 	if err == nil {
@@ -89,6 +93,11 @@ func ExitCode(err error) int {
 		switch f.Kind {
 		case fault.Canceled:
 			return ExitCanceled
+		case fault.DeadlineExceeded:
+			if f.Reason == LabelsSoFar {
+				return ExitLate
+			}
+			return ExitFailed
 		case fault.Internal:
 			return ExitFailed
 		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists, fault.ResourceExhausted,

@@ -60,6 +60,8 @@ func TestExitCode(t *testing.T) {
 		{Canceled("stopped"), 130},
 		{context.Canceled, 130},
 		{context.DeadlineExceeded, 1},
+		{fault.New(fault.DeadlineExceeded, "TIME_LIMIT", "late"), 1},
+		{fmt.Errorf("after all: %w", fault.New(fault.DeadlineExceeded, LabelsSoFar, "late")), 3},
 		{status.Error(codes.InvalidArgument, "x"), 2},
 		{status.Error(codes.FailedPrecondition, "x"), 2},
 		{status.Error(codes.NotFound, "x"), 2},
