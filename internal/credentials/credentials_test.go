@@ -133,14 +133,18 @@ func TestHandshakes(t *testing.T) {
 		{"a client of others", credentials.Files{Dir: in(ours, "coordinator")}, credentials.Dial{Files: pair(theirs, "admin", authority(ours))}, "the coordinator refuses our certificate"},
 		{"another name", credentials.Files{Dir: in(ours, "coordinator")}, credentials.Dial{Files: credentials.Files{Dir: in(ours, "admin")}, ServerName: "elsewhere"}, "is for localhost and not for elsewhere"},
 		{"an expired coordinator", credentials.Files{Dir: in(expired, "coordinator")}, credentials.Dial{Files: credentials.Files{CA: authority(expired)}}, "the coordinator's certificate has expired"},
-		{"an expired client", pair(ours, "coordinator", authority(expired)), credentials.Dial{Files: pair(expired, "admin", authority(ours))}, "the coordinator refuses our certificate"},
+		{"an expired client", pair(ours, "coordinator", authority(expired)), credentials.Dial{Files: pair(expired, "admin", authority(ours))}, "it expired at"},
 		{"a coordinator as a client", credentials.Files{Dir: in(ours, "coordinator")}, credentials.Dial{Files: pair(ours, "coordinator", authority(ours))}, "it is for serving (localhost)"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			if c.client.ServerName == "" {
 				c.client.ServerName = "localhost"
 			}
-			listener := serve(t, credentials.Serve{Files: c.server})
+			serving := credentials.Serve{Files: c.server}
+			if c.server.Dir == in(expired, "coordinator") { // it started before
+				serving.Now = func() time.Time { return time.Now().AddDate(0, 0, -2) }
+			}
+			listener := serve(t, serving)
 			err := call(t, listener, c.client)
 			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(credentials.Explain(err.Error()), c.says)) {
 				t.Errorf("%v, want %q", err, c.says)
@@ -159,6 +163,20 @@ func TestAClientsCertificateDoesNotServe(t *testing.T) {
 	_, err = s.Credentials(nil)
 	if !fault.Is(err, "BAD_CERTIFICATES") || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "cleave://admin/ada") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Nor does it start with one that has expired, or that is not valid yet.
+func TestACertificateOfAnotherTimeDoesNotServe(t *testing.T) {
+	for word, made := range map[string]time.Time{"expired": time.Now().AddDate(-20, 0, 0), "valid from": time.Now().AddDate(1, 0, 0)} {
+		dir := filepath.Join(folder(t, made).Dir, "coordinator")
+		s, err := credentials.Serve{Files: credentials.Files{Dir: dir}}.Check("127.0.0.1:0", nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = s.Credentials(nil); !fault.Is(err, "BAD_CERTIFICATES") || !strings.Contains(err.Error(), word) {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

@@ -77,7 +77,11 @@ type material struct {
 // open reads the files of one side, which its certificate must be for.
 func (f Files) open(log hclog.Logger, now func() time.Time, side x509.ExtKeyUsage) (m material, err error) {
 	if f.Cert != "" {
-		parse := func(contents [][]byte) (*tls.Certificate, error) { return parsePair(contents, side) }
+		clock := now
+		if clock == nil {
+			clock = time.Now
+		}
+		parse := func(contents [][]byte) (*tls.Certificate, error) { return parsePair(contents, side, clock()) }
 		if m.pair, err = reload.New("the certificate "+f.Cert, []string{f.Cert, f.Key}, parse, log, now); err != nil {
 			return m, err
 		}
@@ -88,12 +92,26 @@ func (f Files) open(log hclog.Logger, now func() time.Time, side x509.ExtKeyUsag
 	return m, err
 }
 
-func parsePair(contents [][]byte, side x509.ExtKeyUsage) (*tls.Certificate, error) {
+func parsePair(contents [][]byte, side x509.ExtKeyUsage, now time.Time) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(contents[0], contents[1])
 	if err != nil {
 		return nil, badFiles("the certificate and its key do not fit: %v", err)
 	}
+	if err := checkTime(pair.Leaf, now); err != nil {
+		return nil, err
+	}
 	return &pair, checkSide(pair.Leaf, side)
+}
+
+// checkTime refuses a certificate that is not valid now: the other side would refuse every connection.
+func checkTime(c *x509.Certificate, now time.Time) error {
+	switch {
+	case now.After(c.NotAfter):
+		return badFiles("it expired at %s (it is for %s); make a new one with cleave certs", c.NotAfter.UTC().Format(time.RFC3339), owner(c))
+	case now.Before(c.NotBefore):
+		return badFiles("it is valid from %s on (it is for %s), and the clock of this machine says %s; set the clock", c.NotBefore.UTC().Format(time.RFC3339), owner(c), now.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 // checkSide refuses a certificate that the other side would: all connections would fail, and who makes them would have to find out why.
