@@ -109,7 +109,11 @@ func ByCertificate(certificate *x509.Certificate) (identity.Caller, error) {
 		if err := errors.Join(err, identity.CheckName(name)); err != nil {
 			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE", "the certificate says %.100q about its owner: %v", uri, err)
 		}
-		found = append(found, identity.Caller{Name: name, Role: role})
+		caller := identity.Caller{Name: name, Role: role}
+		if want := URI(caller).String(); uri.String() != want { // user information, queries, escaped slashes
+			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE", "the certificate says %.100q about its owner; it must be %.100q, as cleave certs writes it", uri, want)
+		}
+		found = append(found, caller)
 	}
 	if len(found) != 1 {
 		return identity.Caller{}, unauthenticated("BAD_CERTIFICATE",

@@ -67,6 +67,9 @@ func TestIdentify(t *testing.T) {
 		{"two roles", callers, certificate(t, "cleave://worker/w1", "cleave://admin/w1"), "", identity.Caller{}, "BAD_CERTIFICATE"},
 		{"an unknown role", callers, certificate(t, "cleave://king/x"), "", identity.Caller{}, "BAD_CERTIFICATE"},
 		{"no name", callers, certificate(t, "cleave://admin/"), "", identity.Caller{}, "BAD_CERTIFICATE"},
+		{"an escaped slash", callers, certificate(t, "cleave://admin/..%2Falice"), "", identity.Caller{}, "BAD_CERTIFICATE"},
+		{"user information", callers, certificate(t, "cleave://bob@admin/alice"), "", identity.Caller{}, "BAD_CERTIFICATE"},
+		{"a query", callers, certificate(t, "cleave://admin/alice?role=worker"), "", identity.Caller{}, "BAD_CERTIFICATE"},
 	} {
 		got, err := c.callers.Identify(c.certificate, c.authorization)
 		if got != c.want || c.why == "" && err != nil || c.why != "" && !fault.Is(err, c.why) {

@@ -170,7 +170,7 @@ func (j *job) takeOffers() []adoption {
 		j.members[s] = a.member
 		for _, t := range a.tiles {
 			j.tiles[t].worker, j.tiles[t].wantStored = s, o.tiles[t]
-			j.tiles[t].epoch++
+			j.tiles[t].epoch = j.newEpoch()
 			j.usage.record(o.tiles[t])
 		}
 		s.tiles += len(a.tiles)

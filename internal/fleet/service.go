@@ -140,9 +140,27 @@ func (f *Fleet) checkSession(sessionID string) error {
 	return nil
 }
 
+// checkFetch refuses fetches of sessions that are over, and of data sets that no job of the session uses: a worker sees no more
+// than it needs.
+func (f *Fleet) checkFetch(sessionID, datasetID string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[sessionID]
+	if s == nil {
+		return status.Error(codes.Aborted, "the session is over")
+	}
+	for j := range f.jobs {
+		if j.datasetID == datasetID && (j.members[s] != nil || s.referee) {
+			return nil
+		}
+	}
+	f.log.Warn("a worker asked for a data set that none of its jobs uses", "worker", s.name, "dataset", datasetID)
+	return status.Errorf(codes.PermissionDenied, "no job of this worker uses data set %s", datasetID)
+}
+
 // FetchDataset implements WorkerService.
 func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
+	if err := v.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId()); err != nil {
 		return err
 	}
 	err := v.sendDataset(r, stream)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,7 +43,11 @@ func listenAdmin(address string, insecure bool, metrics prometheus.Gatherer, log
 		return nil, fault.Invalid("CANNOT_LISTEN", "cannot listen on the admin address %s: %v", address, err)
 	}
 	a := &admin{listener: listener, served: make(chan struct{})}
-	a.server = &http.Server{Handler: a.handler(metrics, log), ReadHeaderTimeout: 5 * time.Second}
+	handler := a.handler(metrics, log)
+	if !insecure {
+		handler = localOnly(handler)
+	}
+	a.server = &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		defer close(a.served)
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -69,6 +74,22 @@ func (a *admin) handler(metrics prometheus.Gatherer, log hclog.Logger) http.Hand
 		fmt.Fprintln(w, "/metrics\n/healthz\n/readyz\n/debug/pprof/")
 	})
 	return mux
+}
+
+// localOnly refuses requests for hosts other than this machine, which a browser sends when a page of another host has made its own name
+// resolve to 127.0.0.1 (DNS rebinding).
+func localOnly(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "this port is for 127.0.0.1 and localhost only; --admin-insecure allows other hosts", http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 func (a *admin) answerReady(w http.ResponseWriter, r *http.Request) {
