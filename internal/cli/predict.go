@@ -49,7 +49,7 @@ func (a *app) predictCommand() *cobra.Command {
 	set.StringVar(&f.job, "job", "", "a job's `ID` at a coordinator")
 	f.server = addServerFlag(set)
 	f.data = jobflags.AddFreshFlags(set)
-	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, and distance,margin where there are centroids) instead of standard output")
+	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, class where clusters have one, and distance,margin where there are centroids) instead of standard output")
 	return cmd
 }
 
@@ -73,6 +73,7 @@ type predictor struct {
 	columns  int            // 0: unknown
 	header   []string       // the names of the columns, nil: unknown
 	recipe   *recipe.Recipe // that makes points of tables; nil: there is none
+	classes  []string       // of the clusters; nil: they have none
 	// directions are compared, which rows of zeros do not have
 	directions bool
 	assign     func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
@@ -105,7 +106,7 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if err != nil {
 		return err
 	}
-	rows := format.LabelRows{IDs: fresh.IDs, Labels: fresh.Filter.Restore(found.Labels)}
+	rows := format.LabelRows{IDs: fresh.IDs, Labels: fresh.Filter.Restore(found.Labels), Classes: p.classes}
 	if s := found.Rows; s != nil {
 		rows.Distance, rows.Margin = fresh.Filter.RestoreScores(s.Distance), fresh.Filter.RestoreScores(s.Margin)
 	}
@@ -129,6 +130,7 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 		}
 		if p, err = a.openModel(f, result); err == nil {
 			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(result.GetOrigin().GetSpec())
+			p.classes = report.ReadClasses(f.model)
 		}
 		return p, func() {}, err
 	}

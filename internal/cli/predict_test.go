@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -198,5 +199,29 @@ func TestPredict(t *testing.T) {
 		if r := invoke(t, "predict "+c.args); r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
 			t.Errorf("%s: exit code %d, %q; want %q", c.args, r.code, r.stderr, c.want)
 		}
+	}
+}
+
+// Where clusters have classes, new rows get them too.
+func TestPredictNamesClasses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var table strings.Builder
+	table.WriteString("x,y,kind\n")
+	for row := range 60 {
+		cluster, kind := row%2, ""
+		if row < 20 {
+			kind = []string{"low", "high"}[cluster]
+		}
+		fmt.Fprintf(&table, "%d,%d,%s\n", 100*cluster+row%7, 100*cluster+row%5, kind)
+	}
+	for name, content := range map[string]string{"data.csv": table.String(), "new.csv": "x,y\n101,99\n3,2\n"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	succeed(t, "run --data data.csv --k 2 --label-column kind --out o --quiet")
+	lines := strings.Split(succeed(t, "predict --model o --data new.csv"), "\n")
+	if !strings.HasPrefix(lines[0], "index,label,class,") || !strings.Contains(lines[1], ",high,") || !strings.Contains(lines[2], ",low,") {
+		t.Errorf("%q", lines)
 	}
 }

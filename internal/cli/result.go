@@ -56,7 +56,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err != nil {
 		return err
 	}
-	if f.json || f.quiet && f.out != "" { // without a summary nothing else tells of them
+	if !f.summarizes() { // without a summary nothing else tells of them
 		for _, warning := range r.Result.GetWarnings() {
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}

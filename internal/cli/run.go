@@ -182,7 +182,7 @@ func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
 
 // summarizes tells whether a summary is written at the end.
 func (f *runFlags) summarizes() bool {
-	return !f.json && f.finished == nil && (!f.quiet || f.out == "")
+	return !f.json && f.finished == nil && !(f.quiet && f.out == onStdout)
 }
 
 // deliver writes the report to the output folder and standard output, as the flags say.

@@ -81,6 +81,16 @@ func ReadLabels(folder string, result *cleavev1.Result) (*Report, error) {
 	return r, nil
 }
 
+// ReadClasses returns the classes of the clusters of a run, "" for a cluster without one, or nil if labels.csv of its folder has
+// none or cannot be read: new rows are labeled without it too.
+func ReadClasses(folder string) []string {
+	rows, err := format.LoadLabelRows(filepath.Join(folder, LabelsFile))
+	if err != nil {
+		return nil
+	}
+	return rows.Classes
+}
+
 // of are the values of some rows; nil where there are none.
 func of(rows []int32, values []float64) (some []float64) {
 	if values == nil {

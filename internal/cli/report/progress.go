@@ -16,10 +16,10 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Plain output shows the first iterations, then one in each interval, and the last.
+// Plain output shows the first steps, then one in each interval, and the last, so that a log of a short run has a dozen lines.
 const (
-	plainLines    = 50
-	plainInterval = time.Second
+	plainLines    = 5
+	plainInterval = 5 * time.Second
 )
 
 // Progress shows how a job goes on: one line that is redrawn on a terminal, plain lines elsewhere.
@@ -113,7 +113,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	case *cleavev1.Event_Restart:
 		p.restarts.begin(what.Restart.GetRestart())
 		if p.width == 0 {
-			p.line("%s", p.restarts)
+			p.plain(p.restarts.String())
 		}
 	case *cleavev1.Event_Ended:
 		p.End()
