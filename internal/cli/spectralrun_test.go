@@ -42,7 +42,7 @@ var spectralRuns = []struct {
 func spectralFolder(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	succeed(t, "generate blocks --n 120 --k 3 --constraints 200 --seed 2 --out b")
+	succeed(t, "generate blocks --n 72 --k 3 --constraints 100 --seed 2 --out b")
 	var points, kernel, seeds strings.Builder
 	points.WriteString("x,y\n")
 	seeds.WriteString("index,label\n")
@@ -131,7 +131,7 @@ func TestSpectralJobsOfAServer(t *testing.T) {
 	if out := succeed(t, "watch "+id+" --server "+address); !strings.HasPrefix(out, "eigenvectors: step 1, residual ") {
 		t.Errorf("watch: %s", out)
 	}
-	if out := succeed(t, "plan "+job+" --server "+address); !strings.Contains(out, "120 x 120 in 8 tiles") {
+	if out := succeed(t, "plan "+job+" --server "+address); !strings.Contains(out, "72 x 72 in 5 tiles") {
 		t.Errorf("plan: %s", out)
 	}
 	refused(t, "predict --job "+id+" --data b/data.csv --server "+address, "has no model")

@@ -86,7 +86,7 @@ func TestWrongConstraintsAreListed(t *testing.T) {
 func TestARunByAClassifier(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rng := clusteringtest.NewRand(5)
-	const rows, columns, wrong = 300, 12, 150
+	const rows, columns, wrong = 200, 12, 150
 	var data, seeds strings.Builder
 	fmt.Fprintln(&data, "id,a,b,c,d,e,f,g,h,i,j,k,l")
 	fmt.Fprintln(&seeds, "index,label")

@@ -41,7 +41,7 @@ func mixedTable(rows int, all bool) string {
 // What the flags about a table ask for, the fields of the API ask for too, and a coordinator answers as an embedded run does, to the
 // last label.
 func TestTablesByFlagsAndByTheAPI(t *testing.T) {
-	clitest.Folder(t, map[string]string{"half.csv": mixedTable(90, false), "all.csv": mixedTable(90, true)})
+	clitest.Folder(t, map[string]string{"half.csv": mixedTable(48, false), "all.csv": mixedTable(48, true)})
 	address := startServe(t, "--workers 2 --data-dir state")
 	api, err := client.Connect(address, credentials.Dial{})
 	if err != nil {
