@@ -113,9 +113,9 @@ func TestEveryGraphIsAnswered(t *testing.T) {
 // The unit of the weights does not change a label, and objectives have it. Eigenvectors divide by roots of degrees, whose
 // bits are the same for powers of four; where pieces of a graph have the same eigenvalue, the last bit of those decides.
 func TestTheUnitOfWeightsDoesNotMatter(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(4) {
 		rng := clusteringtest.NewRand(seed)
-		n := 20 + rng.IntN(40)
+		n := 20 + rng.IntN(20)
 		edges := scatteredEdges(rng, n)
 		for name, spec := range graphAlgorithms(3) {
 			spec.Seed = seed
@@ -123,7 +123,7 @@ func TestTheUnitOfWeightsDoesNotMatter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, p := range []int{-996, -61, -8, 3, 50, 498} {
+			for _, p := range []int{-996, -61, 50, 498} {
 				if p%2 != 0 && strings.Contains(name, "spectral") {
 					continue
 				}

@@ -87,9 +87,9 @@ func TestConstraintsAreInTheObjectiveOfTheStart(t *testing.T) {
 }
 
 func TestMoreConstraintsAreNotWorse(t *testing.T) {
-	g, truth := blockGraph(t, 600, 4, 6, 3.5, 5)
+	g, truth := blockGraph(t, 300, 4, 6, 3.5, 5)
 	before := 0.0
-	for _, m := range []int{0, 40, 150, 300} {
+	for _, m := range []int{0, 20, 120} {
 		constraints, err := synth.Constraints(truth, m, clusteringtest.NewRand(2))
 		if err != nil {
 			t.Fatal(err)
