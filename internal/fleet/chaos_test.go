@@ -15,7 +15,7 @@ func TestChaosDoesNotChangeTheBits(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			c := newCluster(t)
+			c := newCluster(t, losing)
 			p := gaussianProblem(t, 203, seed)
 			memory := func(*worker.Config) {}
 			if seed >= 3 {

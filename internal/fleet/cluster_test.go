@@ -85,11 +85,16 @@ type cluster struct {
 	stop     func()
 }
 
+// losing makes a fleet give up a worker that is silent, or that keeps others waiting.
+func losing(cfg *fleet.Config) { cfg.LostAfter, cfg.SlowAfter = lostAfter, fleet.DefaultSlowAfter }
+
+// newCluster starts a fleet. Unless it is changed, no worker is lost by its silence or overtaken, however long this machine lets
+// it wait.
 func newCluster(t *testing.T, change ...func(*fleet.Config)) *cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the race detector on a busy machine takes more than one
 	c := &cluster{T: t, ctx: ctx, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
-	c.config = fleet.Config{HeartbeatInterval: heartbeat, LostAfter: lostAfter, ReconnectWithin: reconnectWithin, Datasets: c.datasets}
+	c.config = fleet.Config{HeartbeatInterval: heartbeat, LostAfter: never, SlowAfter: never, ReconnectWithin: reconnectWithin, Datasets: c.datasets}
 	for _, f := range change {
 		f(&c.config)
 	}

@@ -114,9 +114,7 @@ func TestOnlyTheTilesOfALostWorkerMove(t *testing.T) {
 }
 
 func TestABrokenStreamCostsNothing(t *testing.T) {
-	c := newCluster(t, func(cfg *fleet.Config) { // however long this machine lets workers wait, none is lost or overtaken
-		cfg.ReconnectWithin, cfg.LostAfter, cfg.SlowAfter = never, never, never
-	})
+	c := newCluster(t, func(cfg *fleet.Config) { cfg.ReconnectWithin = never })
 	a := c.startWorker("a")
 	b := c.startWorker("b")
 	p := kernelProblem(t, 203, 2)
@@ -142,7 +140,7 @@ func TestABrokenStreamCostsNothing(t *testing.T) {
 }
 
 func TestAPausedWorkerIsReplacedAndGetsANewSession(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, losing)
 	a := c.startWorker("a")
 	c.startWorker("b")
 	p := gaussianProblem(t, 203, 3)
@@ -408,7 +406,7 @@ func TestReleaseAndCloseEndOperations(t *testing.T) {
 
 // A Send to a paused worker blocks once its flow-control window is full. The session must end anyway.
 func TestASessionWithABlockedStreamEnds(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, losing)
 	a, _, err := c.attachScripted(validHello())
 	if err != nil {
 		t.Fatal(err)

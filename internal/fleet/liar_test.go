@@ -355,7 +355,7 @@ func TestALiarAboutNeighborsIsNamed(t *testing.T) {
 
 // With two workers the coordinator decides itself.
 func TestTheCoordinatorDecides(t *testing.T) {
-	c := newCluster(t, func(cfg *fleet.Config) {
+	c := newCluster(t, losing, func(cfg *fleet.Config) {
 		cfg.Referee = func(ctx context.Context, dial func(context.Context, string) (net.Conn, error)) error {
 			return worker.Run(ctx, worker.Config{Coordinator: "passthrough:///coordinator", Name: "coordinator", Threads: 1,
 				DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}})

@@ -33,7 +33,7 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 		{"data that barely fit", func(t *testing.T) *problem {
 			return newProblem(t, randomPoints(t, 1000, 6000, 1), kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 50, Columns: 6000})
 		}, func(need planning.Workload) int64 { return need.MinFreeBytes(2) }, false},
-		{"a graph", func(t *testing.T) *problem { return graphProblem(t, 50_000, 2_000_000, 1) }, exactly, false},
+		{"a graph", func(t *testing.T) *problem { return graphProblem(t, 50_000, 1_000_000, 1) }, exactly, false},
 		{"a given matrix", func(t *testing.T) *problem { return kernelProblem(t, 3000, 1) },
 			exactly, false},
 	} {
@@ -67,13 +67,13 @@ func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 			return newVectorProblem(t, randomPoints(t, 100_000, 32, 1), metric.SquaredEuclidean, false)
 		}},
 		{"a full metric", func(t *testing.T) *vectorProblem {
-			return newVectorProblem(t, randomPoints(t, 3000, 250, 1), metric.SquaredEuclidean, true)
+			return newVectorProblem(t, randomPoints(t, 1500, 250, 1), metric.SquaredEuclidean, true)
 		}},
 		{"sparse", func(t *testing.T) *vectorProblem {
 			return newVectorProblem(t, sparsePoints(t, 20_000, 2000, 50, 1), metric.KL, false)
 		}},
 		{"many clusters of sparse points", func(t *testing.T) *vectorProblem {
-			p := newVectorProblem(t, sparsePoints(t, 3000, 10_000, 500, 1), metric.SquaredEuclidean, false)
+			p := newVectorProblem(t, sparsePoints(t, 1500, 10_000, 500, 1), metric.SquaredEuclidean, false)
 			p.k = 150
 			return p
 		}},

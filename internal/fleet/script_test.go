@@ -131,7 +131,7 @@ func TestASecondStreamOfASessionReplacesTheFirst(t *testing.T) {
 }
 
 func TestASilentWorkerIsToldThatItsSessionIsOver(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, losing)
 	a, _, err := c.attachScripted(validHello())
 	if err != nil {
 		t.Fatal(err)

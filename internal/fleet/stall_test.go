@@ -12,7 +12,7 @@ import (
 
 const stalledAfter = time.Second
 
-func impatient(cfg *fleet.Config) { cfg.StalledAfter = stalledAfter }
+func impatient(cfg *fleet.Config) { losing(cfg); cfg.StalledAfter = stalledAfter }
 
 // startHanging attaches a worker that sends heartbeats and answers all commands but some. With progress, its heartbeats
 // tell that those get on.
@@ -103,7 +103,7 @@ func TestAWorkerThatNeverAnswersIsPutAside(t *testing.T) {
 // A worker that tells that it gets on is not taken for one that hangs, however long that takes.
 func TestProgressIsEnough(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, impatient, func(cfg *fleet.Config) { cfg.SlowAfter = never })
+	c := newCluster(t, impatient, func(cfg *fleet.Config) { cfg.LostAfter, cfg.SlowAfter = never, never })
 	getsOn := &atomic.Bool{}
 	getsOn.Store(true)
 	c.startHanging(atBuild, getsOn)

@@ -102,7 +102,7 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 
 // With storage float32 all tiles must be stored. After a loss the job waits until there is memory again.
 func TestAStrictJobWaitsForLostMemory(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, losing)
 	p := gaussianProblem(t, 203, 5)
 	p.storage = planning.Float32
 	_, size := c.datasets.put(t, p.data)

@@ -43,7 +43,7 @@ func TestChaosDoesNotChangeTheBitsOfVectors(t *testing.T) {
 	for _, name := range []string{"dense", "scaled", "full metric", "sparse", "sparse probabilities", "wide"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCluster(t)
+			c := newCluster(t, losing)
 			p := vectorProblems[name](t)
 			workers := []*testWorker{c.startWorker("w0"), c.startWorker("w1"), c.startWorker("w2")}
 			var paused *testWorker // at most one at a time, so that the others can work
@@ -105,7 +105,7 @@ func TestScaledJobsKeepWithinMemory(t *testing.T) {
 
 // Tiles of vectors are always stored. A job that lost the memory for them waits.
 func TestVectorsKeepWithinMemory(t *testing.T) {
-	c := newCluster(t)
+	c := newCluster(t, losing)
 	p := vectorProblems["sparse"](t)
 	p.k = 3
 	id, size := c.datasets.put(t, p.data)
