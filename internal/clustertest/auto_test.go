@@ -20,22 +20,28 @@ func autoJob(data dataset.Dataset, k uint32, supervision *cleavev1.Supervision) 
 	return newWorkload(data, &cleavev1.JobSpec{K: k, Seed: 3, Supervision: supervision, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})
 }
 
+// inFewFolds tries each way of auto a few times only: what takes long on a graph is the number of cuts, not its size.
+func inFewFolds(load *workload) *workload {
+	load.spec.GetAuto().Folds = proto.Uint32(2)
+	return load
+}
+
 // namedJob is a job of an algorithm that auto beats, of which a notice tells.
 const namedJob = "a named algorithm"
 
 // autoJobs are jobs of auto on data of every kind.
 var autoJobs = sync.OnceValue(func() map[string]*workload {
-	moons, truth, err := synth.TwoMoons(400, 0.08, random(1))
+	moons, truth, err := synth.TwoMoons(200, 0.08, random(1))
 	if err != nil {
 		panic(err)
 	}
-	linked := supervise(moons, truth, 80)
-	blocks := groupedGraph(400, 3, 10, 2)
+	linked := supervise(moons, truth, 50)
+	blocks := groupedGraph(160, 2, 10, 2)
 	var seeds []clustering.Seed
 	for i := 0; i < len(truth); i += 12 {
 		seeds = append(seeds, clustering.Seed{Index: int32(i), Label: truth[i]})
 	}
-	kernel, err := dataset.NewKernel(400, 400, products(gaussians(400, 3, 4, 2)))
+	kernel, err := dataset.NewKernel(200, 200, products(gaussians(200, 3, 4, 2)))
 	if err != nil {
 		panic(err)
 	}
@@ -43,11 +49,11 @@ var autoJobs = sync.OnceValue(func() map[string]*workload {
 	named.spec.Algorithm = &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}
 	return map[string]*workload{
 		namedJob:                     named,
-		"points":                     autoJob(gaussians(400, 4, 5, 3), 5, nil),
-		"points with constraints":    autoJob(moons, 2, &cleavev1.Supervision{Constraints: linked.constraints}),
+		"points":                     autoJob(gaussians(200, 4, 5, 3), 5, nil),
+		"points with constraints":    inFewFolds(autoJob(moons, 2, &cleavev1.Supervision{Constraints: linked.constraints})),
 		"points with seeds":          autoJob(moons, 2, &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Seeds(seeds))}),
-		"a graph with constraints":   autoJob(blocks.data, 3, &cleavev1.Supervision{Constraints: blocks.constraints}),
-		"sparse points":              autoJob(positive(gaussians(400, 6, 4, 4)), 4, nil),
+		"a graph with constraints":   inFewFolds(autoJob(blocks.data, 2, &cleavev1.Supervision{Constraints: blocks.constraints})),
+		"sparse points":              autoJob(positive(gaussians(200, 6, 4, 4)), 4, nil),
 		"a kernel matrix and a pair": autoJob(kernel, 4, &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.CannotLink}}))}),
 	}
 })

@@ -86,8 +86,8 @@ func gaussians(n, d, k int, spread float64) *dataset.Points {
 // longPoints iterates for a few seconds: overlapping clusters, and many random starts of some dozens of
 // iterations each.
 var longPoints = sync.OnceValue(func() *workload {
-	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
-		K: 12, Seed: 3, Restarts: restarts(40),
+	return newWorkload(gaussians(1800, 6, 12, 6), &cleavev1.JobSpec{
+		K: 12, Seed: 3, Restarts: restarts(30),
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
@@ -106,11 +106,11 @@ var longBuild = sync.OnceValue(func() *workload {
 // longGraph is a graph with constraints. Its objective rises at some iteration, so that the shift is
 // computed by Lanczos: many products of the matrix with a vector, each an operation on all workers.
 var longGraph = sync.OnceValue(func() *workload {
-	edges, truth, err := synth.Blocks(4000, 12, 10, 2, random(1))
+	edges, truth, err := synth.Blocks(2500, 12, 10, 2, random(1))
 	if err != nil {
 		panic(err)
 	}
-	graph, err := dataset.NewGraph(4000, edges)
+	graph, err := dataset.NewGraph(2500, edges)
 	if err != nil {
 		panic(err)
 	}
@@ -119,7 +119,7 @@ var longGraph = sync.OnceValue(func() *workload {
 		panic(err)
 	}
 	return newWorkload(graph, &cleavev1.JobSpec{
-		K: 12, Seed: 3, Restarts: restarts(24),
+		K: 12, Seed: 3, Restarts: restarts(16),
 		Supervision:    &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints(pairs))},
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),

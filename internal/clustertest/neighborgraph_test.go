@@ -25,23 +25,23 @@ func neighborJob(data dataset.Dataset, spec *cleavev1.JobSpec, weights cleavev1.
 // neighborJobs are jobs on graphs of neighbors of data of every kind that has neighbors.
 var neighborJobs = sync.OnceValue(func() map[string]*workload {
 	const plain, gaussian = cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED, cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_GAUSSIAN
-	points, truth, err := synth.Gaussians(600, 4, 5, 3, random(1))
+	points, truth, err := synth.Gaussians(200, 4, 3, 3, random(1))
 	if err != nil {
 		panic(err)
 	}
-	wide := gaussians(500, 4, 4, 2)
+	wide := gaussians(250, 4, 4, 2)
 	for i := range wide.N {
 		wide.Row(i)[1] *= 1e6
 	}
-	kernel, err := dataset.NewKernel(300, 300, products(gaussians(300, 3, 4, 2)))
+	kernel, err := dataset.NewKernel(200, 200, products(gaussians(200, 3, 4, 2)))
 	if err != nil {
 		panic(err)
 	}
 	return map[string]*workload{
-		"auto":                  neighborJob(points, &cleavev1.JobSpec{K: 5, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, plain),
-		"auto with constraints": neighborJob(points, &cleavev1.JobSpec{K: 5, Supervision: &cleavev1.Supervision{Constraints: supervise(points, truth, 60).constraints}, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, gaussian),
+		"auto":                  neighborJob(points, &cleavev1.JobSpec{K: 3, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, plain),
+		"auto with constraints": inFewFolds(neighborJob(points, &cleavev1.JobSpec{K: 3, Supervision: &cleavev1.Supervision{Constraints: supervise(points, truth, 40).constraints}, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, gaussian)),
 		"kernel k-means":        neighborJob(wide, &cleavev1.JobSpec{K: 4, Restarts: 5, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}, gaussian),
-		"ratio cut":             neighborJob(positive(gaussians(400, 6, 4, 4)), &cleavev1.JobSpec{K: 4, Restarts: 3, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT})}, gaussian),
+		"ratio cut":             neighborJob(positive(gaussians(200, 6, 4, 4)), &cleavev1.JobSpec{K: 4, Restarts: 3, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT})}, gaussian),
 		"spectral":              neighborJob(kernel, &cleavev1.JobSpec{K: 4, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}, gaussian),
 	}
 })
