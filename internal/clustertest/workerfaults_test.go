@@ -22,7 +22,7 @@ func workerFaults() []disturbance {
 		{name: "a worker runs out of memory", load: largeMatrix, start: startCrammed, strike: awaitCrammed, needs: needsPlainMemory},
 		{name: "no worker is left, then there is one", load: faultPoints, strike: killAll},
 		{name: "one worker after the other is killed and replaced", load: faultPoints, strike: replaceAll},
-		{name: "a worker pauses and is not lost", load: longPoints, strike: pauseShortly},
+		{name: "a worker pauses and is not lost", load: longPoints, flags: []string{"--lost-after", "1h"}, strike: pauseShortly},
 		{name: "a worker pauses, is lost and wakes up", load: faultPoints, strike: pauseLong},
 		{name: "a worker stops for good and is never lost", load: faultPoints, flags: []string{"--lost-after", "1h"}, strike: stopForGood},
 		{name: "a worker gets a tenth of a processor", load: faultPoints, flags: []string{"--lost-after", "1h"}, strike: throttle},

@@ -2,4 +2,4 @@
 
 package simulation
 
-const ciSeeds = 2000 // some 40 seconds of one processor
+const ciSeeds = 800 // some 20 seconds of one processor; -seeds has more
