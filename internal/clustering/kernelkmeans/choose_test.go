@@ -45,19 +45,19 @@ func TestCorrectConstraintsDoNoHarm(t *testing.T) {
 // labeling that the run came by, and neither depends on how many restarts go side by side.
 func TestChosenAnswers(t *testing.T) {
 	rose := false
-	for seed := range uint64(12) {
+	for seed := range uint64(9) {
 		rng := clusteringtest.NewRand(seed)
-		var data dataset.Dataset = clusteringtest.Blobs(t, rng, 200, 3, 4)
+		var data dataset.Dataset = clusteringtest.Blobs(t, rng, 100, 3, 4)
 		if seed%3 == 1 {
-			data = clusteringtest.RandomGraph(t, rng, 200, 3)
+			data = clusteringtest.RandomGraph(t, rng, 100, 3)
 		}
-		spec := chosen(3, clusteringtest.RandomConstraints(rng, 200, 3, 1+int(seed)*10))
+		spec := chosen(3, clusteringtest.RandomConstraints(rng, 100, 3, 1+int(seed)*8))
 		spec.Seed, spec.Restarts = seed, 5
 		if seed%3 == 2 {
 			optionsOf(spec).Objective = ObjectiveRatioAssociation
 		}
 		var want *clustering.Result
-		for _, lanes := range []int{1, 2, 4} {
+		for _, lanes := range []int{1, 3} {
 			problem, err := Prepare(data, spec)
 			if err != nil {
 				t.Fatal(err)
