@@ -3,10 +3,16 @@ package clustertest
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
+
+// threeShares is a job whose stored matrix has 36 MB: more than two small workers hold, and less than three.
+var threeShares = sync.OnceValue(func() *workload {
+	return newWorkload(gaussians(3000, 6, 12, 6), longPoints().spec)
+})
 
 // smallWorkers starts a coordinator and three workers, all of which a job needs: together they have memory for its
 // matrix, which must be stored, and two of them have not.
@@ -18,7 +24,7 @@ func smallWorkers(t *testing.T, args ...string) (*Coordinator, []*Worker, *cleav
 		workers[i] = smallWorker(t, c, fmt.Sprintf("w%d", i))
 	}
 	c.AwaitWorkers(3)
-	spec := longPoints().on(c)
+	spec := threeShares().on(c)
 	spec.Storage = cleavev1.StorageMode_STORAGE_MODE_FLOAT32
 	return c, workers, spec
 }
@@ -54,7 +60,7 @@ func TestARestartedCoordinatorWaitsForAllWorkers(t *testing.T) {
 		w.UntilProgress("the job waits for its workers", waitsForMemory)
 	}
 	workers[2].Resume()
-	longPoints().finish(t, "with a restart of the coordinator that all workers survive", w)
+	threeShares().finish(t, "with a restart of the coordinator that all workers survive", w)
 }
 
 // TestAJobWaitsForAWorkerInPlaceOfALostOne: those that are left have too little memory.
@@ -67,7 +73,7 @@ func TestAJobWaitsForAWorkerInPlaceOfALostOne(t *testing.T) {
 	w.UntilProgress("the job waits for a worker", waitsForMemory)
 	w.StillRunning()
 	smallWorker(t, c, "replacement")
-	longPoints().finish(t, "with a worker in place of a lost one", w)
+	threeShares().finish(t, "with a worker in place of a lost one", w)
 }
 
 // TestAJobDoesNotWaitForever: once the time is over for which jobs wait, the job fails.
