@@ -51,13 +51,13 @@ func TestAPictureIsSegmented(t *testing.T) {
 	}
 }
 
-// The commands about pictures in the README work.
-func TestPicturesOfTheReadme(t *testing.T) {
-	_, section, found := strings.Cut(clitest.Read(t, "../../README.md"), "\n## Pictures\n")
+// The commands in the guide to pictures work.
+func TestPicturesOfTheGuide(t *testing.T) {
+	_, section, found := strings.Cut("\n"+clitest.Read(t, "../../docs/guide/pictures.md"), "\n# Pictures\n")
 	_, block, begins := strings.Cut(section, "\n```sh\n")
 	block, _, ends := strings.Cut(block, "\n```\n")
 	if !found || !begins || !ends {
-		t.Fatal("the README has no commands about pictures")
+		t.Fatal("the guide has no commands about pictures")
 	}
 	t.Chdir(t.TempDir())
 	var said string

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAForeignClient runs the grpcurl commands of the README. grpcurl knows the API only by reflection. The
+// TestAForeignClient runs the grpcurl commands of the guide. grpcurl knows the API only by reflection. The
 // test replaces the address and the job's id.
 func TestAForeignClient(t *testing.T) {
 	root, err := moduleRoot()
@@ -19,16 +19,16 @@ func TestAForeignClient(t *testing.T) {
 	must(t, root, err)
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
-	commands := strings.ReplaceAll(readmeCommands(t, root, "## From any language"), "localhost:7400", c.Addr)
+	commands := strings.ReplaceAll(guideCommands(t, root, "clients.md", "# From any language"), "localhost:7400", c.Addr)
 	until := strings.Index(commands, "CreateJob\n") + len("CreateJob\n")
 	if until < len("CreateJob\n") || !strings.Contains(commands[until:], `"JOB"`) {
-		t.Fatalf("the README's commands do not create a job and then use it:\n%s", commands)
+		t.Fatalf("the guide's commands do not create a job and then use it:\n%s", commands)
 	}
 	run := func(commands string) string {
 		t.Helper()
 		ran := Command(t, "bash", "-euo", "pipefail", "-c", "PATH='"+buildDir()+"':$PATH\n"+commands)
 		if ran.ExitCode != 0 {
-			t.Fatalf("the README's commands end with exit code %d: %s", ran.ExitCode, ran.Stderr)
+			t.Fatalf("the guide's commands end with exit code %d: %s", ran.ExitCode, ran.Stderr)
 		}
 		return ran.Stdout
 	}
@@ -55,16 +55,16 @@ func TestAForeignClient(t *testing.T) {
 	}
 }
 
-// readmeCommands is the first block of commands under a heading of the README.
-func readmeCommands(t testing.TB, root, heading string) string {
+// guideCommands returns the first block of commands under a heading of a page of the guide.
+func guideCommands(t testing.TB, root, page, heading string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "guide", page))
 	must(t, text, err)
-	_, section, found := strings.Cut(string(text), "\n"+heading+"\n")
+	_, section, found := strings.Cut("\n"+string(text), "\n"+heading+"\n")
 	_, block, begins := strings.Cut(section, "\n```sh\n")
 	block, _, ends := strings.Cut(block, "\n```\n")
 	if !found || !begins || !ends {
-		t.Fatalf("the README has no block of commands under %q", heading)
+		t.Fatalf("%s has no block of commands under %q", page, heading)
 	}
 	return block + "\n"
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/table"
 )
 
-// The README's commands read Parquet from standard input and write its rows with their labels to standard output, and
+// The guide's commands read Parquet from standard input and write its rows with their labels to standard output, and
 // nothing else.
 func TestParquetThroughAPipe(t *testing.T) {
 	t.Parallel()
@@ -21,7 +21,7 @@ func TestParquetThroughAPipe(t *testing.T) {
 	if err := os.Symlink(filepath.Dir(Build(t).Cleave), filepath.Join(dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
-	ran := command(t, dir, "bash", "-euo", "pipefail", "-c", readmeCommands(t, root, "### In a pipe"))
+	ran := command(t, dir, "bash", "-euo", "pipefail", "-c", guideCommands(t, root, "files.md", "## In a pipe"))
 	if ran.ExitCode != 0 || strings.Count(ran.Stdout, "\n") != 1 || !strings.HasPrefix(ran.Stdout, "wrote ") { // what generate says
 		t.Fatalf("exit code %d, output %q, %s", ran.ExitCode, ran.Stdout, ran.Stderr)
 	}
