@@ -80,8 +80,8 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"give them by --constraints"}, nil},
 		{"seeds", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_CUTS), Reason: "k-means, because neighbors would take too long to find"}
-		}, []string{"Points were compared by their nearest neighbors, which finds clusters of any shape; seeds chose which eigenvectors count.", "The answer is by k-means, because"}, []string{"give them by --constraints"}},
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_CUTS), Reason: "finding nearest neighbors would take too long, so k-means is used"}
+		}, []string{"Points were compared by their nearest neighbors, which finds clusters of any shape; seeds chose which eigenvectors count.", "Finding nearest neighbors would take too long"}, []string{"give them by --constraints"}},
 		{"links of classes", func(f *Facts) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Tried: []*cleavev1.TriedWay{{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Agreement: 1, MustLinks: 3}}}
 		}, nil, []string{"give them by --constraints"}},

@@ -3,7 +3,6 @@ package explain
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -17,6 +16,40 @@ func WayText(w *cleavev1.Way) string {
 		use = "no constraints"
 	}
 	return wire.EnumWord(w.GetSpace()) + ", " + use
+}
+
+// MethodText says what a way does, in the words of the field: "spectral clustering of the nearest-neighbor graph".
+func MethodText(w *cleavev1.Way) string {
+	of := map[cleavev1.Space]string{
+		cleavev1.Space_SPACE_ROWS:                   "the rows",
+		cleavev1.Space_SPACE_STANDARDIZED:           "standardized columns",
+		cleavev1.Space_SPACE_NEIGHBORS:              "the nearest-neighbor graph",
+		cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS: "the nearest-neighbor graph of standardized columns",
+		cleavev1.Space_SPACE_GRAPH:                  "the graph",
+		cleavev1.Space_SPACE_LEVELS:                 "the graph",
+	}[w.GetSpace()]
+	method := "spectral clustering of " + of
+	switch w.GetSpace() {
+	case cleavev1.Space_SPACE_ROWS, cleavev1.Space_SPACE_STANDARDIZED:
+		method = "k-means of " + of
+	case cleavev1.Space_SPACE_LEVELS:
+		method = "multilevel normalized cut of " + of
+	}
+	switch w.GetUse() {
+	case cleavev1.Use_USE_SOFT:
+		return method + " with soft constraints"
+	case cleavev1.Use_USE_HARD:
+		return method + " with hard constraints"
+	case cleavev1.Use_USE_METRIC:
+		return method + " with a learned metric"
+	case cleavev1.Use_USE_CUTS:
+		return "constrained cuts of " + of
+	case cleavev1.Use_USE_DISCRIMINANT:
+		return "classifier fitted to the known rows, on " + of
+	case cleavev1.Use_USE_SPREAD:
+		return "known labels spread along " + of
+	}
+	return method
 }
 
 // quotedWay is its name within a sentence.
@@ -55,12 +88,5 @@ func OfKernelMatrix(r *cleavev1.Result) bool {
 	return slices.ContainsFunc(r.GetOrigin().GetInputs(), func(in *cleavev1.InputFile) bool { return in.GetFlag() == "kernel-matrix" })
 }
 
-// ReasonText is why a way was taken, as a sentence. Some reasons only say by what the answer is.
-func ReasonText(reason string) string {
-	for _, manner := range []string{"k-means", "eigenvectors", "the normalized cut"} {
-		if strings.HasPrefix(reason, manner) {
-			return sentence("the answer is by " + reason)
-		}
-	}
-	return sentence(reason)
-}
+// ReasonText is why a way was taken, as a sentence.
+func ReasonText(reason string) string { return sentence(reason) }

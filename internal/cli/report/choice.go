@@ -42,15 +42,15 @@ const shownWays = 6
 // summarizeChoice writes which way was taken and why, and how well the best ways agree with constraints that they were
 // not shown; the way that would be taken without constraints is always among them.
 func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Choice) {
-	line("way", "%s", explain.WayText(c.GetChosen()))
+	line("method", "%s", explain.MethodText(c.GetChosen()))
 	if c.GetReason() != "" {
-		line("because", "%s", c.GetReason())
+		line("why", "%s", c.GetReason())
 	}
 	name := "agreement"
 	for _, t := range bestWays(c, shownWays) {
 		mark := ""
 		if sameWay(t.GetWay(), c.GetChosen()) {
-			mark = " (taken)"
+			mark = " (chosen)"
 		}
 		line(name, "%.2f %s%s", t.GetAgreement(), explain.WayText(t.GetWay()), mark)
 		name = ""

@@ -40,10 +40,10 @@ func TestSummaryOfAChoice(t *testing.T) {
 	if err := (&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{ObjectiveName: "auto", Choice: exampleChoice()}}}).Summarize(&out, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	const want = `way         neighbors, hard
-because     it has more right
+	const want = `method      spectral clustering of the nearest-neighbor graph with hard constraints
+why         it has more right
 agreement   0.95 rows, metric
-            0.90 neighbors, hard (taken)
+            0.90 neighbors, hard (chosen)
             0.80 rows, hard
             0.70 rows, soft
             0.65 neighbors, soft

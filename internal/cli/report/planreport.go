@@ -41,7 +41,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	}
 	line("passes", "about %.3g over the %s", p.GetPasses(), what)
 	line("time", "about %s", text.Roughly(p.GetPredictedTime().AsDuration().Seconds()))
-	line("because", "%s", p.GetExplanation())
+	line("why", "%s", p.GetExplanation())
 	if err := table.Flush(); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 
 // printCoordinatorPlan writes the plan of a job that workers have no part in.
 func printCoordinatorPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
-	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, beside the data\ntime         about %s\nbecause      %s\n",
+	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, beside the data\ntime         about %s\nwhy          %s\n",
 		j.Rows, text.Bytes(p.GetCoordinatorBytes()), text.Roughly(p.GetPredictedTime().AsDuration().Seconds()), p.GetExplanation())
 	return err
 }

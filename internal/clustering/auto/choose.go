@@ -77,20 +77,20 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
 	switch first.name {
 	case clustering.SpaceLevels:
-		choice.Reason = "the normalized cut of the graph, from the coarse to the fine"
+		choice.Reason = "graphs are cut from coarse to fine"
 		return first, choice, nil
 	case clustering.SpaceGraph:
 		if left := r.n - len(first.plain.kept); left > 0 {
 			r.noticeLeftOut(left)
 		}
-		choice.Reason = "eigenvectors, because weights below 0 cannot be cut"
+		choice.Reason = "edges with negative weights cannot be cut, so eigenvectors of the graph are used"
 		return first, choice, nil
 	case clustering.SpaceNeighbors:
-		choice.Reason = "eigenvectors of the graph of nearest neighbors, as always for sparse points"
+		choice.Reason = "sparse rows are compared by their nearest neighbors"
 		return first, choice, nil
 	}
 	if len(names) == 1 || !ofNeighbors(names[1]) {
-		choice.Reason = "k-means, because neighbors would take too long to find"
+		choice.Reason = "finding nearest neighbors would take too long, so k-means is used"
 		return first, choice, nil
 	}
 	near, err := r.open(ctx, names[1])
@@ -100,17 +100,17 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	own, least := normalizedCut(near.graph, first.alone.labels, r.spec.K), normalizedCut(near.graph, near.alone.labels, r.spec.K)
 	switch {
 	case r.n < minClusterSize*r.spec.K:
-		choice.Reason = fmt.Sprintf("k-means, because clusters of %d points on average are too small to be told apart by neighbors", r.n/r.spec.K)
+		choice.Reason = fmt.Sprintf("clusters of %d points on average are too small for nearest neighbors to tell them apart, so k-means is used", r.n/r.spec.K)
 	case own > float64(cutRatio*least):
 		if column := sharpColumn(near.graph, r.data); column >= 0 {
-			choice.Reason = fmt.Sprintf("k-means, because nearest neighbors nearly always have the same value in column %d, which has few: their graph tells of its gaps", column)
+			choice.Reason = fmt.Sprintf("nearest neighbors nearly always share the value of column %d, which has few values, so k-means is used", column)
 			return first, choice, nil
 		}
 		choice.Chosen.Space = near.name
-		choice.Reason = fmt.Sprintf("eigenvectors of the graph of nearest neighbors, which k-means cuts more than need be (a normalized cut of %.3g instead of %.3g)", own, least)
+		choice.Reason = fmt.Sprintf("k-means cuts through the nearest-neighbor graph (normalized cut %.3g, where %.3g is possible)", own, least)
 		return near, choice, nil
 	default:
-		choice.Reason = fmt.Sprintf("k-means, which cuts the graph of nearest neighbors hardly more than need be (a normalized cut of %.3g, at best %.3g)", own, least)
+		choice.Reason = fmt.Sprintf("k-means cuts the nearest-neighbor graph hardly more than necessary (normalized cut %.3g, where %.3g is possible)", own, least)
 	}
 	return first, choice, nil
 }
@@ -138,7 +138,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		r.o.Trial(tried.Trial)
 		if tried.Advantage > leastAdvantageFew {
 			base, best = s, right
-			choice.Reason = fmt.Sprintf("without constraints this space agrees with them by %.2f, better by %.2g standard errors than the one that would be taken", tried.Agreement(), tried.Advantage)
+			choice.Reason = fmt.Sprintf("without being shown the constraints it agrees with them by %.2f, which is %.2g standard errors better than the usual choice", tried.Agreement(), tried.Advantage)
 		}
 	}
 	r.noticeFew(len(r.supervision.Pairs))
@@ -161,7 +161,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	choice.Chosen = tried.Way
 	if tried.Advantage < clearlyWorse {
 		choice.Chosen.Use = clustering.UseNone
-		choice.Reason += fmt.Sprintf("; constraints are left out, because with some of them the answer agrees less with the others (%.2f)", tried.Agreement())
+		choice.Reason += fmt.Sprintf("; constraints are ignored, because an answer fitted to some of them agrees less with the others (%.2f)", tried.Agreement())
 	}
 	return nil
 }
@@ -222,18 +222,18 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	switch {
 	case taken == nil && usual != nil && r.mayBeUsual(*usual):
 		choice.Chosen = usual.Way
-		choice.Reason = fmt.Sprintf("no other way agrees clearly better with held-out constraints (this one by %.2f, without constraints %.2f); that is by %s", usual.Agreement(), without, choice.Reason)
+		choice.Reason = fmt.Sprintf("no other method agrees clearly better with held-out constraints (this one by %.2f, ignoring them by %.2f); %s", usual.Agreement(), without, choice.Reason)
 	case taken == nil:
-		choice.Reason = fmt.Sprintf("no way that looks at constraints agrees clearly better with the held-out ones than the answer without them (%.2f); that is by %s", without, choice.Reason)
+		choice.Reason = fmt.Sprintf("ignoring the constraints agrees as well with held-out ones (%.2f) as using them; %s", without, choice.Reason)
 	case len(r.supervision.Seeds) > 0:
 		choice.Chosen = taken.Way
 		choice.Reason = r.seedReason(taken, choice.Trials, without)
 	case r.trusted():
 		choice.Chosen = taken.Way
-		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so that all are taken for certain", taken.Agreement(), r.supervision.Checked)
+		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so all are taken as certain", taken.Agreement(), r.supervision.Checked)
 	default:
 		choice.Chosen = taken.Way
-		choice.Reason = fmt.Sprintf("it agrees with held-out constraints by %.2f, the answer without constraints by %.2f: better by %.2g standard errors", taken.Agreement(), without, taken.Advantage)
+		choice.Reason = fmt.Sprintf("it agrees with held-out constraints by %.2f, ignoring them by %.2f: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
 	}
 	r.noticeTrials(best, rights)
 	return nil
@@ -246,10 +246,10 @@ func (r *run) seedReason(taken *clustering.TriedWay, trials []clustering.TriedWa
 		best = max(best, other.Agreement())
 	}
 	if best > taken.Agreement() {
-		return fmt.Sprintf("a classifier agrees with held-out seeds by %.2f, the best other way by %.2f, which is too little more with %d seeds: fitted to all of them, it will do better",
+		return fmt.Sprintf("a classifier agrees with held-out labels by %.2f, the best other method by %.2f; with %d labels the classifier is expected to overtake it once fitted to all of them",
 			taken.Agreement(), best, len(r.supervision.Seeds))
 	}
-	return fmt.Sprintf("it agrees best with seeds that are held out (%.2f; without seeds %.2f)", taken.Agreement(), without)
+	return fmt.Sprintf("it agrees best with held-out labels (%.2f; ignoring them %.2f)", taken.Agreement(), without)
 }
 
 // wayRight is a way and which of the held-out pairs it has right.
