@@ -45,8 +45,7 @@ func (b *pageBuilder) clusterMap() (*page.Map, error) {
 		xy, axes := picture.ProjectKernel(data)
 		return b.pointMap(xy, axes, "Rows by the two directions in which they differ most in the space of the kernel."), nil
 	case *dataset.Graph:
-		const layoutSeed = 0
-		if xy, small := picture.LayoutGraph(data, layoutSeed); small {
+		if xy, small := b.layoutGraph(data); small {
 			m := b.pointMap(xy, [2]string{}, "The vertices of the graph and their edges, placed so that neighbors are near each other.")
 			return m, nil
 		}

@@ -90,8 +90,7 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 	case *dataset.Kernel:
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
 	case *dataset.Graph:
-		const layoutSeed = 0
-		xy, small := picture.LayoutGraph(data, layoutSeed)
+		xy, small := r.layoutGraph(data)
 		if !small {
 			return picture.ClusterGraph(w, picture.ClusterGraphPlot{
 				Graph: data, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle,

@@ -19,6 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/picture"
 )
 
 // The files of an output folder. Each run writes labels.csv and result.json, and of the others those that
@@ -53,6 +55,26 @@ type Report struct {
 	fileRows []int32  // of the rows in the data file, of a sample of them; nil: this is about all
 
 	classesFor func(labels []int32) []string // of the clusters of other labels; nil: none has a class
+
+	layout graphLayout // of the graph that was drawn last
+}
+
+// graphLayout is where the vertices of a graph are drawn.
+type graphLayout struct {
+	graph *dataset.Graph
+	xy    [][2]float64
+	small bool
+}
+
+// layoutGraph places the vertices of a graph, once for all pictures of it. It tells whether the graph is small enough to be drawn by
+// its vertices.
+func (r *Report) layoutGraph(g *dataset.Graph) (xy [][2]float64, small bool) {
+	const layoutSeed = 0
+	if r.layout.graph != g {
+		xy, small := picture.LayoutGraph(g, layoutSeed)
+		r.layout = graphLayout{g, xy, small}
+	}
+	return r.layout.xy, r.layout.small
 }
 
 // Filter says which rows of the data file were clustered, nil: all.
