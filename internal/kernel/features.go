@@ -32,7 +32,7 @@ const maxFeature = 1e90
 func (f *FeatureSpec) Check() error {
 	m := len(f.Landmarks)
 	switch {
-	case f.Matrix.Function < Linear || f.Matrix.Function > Cosine || f.Matrix.Scale != nil || f.Matrix.ZeroDiagonal || f.Matrix.HalfScale != 0:
+	case !f.Matrix.Function.OfPoints() || f.Matrix.Scale != nil || f.Matrix.ZeroDiagonal || f.Matrix.HalfScale != 0:
 		return fmt.Errorf("kernel: features of the matrix %v, which is not a plain one of points", f.Matrix.Function)
 	case m < 1 || m > f.Matrix.Rows || f.Rank < 1 || f.Rank > m || len(f.Projection)/m != f.Rank || len(f.Projection)%m != 0:
 		return fmt.Errorf("kernel: %d values that make %d features of %d landmarks among %d points", len(f.Projection), f.Rank, m, f.Matrix.Rows)

@@ -20,7 +20,10 @@ const (
 	Adjacency  Function = 8 // the weight of an edge of a graph
 )
 
-// FunctionNamed is the function of a name, 0 where there is none.
+// OfPoints reports whether the function is computed from two points, rather than read from a matrix or a graph that was given.
+func (f Function) OfPoints() bool { return f != Given && f != Adjacency && f.String() != "" }
+
+// FunctionNamed returns the function with a name, or 0 if there is none.
 func FunctionNamed(name string) Function {
 	for f := Function(1); f.String() != ""; f++ {
 		if f.String() == name {
@@ -30,7 +33,7 @@ func FunctionNamed(name string) Function {
 	return 0
 }
 
-// String is the name of the function in the catalog, "" of one that there is not.
+// String returns the name of the function in the catalog, or "" for an unknown function.
 func (f Function) String() string {
 	names := [...]string{"", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency"}
 	if int(f) >= len(names) {

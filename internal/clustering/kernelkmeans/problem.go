@@ -212,7 +212,7 @@ func (p *Problem) checkCut() error {
 
 // Landmarkable tells whether landmarks could take the place of the matrix: see package landmark.
 func (p *Problem) Landmarkable() bool {
-	return p.Objective == ObjectiveKernelKmeans && p.Matrix.Function <= kernel.Cosine && p.Matrix.Entries == 0 && p.weights == nil && p.spec.Choose
+	return p.Objective == ObjectiveKernelKmeans && p.Matrix.Function.OfPoints() && p.Matrix.Entries == 0 && p.weights == nil && p.spec.Choose
 }
 
 func (p *Problem) isGraphObjective() bool { return p.Objective != ObjectiveKernelKmeans }
