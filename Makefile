@@ -34,8 +34,12 @@ build: ## Build cleave, coordinator and worker into bin/
 	CGO_ENABLED=0 go build -tags $(BUILD_TAGS) -trimpath -ldflags '-s -w -X $(SHELL_PACKAGE).version=$(VERSION) -X $(SHELL_PACKAGE).commit=$(COMMIT)' -o bin/ ./cmd/...
 
 .PHONY: test
-test: ## Run all tests
+test: ## Run the tests, a part of every large one
 	go test -timeout 30m ./...
+
+.PHONY: test-long
+test-long: ## Run all cases of the large tests (LIMIT=seconds, SEED=number for another order)
+	scripts/test-long.sh '$(or $(LIMIT),0)' $(SEED)
 
 .PHONY: test-race
 test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/... for some)

@@ -110,6 +110,7 @@ var packages = []packageRule{
 	{"cli", api, "access catalog certs cli/client cli/explain cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans clustering/knn constraint coordinator credentials dataset evaluate fault format identity observe picture recipe redact segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
+	{"testscale", testOnly, ""},
 	{"table/tabletest", testOnly, ""},
 	{"cli/clitest", testOnly, ""},
 	{"clustertest", testOnly, ""},

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/testscale"
 )
 
 // answersFile has a line for each job: its name, its options, and its recorded answer.
@@ -29,9 +31,16 @@ func TestTheAnswersOfEveryAlgorithm(t *testing.T) {
 	must(t, text, err)
 	var recorded bytes.Buffer
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() {
+	every := testscale.Count(3, 1)
+	if os.Getenv(recordAnswers) != "" {
+		every = 1
+	}
+	for at := 0; lines.Scan(); at++ {
 		if strings.HasPrefix(lines.Text(), "#") {
 			fmt.Fprintln(&recorded, lines.Text())
+			continue
+		}
+		if at%every != 0 {
 			continue
 		}
 		name, rest, _ := strings.Cut(lines.Text(), ": ")

@@ -1,16 +1,28 @@
 package clustertest
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/testscale"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // wantError checks the code and the reason of an error, and that it has a message.
+// someOf returns an evenly spaced part of jobs, by their names: n of them, or all in a long run.
+func someOf(jobs map[string]*workload, n int) map[string]*workload {
+	some := map[string]*workload{}
+	for _, name := range testscale.Some(slices.Sorted(maps.Keys(jobs)), n) {
+		some[name] = jobs[name]
+	}
+	return some
+}
+
 func wantError(t testing.TB, what string, err error, code codes.Code, reason string) {
 	t.Helper()
 	s := status.Convert(err)

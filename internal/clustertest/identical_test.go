@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/testscale"
 )
 
 // TestTheSameBitsOnAnyNumberOfWorkers runs jobs of every kind with the command line: embedded, and on
@@ -84,6 +85,7 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		{name: "kernel k-means from eigenvectors", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--init", "spectral", "--k", "7"}},
 	}
 
+	jobs = testscale.Some(jobs, 8)
 	run := func(name string, args ...string) files {
 		t.Helper()
 		out := filepath.Join(t.TempDir(), "out")

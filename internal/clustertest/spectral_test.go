@@ -93,10 +93,11 @@ func TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	t.Parallel()
 	for c, workers := range growingCluster(t) {
 		watches := map[string]*Watch{}
-		for name, load := range spectralJobs() {
+		jobs := someOf(spectralJobs(), 7)
+		for name, load := range jobs {
 			_, watches[name] = load.run(c)
 		}
-		for name, load := range spectralJobs() {
+		for name, load := range jobs {
 			what := fmt.Sprintf("%s, %d workers", name, workers)
 			load.finish(t, what, watches[name])
 			outcome := c.Outcome(watches[name].job)

@@ -2,4 +2,7 @@
 
 package simulation
 
-const ciSeeds = 800 // some 20 seconds of one processor; -seeds has more
+import "github.com/cleave-project/cleave/internal/testscale"
+
+// ciSeeds is how many simulations run; -seeds has more.
+var ciSeeds = uint64(testscale.Count(300, 2000))

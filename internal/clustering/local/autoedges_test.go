@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/testscale"
 )
 
 // oddData are small data sets of every kind, many of them degenerate: constant, with duplicates, of one column, in any
@@ -119,7 +120,7 @@ func oddSupervision(rng *rand.Rand, n, k int) (constraints []constraint.Constrai
 // Whatever the data and the constraints are like, auto answers, with labels from 0 to k-1, the same on any number of
 // threads.
 func TestAutoAlwaysAnswers(t *testing.T) {
-	for seed := range uint64(80) {
+	for seed := range uint64(testscale.Count(40, 150)) {
 		rng := clusteringtest.NewRand(seed)
 		n := []int{1, 2, 3, 5, 12, 40}[rng.IntN(6)]
 		k := []int{1, 2, 1 + rng.IntN(n), n}[rng.IntN(4)]

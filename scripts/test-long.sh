@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Runs all cases of the tests that make test runs a part of, one test after the other. With a limit in seconds it
+# starts no further test once that is over; a seed decides their order, so that every run covers another share.
+# Usage: scripts/test-long.sh [LIMIT [SEED]]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+limit=${1:-0} seed=${2:-$RANDOM}
+
+programs=$(mktemp -d)
+trap 'rm -rf "$programs"' EXIT
+scaled=github.com/cleave-project/cleave/internal/testscale
+tests=$programs/tests
+for package in $(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep -F "$scaled" | cut -d' ' -f1); do
+    [[ $package == "$scaled" ]] && continue
+    folder=.${package#github.com/cleave-project/cleave}
+    program=$programs/${folder//\//_}.test
+    go test -tags long -c -o "$program" "$folder"
+    (cd "$folder" && "$program" -test.list '^Test') | sed "s|^|$folder $program |" >>"$tests"
+done
+
+printf 'order by seed %s\n' "$seed"
+count=0
+while read -r folder program name; do
+    if ((limit > 0 && SECONDS > limit)); then
+        printf 'The limit of %d s is over after %d tests.\n' "$limit" "$count"
+        exit 0
+    fi
+    started=$SECONDS
+    (cd "$folder" && "$program" -test.run "^$name\$" -test.timeout 20m >"$programs/output" 2>&1) || {
+        cat "$programs/output"
+        printf 'FAIL %s %s (seed %s)\n' "$folder" "$name" "$seed"
+        exit 1
+    }
+    printf 'ok %s %s %d s\n' "$folder" "$name" $((SECONDS - started))
+    count=$((count + 1))
+done < <(awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' "$tests" | sort -n | cut -f2-)
+printf 'All %d tests passed.\n' "$count"
