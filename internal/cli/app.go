@@ -34,7 +34,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
 	ctx, end := a.traced(ctx, args)
 	program := a.program()
-	if found, _, err := program.Find(args); len(args) > 0 && !strings.HasPrefix(args[0], "-") && (err != nil || found == program) {
+	if found, _, err := program.Find(args); len(args) > 0 && !strings.HasPrefix(args[0], "-") && !strings.HasPrefix(args[0], "__") && (err != nil || found == program) {
 		args = args[:1] // so that an unknown command is not reported as an unknown flag
 	}
 	code := shell.Run(ctx, program, args, stderr)

@@ -310,8 +310,8 @@ func TestRequestIDs(t *testing.T) {
 	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+id); r.code != 2 || !strings.Contains(r.stderr, "from another spec") {
 		t.Errorf("another job under the same id: exit code %d, %s", r.code, r.stderr)
 	}
-	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+" --request-id mine"); r.code != 2 || !strings.Contains(r.stderr, "UUID") {
-		t.Errorf("no UUID: exit code %d, %s", r.code, r.stderr)
+	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+" --request-id "+strings.Repeat("x", 201)); r.code != 2 || !strings.Contains(r.stderr, "at most 200 bytes") {
+		t.Errorf("a long id: exit code %d, %s", r.code, r.stderr)
 	}
 }
 

@@ -183,7 +183,7 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 		{"no spec", func() error { _, err := c.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{}); return err },
 			codes.InvalidArgument, "FIELD_REQUIRED"},
 		{"a request id that is none", func() error {
-			_, err := c.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec, RequestId: "mine"})
+			_, err := c.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec, RequestId: "two\nlines"})
 			return err
 		}, codes.InvalidArgument, "INVALID_REQUEST_ID"},
 		{"a request id with another spec", func() error {

@@ -80,7 +80,7 @@ func TestSecureRefusals(t *testing.T) {
 		{"no encryption", list, 1, "it probably wants TLS"},
 		{"another authority", append(list, "--tls", foreign), 1, "is not signed by an authority that we trust"},
 		{"a certificate of another authority", append(list, "--tls-ca", ca, "--tls-cert", foreign+"/cert.pem", "--tls-key", foreign+"/key.pem"), 1, "the coordinator refuses our certificate"},
-		{"an expired certificate", append(list, "--tls", f.Path("late")), 1, "the coordinator refuses our certificate"},
+		{"an expired certificate", append(list, "--tls", f.Path("late")), 2, "it expired at"},
 		{"a worker", append(list, "--tls", f.Path("worker")), 2, "worker has the role worker, and this needs the role reader"},
 		{"another name", append(list, "--tls", f.Path("admin"), "--tls-server-name", "elsewhere"), 1, "and not for elsewhere"},
 		{"another machine without encryption", []string{"list", "--server", "192.0.2.1:7400"}, 2, "--insecure"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
@@ -356,15 +357,17 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 	return ways
 }
 
-// addKnownUses adds the uses that start from known groups: a discriminant in every space of rows, and spreading in every
-// graph; of a given graph, once.
+// addKnownUses adds the uses that start from known groups: a discriminant in the spaces of rows, and spreading in every
+// graph; of a given graph, once. Groups that pairs tell are few, and their discriminant is tried in standardized columns only,
+// where there are any.
 func (r *run) addKnownUses(ways map[clustering.Space][]clustering.Use) {
 	given := false
+	everywhere := len(r.supervision.Seeds) > 0 || !slices.Contains(r.names, clustering.SpaceStandardized)
 	for _, name := range r.names {
 		switch {
 		case ofNeighbors(name):
 			ways[name] = append(ways[name], clustering.UseSpread)
-		case r.classifiable(name):
+		case r.classifiable(name) && (everywhere || name == clustering.SpaceStandardized):
 			ways[name] = append(ways[name], clustering.UseDiscriminant)
 		case (name == clustering.SpaceLevels || name == clustering.SpaceGraph) && !given:
 			ways[name] = append(ways[name], clustering.UseSpread)
