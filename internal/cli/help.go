@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -12,8 +13,14 @@ func (a *app) folded() io.Writer { return shell.Folded(a.stdout, shell.Width(a.s
 
 // help is how the help of cleave is ordered.
 func (a *app) help() *shell.Help {
-	return &shell.Help{Commands: commandGroups, Flags: flagGroups(), Examples: examples, Width: func() int { return shell.Width(a.stdout, a.env) }}
+	return &shell.Help{
+		Commands: commandGroups, Flags: flagGroups(), Examples: examples, Essential: essentialFlags,
+		Width: func() int { return shell.Width(a.stdout, a.env) },
+	}
 }
+
+// essentialFlags are those that most people need of commands that describe a job.
+var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm scale constraints seeds out truth join json quiet server workers timeout wait request-id help help-all")
 
 var commandGroups = []shell.Group{
 	shell.NewGroup("Cluster", "run plan rerun predict evaluate"),
@@ -49,5 +56,5 @@ func flagGroups() []shell.Group {
 	return append(groups,
 		shell.NewGroup("Cluster", "server workers wait timeout priority verify request-id name file listen data-dir memory log-level log-format admin traces"),
 		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin insecure"),
-		shell.NewGroup("More", "config version help"))
+		shell.NewGroup("More", "config version help help-all"))
 }

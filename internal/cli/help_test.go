@@ -158,3 +158,16 @@ func TestJobsByTheBeginningOfTheirIDs(t *testing.T) {
 		t.Errorf("list: %s", out)
 	}
 }
+
+// The help of run fits two screens; --help-all has every option.
+func TestHelpOfRunFitsTwoScreens(t *testing.T) {
+	short, all := succeed(t, "run --help"), succeed(t, "run --help-all")
+	if lines := strings.Count(short, "\n"); lines > 80 || !strings.Contains(short, "--help-all") || strings.Contains(short, "--coef0") {
+		t.Errorf("the short help has %d lines:\n%s", lines, short)
+	}
+	for _, flag := range []string{"--data", "--coef0", "--folds", "--tls-ca", "--sample-constraints"} {
+		if !strings.Contains(all, "\n  "+flag) {
+			t.Errorf("%s is not in the whole help", flag)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func (a *app) rerunCommand() *cobra.Command {
 	set := cmd.Flags()
 	set.StringVar(&f.out, "out", "", "write the files of the new run into this `DIR`")
 	f.server = addServerFlag(set)
-	set.BoolVar(&f.quiet, "quiet", false, "show no progress, only warnings")
+	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return shell.Usage("rerun takes one folder, which cleave run --out wrote")

@@ -54,7 +54,7 @@ func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
 	cmd := a.describingCommand("run", "Cluster a data set, here or on a coordinator, and write what was found", &f.describedJob,
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
-	f.addOutputFlags(cmd.Flags(), "show no progress, only warnings")
+	f.addOutputFlags(cmd.Flags(), "show no progress")
 	f.flags = cmd.Flags()
 	return cmd, f
 }

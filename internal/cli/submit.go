@@ -27,7 +27,7 @@ func (a *app) submitCommand() *cobra.Command {
 	set.StringVar(&f.requestID, "request-id", "", "a `TEXT`, such as a UUID, that makes submitting twice the same as once")
 	set.BoolVar(&f.wait, "wait", false, "wait until the job has ended; the exit code tells how")
 	set.BoolVar(&f.json, "json", false, "print the job as JSON")
-	set.BoolVar(&f.quiet, "quiet", false, "show no progress, only warnings")
+	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 

@@ -27,6 +27,7 @@ func NewGroup(title, names string) Group { return Group{title, strings.Fields(na
 type Help struct {
 	Commands, Flags []Group
 	Examples        map[string]string // of a command, by its path without the program: "generate picture"
+	Essential       []string          // the flags that --help lists of a command with very many; --help-all lists all
 	Width           func() int        // of the screen; 0: unknown
 }
 
@@ -43,9 +44,38 @@ func ServerHelp(examples string, flags ...Group) *Help {
 // others is the heading of what is in no group.
 const others = "More"
 
+// manyFlags is how many flags a command has whose --help lists the essential ones only: with all of them it would not fit
+// two screens.
+const manyFlags = 40
+
+// helpAll is the flag that lists all flags of a command.
+const helpAll = "help-all"
+
 // Install makes it the help of a program and all its commands.
 func (h *Help) Install(program *cobra.Command) {
-	program.SetHelpFunc(func(command *cobra.Command, _ []string) { h.print(command, command.OutOrStdout()) })
+	program.SetHelpFunc(func(command *cobra.Command, _ []string) { h.print(command, command.OutOrStdout(), false) })
+	for _, command := range program.Commands() {
+		if len(h.Essential) == 0 || countFlags(command) <= manyFlags || command.RunE == nil {
+			continue
+		}
+		all, run := command.Flags().Bool(helpAll, false, "list all options"), command.RunE
+		command.RunE = func(command *cobra.Command, args []string) error {
+			if *all {
+				h.print(command, command.OutOrStdout(), true)
+				return nil
+			}
+			return run(command, args)
+		}
+	}
+}
+
+func countFlags(command *cobra.Command) (count int) {
+	command.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			count++
+		}
+	})
+	return count
 }
 
 // Width of help where that of the screen is unknown, and beyond which lines are hard to read.
@@ -54,7 +84,7 @@ const (
 	wideWidth  = 100
 )
 
-func (h *Help) print(command *cobra.Command, w io.Writer) {
+func (h *Help) print(command *cobra.Command, w io.Writer, all bool) {
 	width := usualWidth
 	if h.Width != nil && h.Width() > 0 {
 		width = min(h.Width(), wideWidth)
@@ -79,7 +109,12 @@ func (h *Help) print(command *cobra.Command, w io.Writer) {
 	}
 	p.paragraph("  ", use)
 	h.printCommands(command, p)
-	h.printFlags(command, p)
+	short := !all && command.Flags().Lookup(helpAll) != nil
+	h.printFlags(command, p, short)
+	if short {
+		fmt.Fprintln(w)
+		p.paragraph("", fmt.Sprintf("%s --%s lists all %d options.", command.CommandPath(), helpAll, countFlags(command)))
+	}
 	if command.HasAvailableSubCommands() {
 		fmt.Fprintln(w)
 		p.paragraph("", fmt.Sprintf("%s COMMAND --help tells more of a command.", command.CommandPath()))
@@ -108,9 +143,12 @@ func (h *Help) printCommands(command *cobra.Command, p *printer) {
 	}
 }
 
-func (h *Help) printFlags(command *cobra.Command, p *printer) {
+func (h *Help) printFlags(command *cobra.Command, p *printer, short bool) {
 	flags, names := map[string]*pflag.Flag{}, []string{}
 	add := func(f *pflag.Flag) {
+		if short && !slices.Contains(h.Essential, f.Name) {
+			return
+		}
 		if !f.Hidden && flags[f.Name] == nil {
 			flags[f.Name] = f
 			names = append(names, f.Name)
