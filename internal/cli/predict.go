@@ -20,6 +20,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/recipe"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -32,6 +33,8 @@ type predictFlags struct {
 	server             *string
 	data               *jobflags.FreshFlags
 	out                string
+	join               bool
+	format             *jobflags.OptionFlag
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -50,6 +53,9 @@ func (a *app) predictCommand() *cobra.Command {
 	f.server = addServerFlag(set)
 	f.data = jobflags.AddFreshFlags(set)
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, class where clusters have one, and distance,margin where there are centroids) instead of standard output")
+	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
+	f.format = jobflags.NewChoice("csv", format.TableFormats...)
+	set.Var(f.format, "labels-format", "the form of the labels")
 	return cmd
 }
 
@@ -88,9 +94,17 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 		return err
 	}
 	defer closePredictor()
+	f.data.Whole = f.join
 	fresh, err := f.data.Load(a.stdin, p.recipe, p.columns, p.directions)
 	if err != nil {
 		return err
+	}
+	labels := report.Labels{Format: f.format.String()}
+	if f.join {
+		if fresh.Table() == nil {
+			return shell.Usage("--join goes with a table as --data, and a model that was made of one")
+		}
+		labels.Join = func(yield func(*table.Table) error) error { return yield(fresh.Table()) }
 	}
 	for _, notice := range fresh.Notices {
 		fmt.Fprintf(a.stderr, "cleave: %s\n", notice)
@@ -110,7 +124,7 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if s := found.Rows; s != nil {
 		rows.Distance, rows.Margin = fresh.Filter.RestoreScores(s.Distance), fresh.Filter.RestoreScores(s.Margin)
 	}
-	write := func(w io.Writer) error { return format.WriteLabelRows(w, rows) }
+	write := func(w io.Writer) error { return report.WriteLabelRows(w, labels, rows) }
 	if f.out == "" {
 		return write(a.stdout)
 	}

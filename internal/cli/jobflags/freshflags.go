@@ -13,6 +13,8 @@ import (
 
 // FreshFlags name the files of new points, which a job that is done is asked about.
 type FreshFlags struct {
+	Whole bool // reads all columns of a table, also those that the model does not use
+
 	inputFlags
 	readingFlags
 	Name string // what errors call the files
@@ -58,6 +60,9 @@ func (f *FreshFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, direct
 	}
 	made, err := loadRows(f.Name, r, directions, func(o format.TableOptions) (*table.Table, *format.TableReader, error) {
 		o.Format, o.Stdin = f.format, f.Stdin
+		if f.Whole {
+			o.Only = nil
+		}
 		if err := f.apply(&o); err != nil {
 			return nil, nil, err
 		}

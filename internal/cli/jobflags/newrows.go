@@ -21,6 +21,9 @@ type MadeRows struct {
 	table *table.Table
 }
 
+// Table returns the rows as they were read, or nil if they are not from a table.
+func (m *MadeRows) Table() *table.Table { return m.table }
+
 // Rows are what the table says besides the points.
 func (m *MadeRows) Rows(r *recipe.Recipe) *Rows {
 	return &Rows{Recipe: r, IDs: table.NewIDs(m.IDs), Data: m.table}

@@ -37,7 +37,19 @@ func (r *Report) WriteLabels(w io.Writer, l Labels) error {
 	if l.Join == nil {
 		return format.WriteLabelTable(w, l.Format, r.labelRows())
 	}
-	j := &joiner{w: w, format: l.Format, labels: r.labelRows()}
+	return writeJoined(w, l, r.labelRows())
+}
+
+// WriteLabelRows writes labels of new rows, or the rows with them.
+func WriteLabelRows(w io.Writer, l Labels, rows format.LabelRows) error {
+	if l.Join == nil {
+		return format.WriteLabelTable(w, l.Format, rows)
+	}
+	return writeJoined(w, l, rows)
+}
+
+func writeJoined(w io.Writer, l Labels, rows format.LabelRows) error {
+	j := &joiner{w: w, format: l.Format, labels: rows}
 	if err := l.Join(j.add); err != nil {
 		return err
 	}
