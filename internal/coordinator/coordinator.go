@@ -67,6 +67,7 @@ type Coordinator struct {
 	close       func() error // closeAll, once
 
 	queue       *runQueue
+	predictions chan struct{} // one value for each prediction that is being made
 	retention   *retention
 	supervisors sync.WaitGroup // one for each unfinished job
 	sweeping    sync.WaitGroup // away what is kept no longer, or was never finished
@@ -95,10 +96,11 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	}
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
-		stopping: make(chan struct{}),
-		queue:    newRunQueue(cfg.turnLimits()),
-		gate:     newCallGate(cfg.Limits),
-		jobs:     map[string]*job{},
+		stopping:    make(chan struct{}),
+		queue:       newRunQueue(cfg.turnLimits()),
+		predictions: make(chan struct{}, maxPredictions),
+		gate:        newCallGate(cfg.Limits),
+		jobs:        map[string]*job{},
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
 	c.close = sync.OnceValue(c.closeAll)

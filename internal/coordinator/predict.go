@@ -39,7 +39,17 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 	})
 }
 
+// maxPredictions is how many predictions are made at a time. Each holds the points and the model of a job, or computes on all
+// processors, and they do not wait for a turn in the queue of jobs: that may take hours.
+const maxPredictions = 2
+
 func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (*clustering.Prediction, *freshPoints, error) {
+	select {
+	case c.predictions <- struct{}{}:
+		defer func() { <-c.predictions }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
 	record, err := c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
 		return nil, nil, err

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/synth"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -117,5 +119,25 @@ func TestPredictionByNeighbors(t *testing.T) {
 	}
 	if got, err := h.c.predictByNeighbors(t.Context(), record, s, fresh); err != nil || !slices.Equal(got, []int32{0, 1, 1}) {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// Predictions take turns, so that many calls do not hold many models at a time, and a caller who gives up does not wait.
+func TestPredictionsTakeTurns(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	for range maxPredictions {
+		h.c.predictions <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: "none"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("while all turns are taken: %v", err)
+	}
+	<-h.c.predictions
+	if _, _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}); !fault.Is(err, reasonJobNotFound) {
+		t.Errorf("with a free turn: %v", err)
+	}
+	if len(h.c.predictions) != maxPredictions-1 {
+		t.Errorf("%d turns are taken", len(h.c.predictions))
 	}
 }
