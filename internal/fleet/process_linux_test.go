@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/testscale"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -22,7 +23,7 @@ import (
 func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 	program := buildWorker(t)
 	exactly := func(need planning.Workload) int64 { return plannedBytes(t, need) }
-	for _, c := range []struct {
+	for _, c := range testscale.Some([]struct {
 		name    string
 		problem func(t *testing.T) *problem
 		memory  func(planning.Workload) int64
@@ -36,7 +37,7 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 		{"a graph", func(t *testing.T) *problem { return graphProblem(t, 50_000, 1_000_000, 1) }, exactly, false},
 		{"a given matrix", func(t *testing.T) *problem { return kernelProblem(t, 3000, 1) },
 			exactly, false},
-	} {
+	}, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			withinMemory(t, func(t *testing.T) bool {
 				k := newCluster(t)
@@ -59,7 +60,7 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 // The same for vectors, with exactly the memory that was planned.
 func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 	program := buildWorker(t)
-	for _, c := range []struct {
+	for _, c := range testscale.Some([]struct {
 		name    string
 		problem func(t *testing.T) *vectorProblem
 	}{
@@ -77,7 +78,7 @@ func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 			p.k = 150
 			return p
 		}},
-	} {
+	}, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			withinMemory(t, func(t *testing.T) bool {
 				k := newCluster(t)
