@@ -85,7 +85,7 @@ func TestAWorkerThatNeverAnswersIsPutAside(t *testing.T) {
 	for name, hangs := range map[string]func(*workerv1.Command) bool{"prepare": atPrepare, "build": atBuild, "load": atLoad} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCluster(t, impatient)
+			c := newCluster(t, impatient, func(cfg *fleet.Config) { cfg.LostAfter = never })
 			c.startHanging(hangs, &atomic.Bool{})
 			c.startWorker("able")
 			p := gaussianProblem(t, 203, 1)
