@@ -34,12 +34,21 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
 	ctx, end := a.traced(ctx, args)
 	program := a.program()
-	if found, _, err := program.Find(args); len(args) > 0 && !strings.HasPrefix(args[0], "-") && !strings.HasPrefix(args[0], "__") && (err != nil || found == program) {
-		args = args[:1] // so that an unknown command is not reported as an unknown flag
+	if isUnknownCommand(program, args) {
+		args = args[:1] // its flags are unknown too, but the command is what has to be corrected
 	}
 	code := shell.Run(ctx, program, args, stderr)
 	end(code != shell.ExitDone)
 	return code
+}
+
+// isUnknownCommand reports whether the arguments begin with a name that is no command. Names that begin with "__" are cobra's own.
+func isUnknownCommand(program *cobra.Command, args []string) bool {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") {
+		return false
+	}
+	found, _, err := program.Find(args)
+	return err != nil || found == program
 }
 
 // program is the program with all its commands.

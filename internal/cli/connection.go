@@ -40,7 +40,7 @@ func (a *app) addAccessFlags(root *cobra.Command) {
 // target is a coordinator that a command talks to.
 type target struct {
 	server string        // HOST:PORT, or several with commas between them; empty: there is none
-	source string        // who named it, unless a flag did
+	source string        // where the address comes from; empty: --server
 	login  *loginContext // whose credentials may be used; nil: there is none
 }
 
@@ -89,6 +89,7 @@ func (a *app) connect(server string) (*client.Client, error) {
 	return a.connectTo(t)
 }
 
+// connectTo connects to a coordinator with the credentials for it.
 func (a *app) connectTo(t target) (*client.Client, error) {
 	dial, err := a.dialFor(t.server, t.login)
 	if err != nil {

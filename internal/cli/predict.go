@@ -55,7 +55,7 @@ func (a *app) predictCommand() *cobra.Command {
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, class where clusters have one, and distance,margin where there are centroids) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
 	f.format = jobflags.NewChoice("csv", format.TableFormats...)
-	set.Var(f.format, "labels-format", "the form of the labels")
+	set.Var(f.format, "labels-format", "the format of the labels")
 	return cmd
 }
 

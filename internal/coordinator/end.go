@@ -328,7 +328,7 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	if err != nil {
 		return err
 	}
-	c.queue.leave(j) // before anyone sees the end, and may count on the place
+	c.queue.leave(j) // before the end is visible: whoever sees it may submit the next job
 	c.forget(j.id)   // from now on the record is the truth
 	j.log.publishEnd(end.events)
 	c.deleteSnapshots(j)

@@ -141,7 +141,7 @@ func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) 
 	if err == nil {
 		record, err = readJob(entry)
 	}
-	if fault.Is(err, reasonRecordDamaged) || fault.Is(err, store.ValueDamaged) {
+	if isRecordDamaged(err) {
 		return true, nil // for whoever repairs it
 	}
 	return record.GetOutcomeBlob() == "", err

@@ -271,6 +271,11 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 
 func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
 
+// isRecordDamaged reports whether an error says that the record of a job is not what was stored.
+func isRecordDamaged(err error) bool {
+	return fault.Is(err, reasonRecordDamaged) || fault.Is(err, store.ValueDamaged)
+}
+
 // readJob decodes the record of a job. An error has the reason reasonRecordDamaged.
 func readJob(entry store.Entry) (*statev1.JobRecord, error) {
 	record := &statev1.JobRecord{}

@@ -22,7 +22,7 @@ func (c *Coordinator) resumeUnfinished(ctx context.Context) error {
 	for _, entry := range entries {
 		id := strings.TrimPrefix(entry.Key, unfinishedPrefix)
 		err := c.adopt(ctx, id)
-		if fault.Is(err, reasonRecordDamaged) || fault.Is(err, store.ValueDamaged) || errors.Is(err, store.ErrNotFound) {
+		if isRecordDamaged(err) || errors.Is(err, store.ErrNotFound) {
 			c.log.Error("an unfinished job cannot be resumed", "job", id, "error", err)
 			continue
 		}

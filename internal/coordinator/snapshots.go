@@ -55,7 +55,7 @@ type snapshots struct {
 	blobs    []string     // those stored, the oldest first
 	encoding atomic.Int64 // nanoseconds that the run waited since the last one
 	failed   bool         // the last one could not be stored
-	warned   bool         // it was said that some states have no room
+	warned   bool         // the log has a warning about states that do not fit
 	stored   int          // how many were
 	spent    time.Duration
 }
@@ -243,7 +243,7 @@ func (s *snapshots) store() time.Duration {
 func (s *snapshots) warnRefused() {
 	if bytes, limit := s.memory.Refused(); bytes > 0 && !s.warned {
 		s.warned = true
-		s.c.log.Warn("a part of the job is too large to be remembered; after a crash it would start over", "job", s.job.id, "bytes", bytes, "limit", limit)
+		s.c.log.Warn("a state of the job does not fit into its snapshots; after a crash that part starts over", "job", s.job.id, "bytes", bytes, "limit", limit)
 	}
 }
 

@@ -156,7 +156,7 @@ func (j *job) start(ctx context.Context) error {
 	f.nextJob++
 	j.key = fmt.Sprintf("%s#%d", j.jobID, f.nextJob)
 	f.jobs[j] = struct{}{}
-	delete(f.damaged, j.datasetID) // it may have been repaired; a fetch tells
+	delete(f.damaged, j.datasetID) // it may have been repaired since; the next fetch finds out
 	f.mu.Unlock()
 	j.adoptOffers(ctx)
 	err := j.perform(ctx, &operation{name: "build"})

@@ -140,8 +140,7 @@ func (f *Fleet) checkSession(sessionID string) error {
 	return nil
 }
 
-// checkFetch refuses fetches of sessions that are over, and of data sets that no job of the session uses: a worker sees no more
-// than it needs.
+// checkFetch refuses to send a data set to a session that is over, or that has no job on it: a worker gets only the data it needs.
 func (f *Fleet) checkFetch(sessionID, datasetID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

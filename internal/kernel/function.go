@@ -20,7 +20,7 @@ const (
 	Adjacency  Function = 8 // the weight of an edge of a graph
 )
 
-// OfPoints reports whether the function is computed from two points, rather than read from a matrix or a graph that was given.
+// OfPoints reports whether the function is computed from two points, rather than read from a given matrix or graph.
 func (f Function) OfPoints() bool { return f != Given && f != Adjacency && f.String() != "" }
 
 // FunctionNamed returns the function with a name, or 0 if there is none.

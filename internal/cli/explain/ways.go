@@ -88,5 +88,5 @@ func OfKernelMatrix(r *cleavev1.Result) bool {
 	return slices.ContainsFunc(r.GetOrigin().GetInputs(), func(in *cleavev1.InputFile) bool { return in.GetFlag() == "kernel-matrix" })
 }
 
-// ReasonText is why a way was taken, as a sentence.
+// ReasonText returns the reason for a choice as a sentence.
 func ReasonText(reason string) string { return sentence(reason) }

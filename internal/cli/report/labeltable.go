@@ -33,22 +33,13 @@ func (r *Report) LabelFiles(l Labels) []File {
 }
 
 // WriteLabels writes the labels, or the rows of the data file with them.
-func (r *Report) WriteLabels(w io.Writer, l Labels) error {
-	if l.Join == nil {
-		return format.WriteLabelTable(w, l.Format, r.labelRows())
-	}
-	return writeJoined(w, l, r.labelRows())
-}
+func (r *Report) WriteLabels(w io.Writer, l Labels) error { return WriteLabelRows(w, l, r.labelRows()) }
 
-// WriteLabelRows writes labels of new rows, or the rows with them.
+// WriteLabelRows writes labels, or the rows of a table with them.
 func WriteLabelRows(w io.Writer, l Labels, rows format.LabelRows) error {
 	if l.Join == nil {
 		return format.WriteLabelTable(w, l.Format, rows)
 	}
-	return writeJoined(w, l, rows)
-}
-
-func writeJoined(w io.Writer, l Labels, rows format.LabelRows) error {
 	j := &joiner{w: w, format: l.Format, labels: rows}
 	if err := l.Join(j.add); err != nil {
 		return err

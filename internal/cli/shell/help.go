@@ -27,7 +27,7 @@ func NewGroup(title, names string) Group { return Group{title, strings.Fields(na
 type Help struct {
 	Commands, Flags []Group
 	Examples        map[string]string // of a command, by its path without the program: "generate picture"
-	Essential       []string          // the flags that --help lists of a command with very many; --help-all lists all
+	Essential       []string          // the flags that --help lists for commands with more than manyFlags; --help-all lists all
 	Width           func() int        // of the screen; 0: unknown
 }
 
@@ -44,8 +44,7 @@ func ServerHelp(examples string, flags ...Group) *Help {
 // others is the heading of what is in no group.
 const others = "More"
 
-// manyFlags is how many flags a command has whose --help lists the essential ones only: with all of them it would not fit
-// two screens.
+// manyFlags is the number of flags above which --help lists only the essential ones, so that it fits two screens.
 const manyFlags = 40
 
 // helpAll is the flag that lists all flags of a command.
