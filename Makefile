@@ -5,11 +5,11 @@ SHELL       := bash
 .DEFAULT_GOAL := help
 
 # Tools that would crowd go.mod have a module of their own, with their versions pinned.
-TOOL := go tool -modfile=tools/go.mod
+TOOL := go tool -modfile=tools/build/go.mod
 BUF  := $(TOOL) buf
 
-# The packages with generated SIMD code. Their generators, tools/asm/<package>, are a module of their own.
-SIMD_PACKAGES := kernel neighbor spectral vector
+# The packages with generated SIMD code. Their generators, tools/asm/<last part>, are a module of their own.
+SIMD_PACKAGES := kernel numeric/neighbor numeric/eigen numeric/vector
 
 # Documents with tables of the catalog.
 CATALOG_DOCS := docs/guide/algorithms.md docs/ALGORITHMS.md docs/OPTIONS.md
@@ -20,7 +20,7 @@ COMMIT = $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUILD_TAGS = disable_grpc_modules
 SHELL_PACKAGE = github.com/cleave-project/cleave/internal/cli/shell
 
-PACKAGES ?= ./internal/...
+PACKAGES ?= ./internal/... ./test/... ./tools/...
 BENCH    ?= .
 FUZZTIME ?= 10s
 DATA     ?=
@@ -52,7 +52,7 @@ test-browser: build ## Open reports in Chromium, and read them (SCREENSHOTS=fold
 
 .PHONY: bench
 bench: build ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; STAGES=a,b only their sections; QUICK=1 writes nothing)
-	go run ./internal/bench/cmd/bench -cleave bin/cleave -version '$(VERSION)' -data '$(DATA)' $(BENCH_ARGS)
+	go run ./tools/bench/cmd -cleave bin/cleave -version '$(VERSION)' -data '$(DATA)' $(BENCH_ARGS)
 
 # A page made of small sizes would say less than the one it replaces.
 BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(ROUNDS),-rounds '$(ROUNDS)') \
@@ -60,23 +60,23 @@ BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(RO
 
 .PHONY: load
 load: build ## Measure how many clients one coordinator serves, and write it into docs/reliability.md (STAGES=watches,calls,submits,store; LOAD_ARGS=-plain without TLS)
-	go build -o bin/load ./internal/loadtest/cmd/load
+	go build -o bin/load ./tools/loadtest/cmd
 	bin/load $(if $(STAGES),-stages '$(STAGES)',-fill docs/reliability.md) $(LOAD_ARGS)
 
 .PHONY: experiments
 experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)
-	go run ./internal/experiments/cmd/experiments -data '$(DATA)' -version '$(VERSION)' $(if $(STUDIES),-studies '$(STUDIES)') $(if $(RUNS),-runs '$(RUNS)') -out docs/experiments.md
+	go run ./tools/experiments/cmd -data '$(DATA)' -version '$(VERSION)' $(if $(STUDIES),-studies '$(STUDIES)') $(if $(RUNS),-runs '$(RUNS)') -out docs/experiments.md
 
 # The answers are kept in answers-out/, and what is there is not asked again: remove it to begin anew.
 .PHONY: answers
 answers: build ## Ask what cleave answers by its defaults, and peers, and write docs/answers.md (SUITE=tables|labels|range|constraints, DATA=folder; SETS=regexp, METHODS=a,b, LARGE=1, NOISE=0.1, SEEDS=n, JOBS=n)
-	CGO_ENABLED=0 go build -trimpath -o bin/answers ./internal/answers/cmd/answers
+	CGO_ENABLED=0 go build -trimpath -o bin/answers ./tools/answers/cmd
 	bin/answers $(if $(SUITE),-suite '$(SUITE)') -data '$(DATA)' -version '$(VERSION)' $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-methods '$(METHODS)') $(if $(LARGE),-large) \
 		$(if $(NOISE),-noise '$(NOISE)') $(if $(SEEDS),-seeds '$(SEEDS)') $(if $(JOBS),-jobs '$(JOBS)') -out docs/answers.md -fill docs/CHOOSING.md
 
 .PHONY: answers-data
 answers-data: ## Fetch real tables for make answers SUITE=tables|range into the folder DATA
-	sh internal/answers/fetch.sh '$(DATA)'
+	sh tools/answers/fetch.sh '$(DATA)'
 
 .PHONY: bench-peers
 bench-peers: ## Install the peers of make bench from Debian's packages
@@ -88,7 +88,7 @@ bench-go: ## Run the Go benchmarks (BENCH=regexp, PACKAGES=)
 
 .PHONY: failover
 failover: ## Measure how long it takes from kill -9 of the leader to the next iteration (RUNS=20)
-	go test ./internal/clustertest -run '^$$' -bench Failover -benchtime '$(or $(RUNS),20)x' -timeout 30m -v
+	go test ./test/clustertest -run '^$$' -bench Failover -benchtime '$(or $(RUNS),20)x' -timeout 30m -v
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a short while (FUZZTIME=10s)
@@ -105,8 +105,8 @@ fuzz-binaries: ## Build the fuzz targets as binaries for a machine without Go, w
 # Ctrl-C ends it after the fault that is being struck. Faults that are chosen do not change the document.
 .PHONY: soak
 soak: ## Strike every fault again and again, and write soak.md and its table into docs/reliability.md (SOAK=2h for a time or RUNS=20 each; SOAK_TLS=1; FAULTS=regexp, SEED=n)
-	go test -c -o bin/soak.test ./internal/clustertest
-	cd internal/clustertest && SOAK='$(SOAK)' RUNS='$(or $(RUNS),$(if $(SOAK)$(SEED),,20))' SEED='$(SEED)' FAULTS='$(FAULTS)' SOAK_TLS='$(SOAK_TLS)' \
+	go test -c -o bin/soak.test ./test/clustertest
+	cd test/clustertest && SOAK='$(SOAK)' RUNS='$(or $(RUNS),$(if $(SOAK)$(SEED),,20))' SEED='$(SEED)' FAULTS='$(FAULTS)' SOAK_TLS='$(SOAK_TLS)' \
 		SOAK_OUT='$(CURDIR)/soak.md' SOAK_FILL='$(if $(FAULTS)$(SEED),,$(CURDIR)/docs/reliability.md)' \
 		'$(CURDIR)/bin/soak.test' -test.run '^TestSoak$$' -test.timeout 0 -test.v > '$(CURDIR)/soak.log' \
 		|| { grep -E -- '--- FAIL|_test.go' '$(CURDIR)/soak.log'; cat '$(CURDIR)/soak.md'; exit 1; }
@@ -117,7 +117,7 @@ lint: lint-go lint-modules lint-proto ## Check the Go code, go.mod and the proto
 
 .PHONY: lint-go
 lint-go:
-	@unformatted=$$(gofmt -l -s $(wildcard cmd internal)); \
+	@unformatted=$$(gofmt -l -s cmd internal test tools); \
 	if [ -n "$$unformatted" ]; then \
 		echo "not gofmt'ed (run: gofmt -s -w FILE):"; echo "$$unformatted"; exit 1; \
 	fi
@@ -135,15 +135,15 @@ lint-proto:
 
 .PHONY: format
 format: ## Format the Go code and the protos in place
-	gofmt -s -w $(wildcard cmd internal)
+	gofmt -s -w cmd internal test tools
 	$(BUF) format --write
 
 .PHONY: generate
 generate: ## Generate gen/ from proto/, the SIMD code from tools/asm and the documents' tables from the catalog
 	$(BUF) generate
-	go run ./internal/catalog/cmd/tables $(CATALOG_DOCS)
+	go run ./tools/tables $(CATALOG_DOCS)
 	for package in $(SIMD_PACKAGES); do \
-		go run -C tools/asm "./$$package" -pkg "$$package" \
+		go run -C tools/asm "./$${package##*/}" -pkg "$${package##*/}" \
 			-out "../../internal/$$package/simd_amd64.s" -stubs "../../internal/$$package/simd_stubs_amd64.go"; \
 	done
 
@@ -157,12 +157,12 @@ accept-api: check-api ## Accept compatible changes of the protos as part of the 
 
 .PHONY: check-generated
 check-generated: ## Fail when something is not what its source generates
-	go run ./internal/catalog/cmd/tables -check $(CATALOG_DOCS)
+	go run ./tools/tables -check $(CATALOG_DOCS)
 	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
 	$(BUF) generate --output "$$fresh"; \
 	diff -r --brief gen "$$fresh/gen" || { echo "gen/ is stale: run make generate"; exit 1; }; \
 	for package in $(SIMD_PACKAGES); do \
-		go run -C tools/asm "./$$package" -pkg "$$package" -out "$$fresh/simd_amd64.s" -stubs "$$fresh/simd_stubs_amd64.go"; \
+		go run -C tools/asm "./$${package##*/}" -pkg "$${package##*/}" -out "$$fresh/simd_amd64.s" -stubs "$$fresh/simd_stubs_amd64.go"; \
 		for file in simd_amd64.s simd_stubs_amd64.go; do \
 			diff --ignore-matching-lines='^// Code generated by command' "internal/$$package/$$file" "$$fresh/$$file" || { echo "internal/$$package/$$file is stale: run make generate"; exit 1; }; \
 		done; \

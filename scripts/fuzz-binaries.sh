@@ -19,7 +19,7 @@ out=$(cd "$out" && pwd)
 } >"$out/run.sh"
 
 scripts/fuzz-targets.sh | while read -r package target; do
-	name=$(echo "${package#./internal/}" | tr / -)
+	name=$(echo "${package#./}" | tr / -)
 	if [ ! -e "$out/$name/fuzz.test" ]; then
 		mkdir -p "$out/$name"
 		# Any target: -fuzz makes go test -c instrument the code.

@@ -8,7 +8,7 @@ limit=${1:-0} seed=${2:-$RANDOM}
 
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
-scaled=github.com/cleave-project/cleave/internal/testscale
+scaled=github.com/cleave-project/cleave/test/testscale
 tests=$programs/tests
 for package in $(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep -F "$scaled" | cut -d' ' -f1); do
     [[ $package == "$scaled" ]] && continue

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cleave-project/cleave/internal/certs"
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/security/certs"
+	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
 // certsFlags are those of all commands that make certificates.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cleave-project/cleave/internal/certs"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/security/certs"
 )
 
 // etcdDir is the folder of etcd's certificates, within that of all. Its authority is another one than that of the cluster:

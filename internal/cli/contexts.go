@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/credentials"
+	"github.com/cleave-project/cleave/internal/security/credentials"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 func TestGenerate(t *testing.T) {

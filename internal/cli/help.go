@@ -4,8 +4,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
 // folded writes tables of names and values to the screen, and as they are to where there is none.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/redact"
+	"github.com/cleave-project/cleave/internal/security/redact"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

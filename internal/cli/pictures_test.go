@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // halves draws a picture and makes its graph and constraints, in the folders p and g.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cleave-project/cleave/internal/access"
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/security/access"
+	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
 func (a *app) tokenCommand() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/security/credentials"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

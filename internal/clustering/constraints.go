@@ -3,7 +3,7 @@ package clustering
 import (
 	"errors"
 
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
 )

@@ -3,7 +3,7 @@ package clustering
 import (
 	"context"
 
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 func TestAnswerNotices(t *testing.T) {

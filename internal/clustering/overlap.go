@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 )
 
 // maxExactMatch is up to how many clusters the best matching is found. It takes a time of k^3: beyond, the largest overlaps

@@ -1,7 +1,7 @@
 package clustering
 
 import (
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 

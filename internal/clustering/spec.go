@@ -6,9 +6,9 @@ package clustering
 import (
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/catalog"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
 // Spec is what the user asks for. With the data set it determines the answer to the last bit.
@@ -25,7 +25,7 @@ type Spec struct {
 	Constraints []constraint.Constraint
 	Entail      bool // turn every pair that the constraints imply into a constraint
 	EntailSmall bool // the same, while there are fewer than MaxEntailedByDefault
-	Seeds       []Seed
+	Seeds       []constraint.Seed
 
 	Start         Start
 	InitialLabels []int32 // for StartLabels
@@ -101,14 +101,6 @@ type Algorithm interface {
 	Name() string
 	// Validate checks the tables of a spec of this algorithm; which options go together is checked by the catalog.
 	Validate(rows int, spec Spec) error
-}
-
-// Seed is a point whose label is known, or one of its labels and how likely it is.
-type Seed struct {
-	Index, Label int32
-	// Probability is that of this label; 0 stands for a label that is certain. The probabilities of one point are
-	// scaled to the sum 1.
-	Probability float64
 }
 
 // Start is a way to make the first labels.

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/access"
-	"github.com/cleave-project/cleave/internal/audit"
 	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/security/access"
+	"github.com/cleave-project/cleave/internal/security/audit"
 )
 
 func readAudit(t *testing.T, path string) (lines []audit.Line) {

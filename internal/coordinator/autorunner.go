@@ -7,13 +7,13 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
@@ -97,7 +97,7 @@ func (r *autoRunner) beside() []planning.Workload {
 	return others
 }
 
-func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
+func (r *autoRunner) rowsNeed(p *kmeans.Problem) planning.Workload {
 	if features := p.Vectors.Features; features != nil {
 		return r.scoresNeed(len(features.Landmarks))
 	}
@@ -106,7 +106,7 @@ func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
 		DatasetBytes: r.bytes,
 		Scaled:       p.Units != nil,
 		K:            r.spec.K,
-		Lanes:        centroid.Lanes(p),
+		Lanes:        kmeans.Lanes(p),
 		Restarts:     r.problem.Fits(p),
 	}
 }
@@ -157,7 +157,7 @@ func (x *autoExecutors) release(e interface {
 }
 
 // Rows implements auto.Executors.
-func (x *autoExecutors) Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error) {
+func (x *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error) {
 	p.MaxLanes = x.maxLanes
 	task := x.task
 	task.Need, task.Vectors, task.Units = x.rowsNeed(p), p.Vectors, p.Units

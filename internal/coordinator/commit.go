@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cleave-project/cleave/internal/backoff"
+	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )

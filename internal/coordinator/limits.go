@@ -11,10 +11,10 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/text"
-	"github.com/cleave-project/cleave/internal/turns"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -80,8 +80,8 @@ func (l Limits) check() error {
 	return nil
 }
 
-func (cfg Config) turnLimits() turns.Limits {
-	return turns.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}
+func (cfg Config) turnLimits() queue.Limits {
+	return queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}
 }
 
 // overLimit refuses what is larger than a limit. Trying again does not help.

@@ -1,7 +1,7 @@
 package coordinator
 
 import (
-	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
 // anyone is the role of methods that need no caller: whether the coordinator works is not a secret.

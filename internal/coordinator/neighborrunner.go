@@ -6,11 +6,11 @@ import (
 	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/howmany"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/krange"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
@@ -81,7 +81,7 @@ func (r *neighborRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet
 		return nil, &searched, err
 	}
 	if several, is := onGraph.(*rangeRunner); is {
-		several.origin = howmany.Job{Data: r.data, Spec: r.spec}
+		several.origin = krange.Job{Data: r.data, Spec: r.spec}
 	}
 	if r.maxLanes > 0 {
 		onGraph.limitLanes(r.maxLanes)

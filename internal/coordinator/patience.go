@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
 
-	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
 // A call takes its place when its header has come, and its request follows, usually at once. Whoever sends headers alone would

@@ -11,11 +11,11 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -68,7 +68,7 @@ func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobReco
 		if err != nil {
 			return nil, err
 		}
-		return centroid.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
+		return kmeans.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
 	}
 	p, err := c.readSpec(ctx, record.GetJob().GetJobId())
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	if err != nil {
 		return nil, err
 	}
-	if spectral, is := spec.Algorithm.(*cut.Options); is {
+	if spectral, is := spec.Algorithm.(*spectral.Options); is {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}

@@ -7,9 +7,9 @@ import (
 	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/howmany"
+	"github.com/cleave-project/cleave/internal/clustering/krange"
 	inprocess "github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 )
@@ -20,8 +20,8 @@ type rangeRunner struct {
 	data     dataset.Dataset
 	spec     clustering.Spec
 	bytes    int64
-	origin   howmany.Job // see howmany.Run
-	largest  runner      // of the last k, which needs the most
+	origin   krange.Job // see krange.Run
+	largest  runner     // of the last k, which needs the most
 	maxLanes int
 }
 
@@ -38,7 +38,7 @@ func newRangeRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*r
 	if err != nil {
 		return nil, err
 	}
-	return &rangeRunner{data: data, spec: spec, bytes: bytes, origin: howmany.Job{Data: data, Spec: spec}, largest: largest}, nil
+	return &rangeRunner{data: data, spec: spec, bytes: bytes, origin: krange.Job{Data: data, Spec: spec}, largest: largest}, nil
 }
 
 // withK is a spec for one k.
@@ -58,7 +58,7 @@ func (r *rangeRunner) need() planning.Workload {
 			kept.Columns, kept.Labelings = max(kept.Columns, e.Columns), max(kept.Labelings, e.Restarts)
 		}
 	}
-	kept.PartBytes = howmany.PartBytes(r.data, r.bytes, kept.Columns, r.spec.MaxK)
+	kept.PartBytes = krange.PartBytes(r.data, r.bytes, kept.Columns, r.spec.MaxK)
 	need.Range = kept
 	return need
 }
@@ -87,11 +87,11 @@ func (r *rangeRunner) limitLanes(lanes int) {
 func (r *rangeRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	s := &rangeSolver{rangeRunner: r, fleet: f, task: task, shared: inprocess.NewShared(r.spec.MaxK), Parts: inprocess.NewParts(r.spec.MaxK)}
 	defer s.release()
-	result, err := howmany.Run(ctx, howmany.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
+	result, err := krange.Run(ctx, krange.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
 	return result, s.used, err
 }
 
-// rangeSolver implements howmany.Solver on the workers.
+// rangeSolver implements krange.Solver on the workers.
 type rangeSolver struct {
 	*rangeRunner
 	fleet  *fleet.Fleet
@@ -110,7 +110,7 @@ type matrixRunner interface {
 	executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error)
 }
 
-// Solve implements howmany.Solver.
+// Solve implements krange.Solver.
 func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
 	one, err := runnerOf(s.data, spec, s.bytes)
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/landmark"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
@@ -47,14 +47,14 @@ func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, 
 	switch options := spec.Algorithm.(type) {
 	case *auto.Options:
 		return newAutoRunner(data, spec, bytes)
-	case *centroid.Options:
-		problem, err := centroid.Prepare(data, spec)
+	case *kmeans.Options:
+		problem, err := kmeans.Prepare(data, spec)
 		if err != nil {
 			return nil, err
 		}
 		return &vectorRunner{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
-	case *cut.Options:
-		problem, err := cut.Prepare(data, spec)
+	case *spectral.Options:
+		problem, err := spectral.Prepare(data, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +145,7 @@ func (r *kernelRunner) executeOn(ctx context.Context, x *fleet.Executor, o clust
 
 // vectorRunner runs a job of the vector family.
 type vectorRunner struct {
-	problem    *centroid.Problem
+	problem    *kmeans.Problem
 	spec       clustering.Spec
 	bytes      int64
 	entries    []int64 // of each tile, for sparse points
@@ -164,7 +164,7 @@ func (r *vectorRunner) need() planning.Workload {
 		DatasetBytes: r.bytes,
 		Scaled:       r.problem.Units != nil,
 		K:            r.spec.K,
-		Lanes:        centroid.Lanes(r.problem),
+		Lanes:        kmeans.Lanes(r.problem),
 		Restarts:     r.problem.Runs(),
 	}
 }
@@ -176,5 +176,5 @@ func (r *vectorRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
 func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
 	x, err := f.NewVectorExecutor(ctx, task)
-	return runOn(x, err, func() (*clustering.Result, error) { return centroid.RunAndScore(ctx, r.problem, x, o) })
+	return runOn(x, err, func() (*clustering.Result, error) { return kmeans.RunAndScore(ctx, r.problem, x, o) })
 }

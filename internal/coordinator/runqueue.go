@@ -5,24 +5,24 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/turns"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 )
 
 // runQueue lets jobs run when it is their turn, which package turns decides.
 type runQueue struct {
 	mu    sync.Mutex
-	turns *turns.Queue[*job]
+	turns *queue.Queue[*job]
 }
 
-func newRunQueue(limits turns.Limits) *runQueue {
-	return &runQueue{turns: turns.NewQueue[*job](limits)}
+func newRunQueue(limits queue.Limits) *runQueue {
+	return &runQueue{turns: queue.NewQueue[*job](limits)}
 }
 
 // enter lets a job run now, or when its turn has come. It tells whether the job may run at once.
 func (q *runQueue) enter(j *job) (atOnce bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.turns.Enter(j, turns.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})
+	q.turns.Enter(j, queue.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})
 	q.advance()
 	return q.turns.Runs(j)
 }

@@ -14,11 +14,11 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
-	"github.com/cleave-project/cleave/internal/access"
-	"github.com/cleave-project/cleave/internal/audit"
-	ourcredentials "github.com/cleave-project/cleave/internal/credentials"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/security/access"
+	"github.com/cleave-project/cleave/internal/security/audit"
+	ourcredentials "github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 

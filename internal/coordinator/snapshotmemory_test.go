@@ -9,14 +9,14 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	locally "github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
-	"github.com/cleave-project/cleave/internal/synth"
 )
 
 // The states of a run take no more than half of what is planned for them, which has room for the next ones too.
@@ -32,10 +32,10 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 		data dataset.Dataset
 		spec clustering.Spec
 	}{
-		"k-means":        {blobs(60_000, 2, 3), clustering.Spec{K: 3, Restarts: 20, MaxIterations: 3, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans}}},
-		"many columns":   {blobs(300, 100, 3), clustering.Spec{K: 100, Restarts: 20, MaxIterations: 3, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans}}},
+		"k-means":        {blobs(60_000, 2, 3), clustering.Spec{K: 3, Restarts: 20, MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
+		"many columns":   {blobs(300, 100, 3), clustering.Spec{K: 100, Restarts: 20, MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
 		"kernel k-means": {blobs(600, 2, 3), clustering.Spec{K: 3, Restarts: 100, MaxIterations: 30, Algorithm: &kernelkmeans.Options{}}},
-		"eigenvectors":   {blobs(1500, 2, 10), clustering.Spec{K: 20, Algorithm: &cut.Options{Algorithm: cut.Spectral}}},
+		"eigenvectors":   {blobs(1500, 2, 10), clustering.Spec{K: 20, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}},
 		"auto":           {blobs(2000, 3, 4), clustering.Spec{K: 4, Algorithm: &auto.Options{}}},
 	} {
 		t.Run(name, func(t *testing.T) {

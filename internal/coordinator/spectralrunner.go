@@ -5,9 +5,9 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 )
@@ -15,9 +15,9 @@ import (
 // spectralRunner runs a job of the spectral family: the workers hold the matrix, as for kernel k-means, and
 // multiply it with the vectors of an eigensolver, which runs in the coordinator.
 type spectralRunner struct {
-	problem *cut.Problem
+	problem *spectral.Problem
 	spec    clustering.Spec
-	options *cut.Options
+	options *spectral.Options
 	bytes   int64
 }
 
@@ -56,5 +56,5 @@ func (r *spectralRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet
 func (r *spectralRunner) units() *dataset.Units { return r.problem.Units }
 
 func (r *spectralRunner) executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error) {
-	return cut.Run(ctx, r.problem, x, o)
+	return spectral.Run(ctx, r.problem, x, o)
 }

@@ -9,10 +9,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
-	"github.com/cleave-project/cleave/internal/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -37,9 +37,9 @@ func constraintTable(list ...string) *cleavev1.TableInput {
 
 // seedTable is a table of points and their labels.
 func seedTable(list ...[2]int32) *cleavev1.TableInput {
-	var seeds []clustering.Seed
+	var seeds []constraint.Seed
 	for _, pair := range list {
-		seeds = append(seeds, clustering.Seed{Index: pair[0], Label: pair[1]})
+		seeds = append(seeds, constraint.Seed{Index: pair[0], Label: pair[1]})
 	}
 	return wire.InlineTable(tabletest.Seeds(seeds))
 }

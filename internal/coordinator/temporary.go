@@ -3,7 +3,7 @@ package coordinator
 import (
 	"io"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // temporaryDataset is a data set that only workers can open, while an operation needs it.

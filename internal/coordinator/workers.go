@@ -8,7 +8,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/identity"
+	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
 // clusterService implements cleave.v1.ClusterService.

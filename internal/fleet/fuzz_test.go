@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/planning"
-	"github.com/cleave-project/cleave/internal/vector"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 )
@@ -37,14 +37,14 @@ func TestProblemsSideBySideOnWorkers(t *testing.T) {
 		}
 		constraints = append(constraints, constraint.Constraint{I: i, J: 499 - i, Kind: kind})
 	}
-	first, err := centroid.Prepare(data, clustering.Spec{K: 4, Restarts: 5, MaxIterations: 20, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans}})
+	first, err := kmeans.Prepare(data, clustering.Spec{K: 4, Restarts: 5, MaxIterations: 20, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems := []*centroid.Problem{first}
-	for seed, algorithm := range []centroid.Algorithm{centroid.PCKmeans, centroid.MPCKmeans, centroid.CopKmeans, centroid.HMRFKmeans} {
+	problems := []*kmeans.Problem{first}
+	for seed, algorithm := range []kmeans.Algorithm{kmeans.PCKmeans, kmeans.MPCKmeans, kmeans.CopKmeans, kmeans.HMRFKmeans} {
 		p, err := first.WithSpec(clustering.Spec{
-			K: 4, Restarts: 1 + seed, MaxIterations: 20, Seed: uint64(seed), Constraints: constraints, Algorithm: &centroid.Options{Algorithm: algorithm},
+			K: 4, Restarts: 1 + seed, MaxIterations: 20, Seed: uint64(seed), Constraints: constraints, Algorithm: &kmeans.Options{Algorithm: algorithm},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -53,11 +53,11 @@ func TestProblemsSideBySideOnWorkers(t *testing.T) {
 	}
 	var want []*clustering.Result
 	for _, p := range problems {
-		x, err := centroid.NewLocal(t.Context(), p, data, 1)
+		x, err := kmeans.NewLocal(t.Context(), p, data, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := centroid.Run(t.Context(), p, x, clustering.NopObserver{})
+		result, err := kmeans.Run(t.Context(), p, x, clustering.NopObserver{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestProblemsSideBySideOnWorkers(t *testing.T) {
 			}
 			id, size := c.datasets.put(t, data)
 			e, err := c.fleet.NewVectorExecutor(c.ctx, fleet.Task{JobID: "job", DatasetID: id, Vectors: first.Vectors, Need: planning.Workload{
-				DatasetBytes: size, K: 4, Lanes: centroid.Lanes(problems...), Vectors: &planning.Vectors{Rows: 500, Columns: 4, Width: 4},
+				DatasetBytes: size, K: 4, Lanes: kmeans.Lanes(problems...), Vectors: &planning.Vectors{Rows: 500, Columns: 4, Width: 4},
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -83,7 +83,7 @@ func TestProblemsSideBySideOnWorkers(t *testing.T) {
 				victim.kill()
 				c.startWorker("next")
 			}}
-			got, err := centroid.RunAll(c.ctx, problems, e, func(int) clustering.Observer { return observer })
+			got, err := kmeans.RunAll(c.ctx, problems, e, func(int) clustering.Observer { return observer })
 			if err != nil || observer.left > 0 {
 				t.Fatal(err, observer.left)
 			}

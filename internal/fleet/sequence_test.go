@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // sequence runs the same random operations on an executor and on a local shard, and compares every bit.

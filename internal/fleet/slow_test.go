@@ -6,7 +6,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // A worker that waits for ever would never be given up in these tests, unless others overtake it.

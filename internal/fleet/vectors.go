@@ -8,10 +8,10 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/vector"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -25,7 +25,7 @@ type VectorExecutor struct {
 	sums        []float64                                      // of the clusters of all lanes
 }
 
-var _ centroid.Executor = (*VectorExecutor)(nil)
+var _ kmeans.Executor = (*VectorExecutor)(nil)
 
 // NewVectorExecutor places the tiles of a job's vectors on workers and builds them. While there is no
 // worker it waits, until ctx ends.
@@ -101,7 +101,7 @@ func (e *VectorExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 		return nil
 	})
 	if err == nil {
-		centroid.AddChanges(e.sums, e.k, moves, changes)
+		kmeans.AddChanges(e.sums, e.k, moves, changes)
 	}
 	return err
 }
@@ -302,7 +302,7 @@ func (e *VectorExecutor) Scatter(ctx context.Context, queries []vector.Query) ([
 		}
 		for q := range queries {
 			totals[q] = append(totals[q], values[q]...)
-			totals[q] = centroid.AddTiles(totals[q], len(totals[q])/size(q, 0))
+			totals[q] = kmeans.AddTiles(totals[q], len(totals[q])/size(q, 0))
 		}
 	}
 	return totals, nil

@@ -7,13 +7,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/labeling"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/planning"
-	"github.com/cleave-project/cleave/internal/vector"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -167,7 +167,7 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		want, err := p.shard.Scatter(s.ctx, p.tiles, p.step, queries)
 		s.check("scatter", err)
 		for q := range want {
-			want[q] = centroid.AddTiles(want[q], len(p.tiles))
+			want[q] = kmeans.AddTiles(want[q], len(p.tiles))
 		}
 		got, err := e.Scatter(s.ctx, queries)
 		s.wantLists("scatter", got, want, err)

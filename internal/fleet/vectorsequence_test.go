@@ -7,14 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/labeling"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
-	"github.com/cleave-project/cleave/internal/vector"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -195,7 +195,7 @@ func (s *vectorSequence) randomOp() {
 		want, err := l.shard.Scatter(s.ctx, l.tiles, l.step, queries)
 		s.check("scatter", err)
 		for q := range want {
-			want[q] = centroid.AddTiles(want[q], len(l.tiles))
+			want[q] = kmeans.AddTiles(want[q], len(l.tiles))
 		}
 		got, err := s.remote.Scatter(s.ctx, queries)
 		s.wantLists("scatter", got, want, err)
@@ -335,7 +335,7 @@ func (s *vectorSequence) move(moves []labeling.Move) {
 	changes, err := l.shard.Update(s.ctx, l.tiles, l.step, moves)
 	s.check("update", err)
 	l.step++
-	centroid.AddChanges(s.sums, l.k, moves, changes)
+	kmeans.AddChanges(s.sums, l.k, moves, changes)
 	err = s.remote.Update(s.ctx, moves)
 	s.wantLists("update", [][]float64{s.remote.Sums()}, [][]float64{s.sums}, err)
 	if !slices.Equal(s.remote.Labels(), s.labels) {

@@ -3,14 +3,14 @@ package format
 import (
 	"io"
 
-	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // ReadBeliefs reads beliefs about so many points: a table, or in any other format of dense matrices (.npy,
 // .mtx) the whole matrix.
-func ReadBeliefs(r io.Reader, name string, points int, naming table.Naming) ([]cut.Belief, error) {
+func ReadBeliefs(r io.Reader, name string, points int, naming table.Naming) ([]constraint.Belief, error) {
 	if suffix := suffixOf(name); denseFormats.has(suffix) && suffix != ".csv" && suffix != ".tsv" {
 		return readBeliefMatrix(r, name, points)
 	}
@@ -19,7 +19,7 @@ func ReadBeliefs(r io.Reader, name string, points int, naming table.Naming) ([]c
 }
 
 // readBeliefMatrix reads a symmetric matrix whose nonzero entries are the beliefs.
-func readBeliefMatrix(r io.Reader, name string, points int) ([]cut.Belief, error) {
+func readBeliefMatrix(r io.Reader, name string, points int) ([]constraint.Belief, error) {
 	m, err := readMatrix(r, name, nil)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]cut.Belief, error
 		return nil, fault.Invalid("BELIEF_ROWS", "%s: the matrix of beliefs has %d rows and %d columns; the data have %d rows, so it must have %d of both",
 			name, m.rows, m.columns, points, points)
 	}
-	var beliefs []cut.Belief
+	var beliefs []constraint.Belief
 	for i := range points {
 		for j := i; j < points; j++ {
 			value, mirrored := m.values[i*points+j], m.values[j*points+i]
@@ -40,7 +40,7 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]cut.Belief, error
 					name, i, j, value, j, i, mirrored)
 			}
 			if value != 0 {
-				beliefs = append(beliefs, cut.Belief{I: int32(i), J: int32(j), Value: value})
+				beliefs = append(beliefs, constraint.Belief{I: int32(i), J: int32(j), Value: value})
 			}
 		}
 	}
@@ -48,6 +48,8 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]cut.Belief, error
 }
 
 // LoadBeliefs is ReadBeliefs of a path.
-func LoadBeliefs(path string, points int, naming table.Naming) ([]cut.Belief, error) {
-	return load(path, func(r io.Reader, name string) ([]cut.Belief, error) { return ReadBeliefs(r, name, points, naming) })
+func LoadBeliefs(path string, points int, naming table.Naming) ([]constraint.Belief, error) {
+	return load(path, func(r io.Reader, name string) ([]constraint.Belief, error) {
+		return ReadBeliefs(r, name, points, naming)
+	})
 }

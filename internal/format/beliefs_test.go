@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 func TestBeliefs(t *testing.T) {
 	const text = "belief,j,i\n2.5,1,0\n-1e-3,3,2\n1,4,4\n0,0,2\n"
-	want := []cut.Belief{{I: 0, J: 1, Value: 2.5}, {I: 2, J: 3, Value: -1e-3}, {I: 4, J: 4, Value: 1}, {I: 2, J: 0, Value: 0}}
+	want := []constraint.Belief{{I: 0, J: 1, Value: 2.5}, {I: 2, J: 3, Value: -1e-3}, {I: 4, J: 4, Value: 1}, {I: 2, J: 0, Value: 0}}
 	got, err := ReadBeliefs(strings.NewReader(text), "q.csv", 5, table.Naming{})
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
@@ -54,7 +54,7 @@ func TestInvalidBeliefs(t *testing.T) {
 // Of a whole matrix each pair is taken once.
 func TestBeliefsOfAMatrix(t *testing.T) {
 	const head = "%%MatrixMarket matrix coordinate real "
-	for text, want := range map[string][]cut.Belief{
+	for text, want := range map[string][]constraint.Belief{
 		head + "symmetric\n3 3 3\n1 1 2\n2 1 -0.5\n3 2 1\n":                          {{I: 0, J: 0, Value: 2}, {I: 0, J: 1, Value: -0.5}, {I: 1, J: 2, Value: 1}},
 		head + "general\n3 3 3\n1 2 -0.5\n2 1 -0.5\n3 3 1\n":                         {{I: 0, J: 1, Value: -0.5}, {I: 2, J: 2, Value: 1}},
 		"%%MatrixMarket matrix array real general\n3 3\n0\n0\n0\n0\n4\n0\n0\n0\n0\n": {{I: 1, J: 1, Value: 4}},
@@ -84,7 +84,7 @@ func FuzzBeliefMatrix(f *testing.F) {
 	f.Add([]byte("%%MatrixMarket matrix array real general\n2 2\n0\n1\n1\n0\n"))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const points = 3
-		var beliefs []cut.Belief
+		var beliefs []constraint.Belief
 		read := func() (err error) {
 			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.mtx", points, table.Naming{})
 			return err
@@ -106,7 +106,7 @@ func FuzzBeliefs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const points = 50
-		var beliefs []cut.Belief
+		var beliefs []constraint.Belief
 		read := func() (err error) {
 			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.csv", points, table.Naming{})
 			return err

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/arrow"
 	"github.com/cleave-project/cleave/internal/format/parquet"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // binaryReader is the reader of a format that has types of its own.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"runtime"
 
-	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // blockSize is how much text is parsed at a time. blocksPerThread is how many blocks each thread parses, on average,

@@ -4,9 +4,9 @@ import (
 	"io"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/data/segment"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/segment"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 var boxColumns = table.Columns{

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // beginning is what the first rows of a text tell.

@@ -3,7 +3,7 @@ package format
 import (
 	"fmt"
 
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // Spreadsheets export rows below the table in which there once was something, or a color: lines of nothing but separators. Such

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // csvReader reads a table in the form of a text. What the first rows tell about the columns may turn out to be wrong: then

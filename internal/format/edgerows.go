@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // edgeRows parses lines of two whole numbers and a weight. Lines of the usual form take a short way; all others, and

@@ -1,6 +1,6 @@
 package format
 
-import "github.com/cleave-project/cleave/internal/table"
+import "github.com/cleave-project/cleave/internal/data/table"
 
 // LoadEmbedding reads what WriteEmbedding wrote: the coordinates of all rows, without what the rows are called.
 func LoadEmbedding(path string) (rows, columns int, values []float64, err error) {

@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // The suffix of the name tells the format. A header is optional.

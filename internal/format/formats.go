@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // The tables in this file are the only place that knows which suffix belongs to which reader. To add a

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // FuzzTable reads a table of any bytes from standard input. Tables that are read fit together; nothing else but a fault

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // GML is pairs of a key and a value, where a value may be a list of pairs in brackets:

@@ -4,7 +4,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // LabelRows are the rows of labels.csv. A column that is nil is not written; a score that is NaN is an empty cell.

@@ -3,8 +3,8 @@ package format
 import (
 	"math"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // LoadLabelRows reads what WriteLabelRows wrote. Tables of labels without scores, ids or classes have none.

@@ -1,6 +1,6 @@
 package format
 
-import "github.com/cleave-project/cleave/internal/dataset"
+import "github.com/cleave-project/cleave/internal/data/dataset"
 
 // A coordinate file leaves its zeros out, so a short file can stand for a huge matrix. A dense matrix may
 // have baseDenseLimit values, and more only if that is at most densePerEntry for each entry in the file.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // readMatrixMarketGraph reads the affinity matrix of a graph as edges.

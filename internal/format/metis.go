@@ -6,7 +6,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // A METIS file has the numbers of vertices and of edges on its first line, and then a line for each vertex, with its

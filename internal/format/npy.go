@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // The NPY format: "\x93NUMPY", a version of two bytes, the length of the header (uint16 in version 1,

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/format/raw"
-	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // npyBlock is how many values are converted at a time.

@@ -9,8 +9,8 @@ import (
 	"image/png"
 	"io"
 
+	"github.com/cleave-project/cleave/internal/data/segment"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/segment"
 )
 
 // maxPictureFile is the largest file of a picture in bytes, more than the largest picture takes without

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/data/segment"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/segment"
 )
 
 // painted has one pixel of each kind: black, gray, white, transparent, red, half transparent black.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // scipy.sparse.save_npz writes a sparse matrix as an NPZ file of several arrays: format (csr, csc or coo), shape, data, and

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // sparseFile is a file as scipy.sparse.save_npz writes it: names and contents of arrays by turns, beside its format and a

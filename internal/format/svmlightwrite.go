@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // WriteSparsePoints writes points in the svmlight format, with indices from 1. Every row begins with its

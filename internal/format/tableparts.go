@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // manyParts reads several files as one table. They have the same columns; where a column is of integers in one file and of

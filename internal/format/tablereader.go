@@ -6,8 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format/parquet"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // TableOptions are what the reader of a table is told; what is left empty it finds out.

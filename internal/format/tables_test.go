@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // read is ReadTable without the table.
@@ -114,7 +113,7 @@ func TestInvalidLabels(t *testing.T) {
 
 func TestSeedsWeightsAndIndices(t *testing.T) {
 	seeds, err := read("index,label\n4,1\n0,2\n", "s.csv", table.Seeds, 5)
-	if err != nil || !slices.Equal(seeds, []clustering.Seed{{Index: 4, Label: 1}, {Index: 0, Label: 2}}) {
+	if err != nil || !slices.Equal(seeds, []constraint.Seed{{Index: 4, Label: 1}, {Index: 0, Label: 2}}) {
 		t.Errorf("seeds %v, %v", seeds, err)
 	}
 	weights, err := read("weight,index\n2.5,3\n.5,0\n", "w.csv", table.Weights, 4)
@@ -132,7 +131,7 @@ func TestSeedsWeightsAndIndices(t *testing.T) {
 	_, err = read("index,label\n4,1\n4,1\n", "s.csv", table.Seeds, 5)
 	wantFault(t, "seed twice", err, "DUPLICATE_INDEX", "s.csv, line 3")
 	seeds, err = read("index,probability,label\n4,0.25,1\n0,,2\n4,.75,0\n", "s.csv", table.Seeds, 5)
-	if err != nil || !slices.Equal(seeds, []clustering.Seed{{Index: 4, Label: 1, Probability: 0.25}, {Index: 0, Label: 2}, {Index: 4, Label: 0, Probability: 0.75}}) {
+	if err != nil || !slices.Equal(seeds, []constraint.Seed{{Index: 4, Label: 1, Probability: 0.25}, {Index: 0, Label: 2}, {Index: 4, Label: 0, Probability: 0.75}}) {
 		t.Errorf("seeds %v, %v", seeds, err)
 	}
 	for text, reason := range map[string]string{

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/parquet"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // TableFormats are those in which tables are written.

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	other "github.com/parquet-go/parquet-go"
 
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // oddRow has, besides x, columns that no table can hold, or not in every row.

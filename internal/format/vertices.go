@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // listedGraph collects a graph whose vertices have names. They are numbered in the order in which they are listed.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 )
 
 // Assign finds the points of the given tiles that are nearer to another cluster than to their own:

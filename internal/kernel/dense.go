@@ -1,7 +1,7 @@
 package kernel
 
 import (
-	"github.com/cleave-project/cleave/internal/hugepage"
+	"github.com/cleave-project/cleave/internal/numeric/hugepage"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 

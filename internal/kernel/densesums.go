@@ -3,7 +3,7 @@ package kernel
 import (
 	"math"
 
-	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 

@@ -3,7 +3,7 @@ package kernel
 import (
 	"math"
 
-	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 )
 
 // assign compares a row's adjacent clusters and its own. Every other cluster has S_ic = 0, so that its

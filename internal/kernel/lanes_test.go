@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 

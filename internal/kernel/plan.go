@@ -1,6 +1,6 @@
 package kernel
 
-import "github.com/cleave-project/cleave/internal/labeling"
+import "github.com/cleave-project/cleave/internal/data/labeling"
 
 // plan is what a sweep does to the sums. A shard has one plan and reuses its buffers.
 //

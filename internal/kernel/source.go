@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // NumericClass names the bits that this build computes. All workers of a job must agree on it.

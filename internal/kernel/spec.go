@@ -15,7 +15,7 @@ package kernel
 import (
 	"errors"
 
-	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 )
 
 // MatrixSpec determines every entry of the base matrix to the last bit. It is the same on every worker, and

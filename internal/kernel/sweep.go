@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 )
 
 // Load sets the labels of all n points in every lane, computes the sums of the given tiles, and returns their

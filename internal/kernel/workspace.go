@@ -5,8 +5,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/cleave-project/cleave/internal/hugepage"
-	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/hugepage"
 )
 
 // workspace is one thread's scratch space, so that work on a tile allocates nothing.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/spectral"
-	"github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
 // Eigensolver describes the search for a job's eigenvectors. The coordinator keeps the basis of the search; workers
@@ -32,7 +32,7 @@ const (
 
 // block is how many vectors a step multiplies the matrix with at first.
 func (e *Eigensolver) block() int64 {
-	block, _ := spectral.SearchSize(e.Pairs)
+	block, _ := eigen.SearchSize(e.Pairs)
 	return int64(block)
 }
 
@@ -70,13 +70,13 @@ func (p Workload) runBytes() int64 {
 		return max(levels, p.landmarkBytes(), p.raceBytes())
 	}
 	n := int64(p.Rows())
-	columns := spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized) * max(1, p.Eigen.Searches)
+	columns := eigen.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized) * max(1, p.Eigen.Searches)
 	if float64(columns)*float64(n) > Unlimited/(16*gcFactor) {
 		return Unlimited // rather than an overflow
 	}
 	search := n * int64(columns)
 	if p.Eigen.Dense {
-		search = spectral.DenseMatrices * n * n
+		search = eigen.DenseMatrices * n * n
 	}
 	embedding := n * int64(8*embeddingCopies*p.Eigen.Columns+embeddingLaneBytes*min(p.Eigen.Restarts, vector.MaxLanes))
 	return max(levels, gcFactor*(max(8*search, embedding)+coordinatorEntryBytes*p.Eigen.SparseEntries))
@@ -137,7 +137,7 @@ func (p Workload) searchWork(workers int) float64 {
 	if p.Eigen.Dense {
 		return work + 20*n*n*n*searchValue
 	}
-	_, basis := spectral.SearchSize(p.Eigen.Pairs)
+	_, basis := eigen.SearchSize(p.Eigen.Pairs)
 	perColumn := 6 * float64(basis)
 	return work + products*n*perColumn*searchValue + p.eigenPasses()*coordination
 }

@@ -3,7 +3,7 @@ package planning
 import (
 	"fmt"
 
-	"github.com/cleave-project/cleave/internal/multilevel"
+	"github.com/cleave-project/cleave/internal/clustering/multilevel"
 	"github.com/cleave-project/cleave/internal/text"
 )
 

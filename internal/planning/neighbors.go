@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/text"
 )

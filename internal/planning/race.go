@@ -1,6 +1,6 @@
 package planning
 
-import "github.com/cleave-project/cleave/internal/vector"
+import "github.com/cleave-project/cleave/internal/numeric/vector"
 
 // raceBytes is the coordinator's memory for the sample that starts race on: its rows in the data set, in tiles and as they
 // are exchanged, and what each lane has of them.

@@ -1,6 +1,6 @@
 package planning
 
-import "github.com/cleave-project/cleave/internal/spectral"
+import "github.com/cleave-project/cleave/internal/numeric/eigen"
 
 // Bounds of the memory for the states of one job.
 const (
@@ -35,7 +35,7 @@ func (p Workload) stateBytes() float64 {
 		bytes += running * 8 * (float64(p.K)*float64(v.Width) + float64(v.scatter()))
 	}
 	if e := p.Eigen; e != nil && !e.Dense {
-		bytes += 8 * float64(p.Rows()) * float64(spectral.StateColumns(e.Pairs, e.Generalized)) * float64(max(1, e.Searches))
+		bytes += 8 * float64(p.Rows()) * float64(eigen.StateColumns(e.Pairs, e.Generalized)) * float64(max(1, e.Searches))
 	}
 	if p.Neighbors != nil {
 		bytes += 4 * float64(p.Rows()) * float64(p.Neighbors.Count)

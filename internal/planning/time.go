@@ -1,7 +1,7 @@
 package planning
 
 import (
-	"github.com/cleave-project/cleave/internal/catalog"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 )

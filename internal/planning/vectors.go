@@ -3,11 +3,11 @@ package planning
 import (
 	"fmt"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/text"
-	"github.com/cleave-project/cleave/internal/vector"
 )
 
 // Vectors describes the points of a job of the vector family.

@@ -3,9 +3,9 @@ package wire
 import (
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // What is left open takes the defaults, unless the job asks for those of the paper; what is given stays as it is.
@@ -36,7 +36,7 @@ func TestDefaults(t *testing.T) {
 		`{"pcKmeans": {}}`:                               0,
 	} {
 		spec, err := Spec(parse(t, text), 6, NoTables)
-		if got := spec.Algorithm.(*centroid.Options).Penalty; err != nil || got != want {
+		if got := spec.Algorithm.(*kmeans.Options).Penalty; err != nil || got != want {
 			t.Errorf("%s: the penalty is %v, want %v, %v", text, got, want, err)
 		}
 	}

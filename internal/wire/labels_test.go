@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // What is made of the classes of a table, by the algorithm, by what is known, and by what the job has already.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // partValues and partEdges keep the parts of an upload around a mebibyte, well under the message

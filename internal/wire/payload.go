@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // Large arrays are sent as raw little-endian bytes. There is no tag and no varint per number, so that

@@ -3,8 +3,8 @@ package wire
 import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/recipe"
 )
 
 var missingPolicies = enumMap[cleavev1.MissingPolicy, recipe.Missing]{

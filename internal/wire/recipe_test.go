@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/recipe"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/recipe"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 func TestRecipesSurviveTheWire(t *testing.T) {

@@ -2,8 +2,8 @@ package wire
 
 import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
 func scaleProto(s clustering.Scale) cleavev1.Scale {

@@ -2,14 +2,14 @@ package wire
 
 import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/recipe"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/recipe"
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // Spec reads a job's specification, which Validate has accepted, for so many points, with its tables. It refuses
@@ -38,11 +38,11 @@ func readSpec(p *cleavev1.JobSpec, r *tableReader) (clustering.Spec, error) {
 		o.Weights = readTable(r, p.GetKernelKmeans().GetWeights(), fieldWeights, table.Weights)
 		spec.Algorithm = o
 	case catalog.CentroidFamily:
-		o := centroid.NewOptions(request)
+		o := kmeans.NewOptions(request)
 		o.InitialCentroids = p.GetInitialization().GetCentroids()
 		spec.Algorithm = o
 	case catalog.SpectralFamily:
-		o := cut.NewOptions(request)
+		o := spectral.NewOptions(request)
 		o.Transfer = p.GetConstrainedSpectral().GetTransfer()
 		o.Beliefs = readTable(r, p.GetConstrainedSpectral().GetBeliefs(), fieldBeliefs, table.Beliefs)
 		spec.Algorithm = o

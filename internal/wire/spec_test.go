@@ -11,11 +11,11 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // parse reads a job as it is written in a job file.
@@ -85,7 +85,7 @@ func TestSpec(t *testing.T) {
 				K: 3, Seed: math.MaxUint64, Restarts: 7, Tolerance: 0.5, HalfPrecision: true, Entail: true,
 				Constraints: []constraint.Constraint{{I: 1, J: 5, Kind: constraint.MustLink},
 					{I: 2, J: 0, Kind: constraint.CannotLink, Weight: 0.5, Weighted: true}, {I: 3, J: 4, Kind: constraint.MustLink, Weight: 2, Weighted: true}},
-				Seeds: []clustering.Seed{{Index: 4, Label: 1}, {Index: 5, Label: 2, Probability: 0.5}},
+				Seeds: []constraint.Seed{{Index: 4, Label: 1}, {Index: 5, Label: 2, Probability: 0.5}},
 				Start: clustering.StartLabels, InitialLabels: []int32{0, math.MaxInt32, 0, 1, 2, 3}, FarthestMean: true, Algorithm: &kernelkmeans.Options{},
 			}},
 		{`{"kernelKmeans": {"objective": "OBJECTIVE_RATIO_CUT", "onRise": "RISE_POLICY_STOP", "onEmpty": "EMPTY_POLICY_KEEP",

@@ -7,42 +7,43 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 func TestSpectralSpec(t *testing.T) {
 	half := 0.5
-	spectral := func(o cut.Options) clustering.Spec { return clustering.Spec{Algorithm: &o} }
+	spec := func(o spectral.Options) clustering.Spec { return clustering.Spec{Algorithm: &o} }
 	checkMeanings(t, []meaning{
-		{`{"spectral": {}}`, spectral(cut.Options{Algorithm: cut.Spectral})},
-		{`{"spectralLearning": {}}`, spectral(cut.Options{Algorithm: cut.Learning})},
-		{`{"constrainedSpectral": {}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})},
+		{`{"spectral": {}}`, spec(spectral.Options{Algorithm: spectral.Spectral})},
+		{`{"spectralLearning": {}}`, spec(spectral.Options{Algorithm: spectral.Learning})},
+		{`{"constrainedSpectral": {}}`, spec(spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper})},
 		{`{"spectral": {"objective": "OBJECTIVE_RATIO_ASSOCIATION", "affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "kernel": {"rho": 2},
 			"eigenvectors": {"tolerance": 0.125, "kmeansRestarts": 3, "kmeansMaxIterations": 4}}}`,
-			spectral(cut.Options{
-				Algorithm: cut.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, KeepDiagonal: true, Rho: 2,
-				Eigenvectors: cut.Eigenvectors{Tolerance: 0.125, KmeansRestarts: 3, KmeansMaxIterations: 4},
+			spec(spectral.Options{
+				Algorithm: spectral.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, KeepDiagonal: true, Rho: 2,
+				Eigenvectors: spectral.Eigenvectors{Tolerance: 0.125, KmeansRestarts: 3, KmeansMaxIterations: 4},
 			})},
 		{`{"spectralLearning": {"kernel": {"function": "KERNEL_FUNCTION_SIGMOID", "gamma": 0.5, "coef0": 0.5}, "eigenvectors": {"tolerance": 0.25}}}`,
-			spectral(cut.Options{Algorithm: cut.Learning, Function: kernel.Sigmoid, Gamma: &half, Coef0: &half,
-				Eigenvectors: cut.Eigenvectors{Tolerance: 0.25}})},
+			spec(spectral.Options{Algorithm: spectral.Learning, Function: kernel.Sigmoid, Gamma: &half, Coef0: &half,
+				Eigenvectors: spectral.Eigenvectors{Tolerance: 0.25}})},
 		{`{"constrainedSpectral": {"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "degree": 3}, "beta": {"value": -1},
 			"discretization": "DISCRETIZATION_SIGN", "transfer": true, "components": "COMPONENT_POLICY_JOIN",
 			"beliefs": {"inline": {"columns": [{"name": "i", "integers": {"values": [5]}}, {"name": "j", "integers": {"values": [1]}},
 				{"name": "belief", "numbers": {"values": [-0.5]}}]}}, "eigenvectors": {"kmeansRestarts": 2}}}`,
-			spectral(cut.Options{
-				Algorithm: cut.Constrained, Function: kernel.Polynomial, Degree: 3, BetaRule: cut.BetaGiven, Beta: -1,
-				Discretization: cut.DiscretizeSign, Transfer: true, Components: cut.ComponentsJoin,
-				Beliefs: []cut.Belief{{I: 5, J: 1, Value: -0.5}}, Eigenvectors: cut.Eigenvectors{KmeansRestarts: 2},
+			spec(spectral.Options{
+				Algorithm: spectral.Constrained, Function: kernel.Polynomial, Degree: 3, BetaRule: spectral.BetaGiven, Beta: -1,
+				Discretization: spectral.DiscretizeSign, Transfer: true, Components: spectral.ComponentsJoin,
+				Beliefs: []constraint.Belief{{I: 5, J: 1, Value: -0.5}}, Eigenvectors: spectral.Eigenvectors{KmeansRestarts: 2},
 			})},
-		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_STRICT"}, "discretization": "DISCRETIZATION_WEIGHTED"}}`, spectral(cut.Options{
-			Algorithm: cut.Constrained, BetaRule: cut.BetaStrict, Discretization: cut.DiscretizeWeighted})},
-		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_AUTO"}}}`, spectral(cut.Options{Algorithm: cut.Constrained})},
-		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_PAPER"}}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})},
-		{`{"constrainedSpectral": {"discretization": "DISCRETIZATION_PLAIN"}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})},
-		{`{"constrainedSpectral": {"beta": {"value": 0}}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaGiven})},
+		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_STRICT"}, "discretization": "DISCRETIZATION_WEIGHTED"}}`, spec(spectral.Options{
+			Algorithm: spectral.Constrained, BetaRule: spectral.BetaStrict, Discretization: spectral.DiscretizeWeighted})},
+		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_AUTO"}}}`, spec(spectral.Options{Algorithm: spectral.Constrained})},
+		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_PAPER"}}}`, spec(spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper})},
+		{`{"constrainedSpectral": {"discretization": "DISCRETIZATION_PLAIN"}}`, spec(spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper})},
+		{`{"constrainedSpectral": {"beta": {"value": 0}}}`, spec(spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaGiven})},
 	})
 }
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 var columnTypes = enumMap[cleavev1.ColumnType, table.Type]{

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // rowsOfTable are the rows that have arrived. The cells stay as they came and are joined once, column by column, so that a

@@ -3,8 +3,8 @@ package wire
 import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/metric"
-	vectors "github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	vectors "github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
 // The enums of the protocol to workers.

@@ -5,9 +5,9 @@ import (
 	"math"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // MatrixSpecToProto converts a matrix spec. Its two arrays may be large, so the caller packs them:

@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/labeling"
-	"github.com/cleave-project/cleave/internal/metric"
-	vectors "github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	vectors "github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
 // roundTrip checks that unpacking undoes packing, and that a truncated array is refused.

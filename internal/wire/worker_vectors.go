@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/metric"
-	vectors "github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	vectors "github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
 // VectorSpecToProto converts a spec of vectors. Its two arrays may be large, so the caller packs them:

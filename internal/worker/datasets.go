@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // keptUnused is how many data sets are kept after their last job, because the next job may use them.

@@ -4,7 +4,7 @@ import (
 	"google.golang.org/grpc"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/candidates"
+	"github.com/cleave-project/cleave/internal/dial/candidates"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/cleave-project/cleave/internal/backoff"
-	"github.com/cleave-project/cleave/internal/candidates"
+	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial/candidates"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 

@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"

@@ -1,8 +1,8 @@
 package jobflags
 
 import (
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // classColumn is a column of classes, in 4 bytes a row.

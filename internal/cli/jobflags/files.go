@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/cleave-project/cleave/internal/catalog"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
 // plainFiles are the flags that name files to be read and are no options of the catalog.

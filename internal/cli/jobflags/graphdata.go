@@ -4,9 +4,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // addGraphFlags declares the flags about the vertices of a graph.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 

@@ -3,11 +3,11 @@ package jobflags
 import (
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/recipe"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // MadeRows are points that a recipe made of a table.

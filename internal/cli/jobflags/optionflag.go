@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/catalog"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
 // OptionFlag is the flag of an option of the catalog, or of one that is described in the same way.

@@ -3,7 +3,7 @@ package jobflags
 import (
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // Messages of the service have the names of rows and columns, also where rows were dropped.

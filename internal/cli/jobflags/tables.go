@@ -1,10 +1,11 @@
 package jobflags
 
 import (
-	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -94,7 +95,7 @@ func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 // loadBeliefs reads the constraint matrix of a job, if a flag names one. Its entries are beliefs, the edges of a
 // source graph, or the affinities of source data.
 func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming table.Naming) error {
-	var beliefs []cut.Belief
+	var beliefs []constraint.Belief
 	var err error
 	switch {
 	case f.Given("beliefs"):
@@ -114,7 +115,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 			neighbors, weights := graph.Row(i)
 			for at, j := range neighbors {
 				if int(j) >= i { // each edge once
-					beliefs = append(beliefs, cut.Belief{I: int32(i), J: j, Value: weights[at]})
+					beliefs = append(beliefs, constraint.Belief{I: int32(i), J: j, Value: weights[at]})
 				}
 			}
 		}
@@ -127,7 +128,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 			return fault.Invalid("ROW_COUNT", "%s has %s, the data %d: both are about the same objects, row by row", f.path("source-data"), text.Plural(points.N, "row"), rows)
 		}
 		o.Transfer = true
-		if beliefs, err = cut.BeliefsFromPoints(points); err != nil {
+		if beliefs, err = spectral.BeliefsFromPoints(points); err != nil {
 			return err
 		}
 	default:

@@ -1,9 +1,9 @@
 package jobflags
 
 import (
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // Truth is what the labels are scored against.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/cli/explain"
-	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/render/explain"
+	"github.com/cleave-project/cleave/internal/render/picture"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

@@ -4,10 +4,10 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/page"
-	"github.com/cleave-project/cleave/internal/profile"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/render/profile"
 )
 
 // column is what is known of each row under one name, as the data have it.

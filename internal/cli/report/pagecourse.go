@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/render/page"
 )
 
 const (

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/page"
-	"github.com/cleave-project/cleave/internal/picture"
-	"github.com/cleave-project/cleave/internal/profile"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/render/picture"
+	"github.com/cleave-project/cleave/internal/render/profile"
 )
 
 // What a page draws at most, to stay small and readable.

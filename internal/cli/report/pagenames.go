@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/render/page"
 )
 
 // maxClass is how long the class of a cluster may be on the page.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/page"
-	"github.com/cleave-project/cleave/internal/profile"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/render/profile"
 )
 
 // How much is said about what sets clusters apart.

@@ -3,11 +3,11 @@ package report
 import (
 	"math"
 
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/metric"
-	"github.com/cleave-project/cleave/internal/page"
-	"github.com/cleave-project/cleave/internal/picture"
-	"github.com/cleave-project/cleave/internal/profile"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/render/picture"
+	"github.com/cleave-project/cleave/internal/render/profile"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"

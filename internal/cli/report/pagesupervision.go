@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/cli/explain"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/page"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/render/explain"
+	"github.com/cleave-project/cleave/internal/render/page"
 )
 
 const (

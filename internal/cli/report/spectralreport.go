@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 

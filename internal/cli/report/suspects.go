@@ -5,10 +5,10 @@ import (
 	"io"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/cli/explain"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/page"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/render/explain"
+	"github.com/cleave-project/cleave/internal/render/page"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/pflag"
 
-	"github.com/cleave-project/cleave/internal/redact"
+	"github.com/cleave-project/cleave/internal/security/redact"
 )
 
 // Logs is how a program logs.

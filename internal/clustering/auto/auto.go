@@ -8,16 +8,16 @@ package auto
 import (
 	"context"
 
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // Executors make what computes over the data, wherever they live. What they return is released by the returned
 // function.
 type Executors interface {
 	// Rows runs the operations of k-means over the rows of the data, in the units of the problem.
-	Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error)
+	Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error)
 	// Neighbors are the nearest other rows of every row in the given units, count of each, the nearest first.
 	Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error)
 	// Matrix multiplies the data, which are a graph or a kernel matrix, with vectors.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/spectral"
 )
 
 // centered is the operator C K C, C = I - 1 1'/n: the kernel matrix of points less their mean.
@@ -48,7 +48,7 @@ func lessMean(values []float64) []float64 {
 // their eigenvalues. Directions of negative eigenvalues have no length.
 func (r *run) principalComponents(ctx context.Context, matrix embedding.Multiplier) (*coordinates, error) {
 	count := min(r.spec.K, r.n)
-	pairs, err := spectral.Largest(ctx, centered{matrix, r.n}, count, r.spec.Random(clustering.StreamEigen), r.reporter.SolverOptions(eigenTolerance))
+	pairs, err := eigen.Largest(ctx, centered{matrix, r.n}, count, r.spec.Random(clustering.StreamEigen), r.reporter.SolverOptions(eigenTolerance))
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package auto
 import (
 	"math"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // normalizedCut is the sum over clusters of the share of their edges' weight that leaves them.

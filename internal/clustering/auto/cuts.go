@@ -7,9 +7,9 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/span"
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/snapshot"
-	"github.com/cleave-project/cleave/internal/spectral"
 )
 
 // eigenspan is more than k eigenvectors of a graph, in the span of which constraints choose coordinates.
@@ -36,8 +36,8 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	for i := range whole {
 		whole[i] /= math.Sqrt(square)
 	}
-	found, err := spectral.Largest(snapshot.Within(ctx, s.name.String()+" span"), embedding.Without{Operator: c, Vector: whole}, count-1, r.spec.Random(clustering.StreamEigen),
-		spectral.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - r.spec.K, Scale: 1})
+	found, err := eigen.Largest(snapshot.Within(ctx, s.name.String()+" span"), embedding.Without{Operator: c, Vector: whole}, count-1, r.spec.Random(clustering.StreamEigen),
+		eigen.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - r.spec.K, Scale: 1})
 	if err != nil {
 		return err
 	}

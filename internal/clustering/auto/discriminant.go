@@ -7,15 +7,15 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/discriminant"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/metric"
-	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/vector"
 )
 
 // A discriminant is fitted to at most maxFitted known rows, and at least to leastFitted. In between, all rows times the
@@ -239,7 +239,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	}
 	spec := r.kmeansSpec(clustering.ScaleNone)
 	spec.Restarts = 1
-	problem, err := centroid.NewProblem(all, vector.NewFeatureSpec(features, entry), units, spec)
+	problem, err := kmeans.NewProblem(all, vector.NewFeatureSpec(features, entry), units, spec)
 	if err != nil {
 		return nil, err
 	}

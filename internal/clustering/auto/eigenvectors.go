@@ -5,11 +5,11 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/component"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/clustering/piece"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // regularization is what is added to every degree, in mean degrees. It takes from dangling vertices the power to own
@@ -152,7 +152,7 @@ func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]fl
 // keep tells which vertices have a part in the eigenvectors: those of pieces that are large enough, or all of them if
 // these are fewer than clusters.
 func (r *run) keep(g *dataset.Graph, set *constraint.Set) []bool {
-	pieces := piece.Find(g, set.Components(), 0)
+	pieces := component.Find(g, set.Components(), 0)
 	large, keep, count := pieces.Keep(r.spec.K), make([]bool, r.n), 0
 	for i, of := range pieces.Of {
 		if keep[i] = large[of]; keep[i] {
@@ -179,13 +179,13 @@ func kept(keep []bool) (count int) {
 
 // eigenvectors are the coordinates of the vertices by the k leading eigenvectors of the contraction, rows scaled to
 // length 1. Small pieces stay out.
-func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options spectral.Options) (*coordinates, error) {
+func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options eigen.Options) (*coordinates, error) {
 	keep := r.keep(s.graph, set)
 	c := newContraction(s.graph, s.adjacency, keep, set.Components())
 	count := min(r.spec.K, c.Rows())
 	options.Start = s.plain.near(c)
-	pairs, err := shared.largest(ctx, s.name, keep, c, count, func(ctx context.Context, count int) (spectral.Eigenpairs, error) {
-		return spectral.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
+	pairs, err := shared.largest(ctx, s.name, keep, c, count, func(ctx context.Context, count int) (eigen.Eigenpairs, error) {
+		return eigen.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
 	})
 	if err != nil {
 		return nil, err

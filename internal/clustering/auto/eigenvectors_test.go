@@ -10,9 +10,9 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // dense is a matrix that multiplies naively.
@@ -193,13 +193,13 @@ func TestEigenvectorsAgainstDenseOnes(t *testing.T) {
 		n, k := 60+rng.IntN(60), 2+rng.IntN(3)
 		g, set := clusteringtest.RandomGraph(t, rng, n, k), mustLinks(t, rng, n, rng.IntN(15))
 		r, s := eigenRun(n, k), &space{graph: g, adjacency: denseOf(g)}
-		e, err := r.eigenvectors(t.Context(), s, set, nil, spectral.Options{Tolerance: 1e-12})
+		e, err := r.eigenvectors(t.Context(), s, set, nil, eigen.Options{Tolerance: 1e-12})
 		if err != nil {
 			t.Fatal(err)
 		}
 		keep := r.keep(g, set)
 		matrix, block := naiveContraction(denseOf(g), keep, set.Components())
-		_, vectors := spectral.DenseEigenpairs(len(matrix), matrix.values())
+		_, vectors := eigen.DenseEigenpairs(len(matrix), matrix.values())
 		if len(e.kept) != n || e.columns != k {
 			t.Fatalf("seed %d: %d of %d vertices are kept in %d columns", seed, len(e.kept), n, e.columns)
 		}
@@ -265,7 +265,7 @@ func TestPrincipalComponentsOfALinearKernel(t *testing.T) {
 		if e.columns != k || len(e.kept) != n {
 			t.Fatalf("seed %d: %d columns of %d points", seed, e.columns, len(e.kept))
 		}
-		values, vectors := spectral.DenseEigenpairs(n, centeredRows.values())
+		values, vectors := eigen.DenseEigenpairs(n, centeredRows.values())
 		var want []float64
 		for i := range n {
 			for j := range k {

@@ -6,13 +6,13 @@ import (
 	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
-	"github.com/cleave-project/cleave/internal/spectral"
 )
 
 // task is one fit: how constraints enter, and the fold that is held out; heldout.None: none is.
@@ -30,7 +30,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	}
 	answers, sets := make([]*answer, len(tasks)), make([]*constraint.Set, len(tasks))
 	var shared, contracted []int // tasks in the space's own rows, and those whose coordinates depend on must-links
-	var fits [][]*centroid.Problem
+	var fits [][]*kmeans.Problem
 	for at, t := range tasks {
 		if t.use == clustering.UseNone {
 			answers[at] = s.alone
@@ -109,7 +109,7 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 	if t.fold != heldout.None {
 		tolerance = foldTolerance
 	}
-	at, err := r.eigenvectors(ctx, s, set, nil, spectral.Options{Tolerance: tolerance, MaxProducts: embedding.MaxProducts})
+	at, err := r.eigenvectors(ctx, s, set, nil, eigen.Options{Tolerance: tolerance, MaxProducts: embedding.MaxProducts})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 	if err != nil {
 		return nil, err
 	}
-	results, err := leastOf(ctx, w, [][]*centroid.Problem{problems})
+	results, err := leastOf(ctx, w, [][]*kmeans.Problem{problems})
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +133,6 @@ const searchBytes = 1 << 28
 
 // searches is how many searches for eigenvectors run side by side. The answer does not depend on it.
 func (p *Problem) searches() int {
-	bytes := 8 * int64(p.n) * int64(spectral.SearchColumns(p.spec.K, false))
+	bytes := 8 * int64(p.n) * int64(eigen.SearchColumns(p.spec.K, false))
 	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/discriminant"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 // known returns the rows whose group is known when a fold is held out, or nil where the supervision tells fewer than two

@@ -7,11 +7,11 @@ import (
 	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/piece"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/multilevel"
-	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/clustering/component"
+	"github.com/cleave-project/cleave/internal/clustering/multilevel"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -134,7 +134,7 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 	for at, i := range rows {
 		labels[i] = best.Labels[at]
 	}
-	piece.AttachTo(labels, r.spec.K, s.graph, set, loosestCluster(s.graph, labels, r.spec.K))
+	component.AttachTo(labels, r.spec.K, s.graph, set, loosestCluster(s.graph, labels, r.spec.K))
 	a = r.levelAnswer(s, labels, best)
 	a.result.Runs = runs
 	return a, r.n - len(rows), nil

@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/span"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/planning"
-	"github.com/cleave-project/cleave/internal/spectral"
 )
 
 const (
@@ -87,8 +87,8 @@ func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Seeds) > 0
 func (p *Problem) Neighbors() int { return p.neighbors }
 
 // Rows is the problem of k-means on the rows of points in the units of a space, of which a plan can be made.
-func (p *Problem) Rows(space clustering.Space) (*centroid.Problem, error) {
-	return centroid.Prepare(p.data, p.kmeansSpec(p.Scale(space)))
+func (p *Problem) Rows(space clustering.Space) (*kmeans.Problem, error) {
+	return kmeans.Prepare(p.data, p.kmeansSpec(p.Scale(space)))
 }
 
 // Fitted returns about how many known rows a classifier is fitted to at most, and 0 where there is none: only dense points with
@@ -109,7 +109,7 @@ func (p *Problem) mostFitted() int { return max(leastFitted, min(maxFitted, maxE
 
 // Fits is about how many runs of k-means there are in a space of rows. Where starts race there is one, and none from a start
 // of its own in the others.
-func (p *Problem) Fits(rows *centroid.Problem) int {
+func (p *Problem) Fits(rows *kmeans.Problem) int {
 	starts, inFold := p.starts(), foldStarts
 	if rows.FromSample {
 		starts, inFold = 1, 0
@@ -128,7 +128,7 @@ func (p *Problem) Eigensolver() *planning.Eigensolver {
 	if s := p.Supervision(); p.supervised() {
 		// One search for cuts, or as many as there are folds side by side: what takes more.
 		wide := span.Size(p.n, p.spec.K, len(s.Pairs))
-		if e.Searches = min(p.folds, p.searches()); spectral.SearchColumns(wide, false) > e.Searches*spectral.SearchColumns(e.Pairs, false) {
+		if e.Searches = min(p.folds, p.searches()); eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {
 			e.Pairs, e.Searches = wide, 1
 		}
 	}

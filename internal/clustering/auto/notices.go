@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 // noticeFew says that there are too few constraints to compare ways by.
@@ -30,7 +31,7 @@ func (r *run) noticeOneKind(must, cannot int) {
 	}
 	if seeds := r.spec.Seeds; len(seeds) > 0 {
 		what = fmt.Sprintf("the seeds (%d) are too few to hold out pairs of both kinds", len(seeds))
-		if !slices.ContainsFunc(seeds, func(s clustering.Seed) bool { return s.Label != seeds[0].Label }) {
+		if !slices.ContainsFunc(seeds, func(s constraint.Seed) bool { return s.Label != seeds[0].Label }) {
 			what = fmt.Sprintf("the seeds (%d) are all of one class", len(seeds))
 		}
 	}

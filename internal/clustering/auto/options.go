@@ -1,8 +1,8 @@
 package auto
 
 import (
-	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
 // Options are the algorithm's options. Fields of 0 take the defaults.

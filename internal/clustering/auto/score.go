@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // score adds to the result the distances of rows in the space of the answer.
@@ -21,7 +21,7 @@ func (r *run) score(ctx context.Context, found *answer, result *clustering.Resul
 		own, next := result.Embedding.Distances(result.Labels, r.spec.K, found.at.kept)
 		result.SetDistances(clustering.MeasureEmbedding, own, next)
 	default:
-		return centroid.Score(ctx, s.rows.problem, s.rows.x, result)
+		return kmeans.Score(ctx, s.rows.problem, s.rows.x, result)
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // Shared is what problems on the same data that differ in k have in common, run one after the other: graphs of neighbors, and
@@ -20,7 +20,7 @@ type Shared struct {
 // sharedEigen are the eigenvectors of a graph without some vertices.
 type sharedEigen struct {
 	keep  []bool
-	pairs spectral.Eigenpairs
+	pairs eigen.Eigenpairs
 }
 
 // NewShared is for problems of at most so many clusters.
@@ -47,7 +47,7 @@ func (s *Shared) graph(name clustering.Space, find func() (*dataset.Graph, error
 }
 
 // largest are the leading eigenvectors of the graph of a space with those vertices that are kept, found once for all k.
-func (s *Shared) largest(ctx context.Context, name clustering.Space, keep []bool, c *contraction, count int, search func(ctx context.Context, count int) (spectral.Eigenpairs, error)) (spectral.Eigenpairs, error) {
+func (s *Shared) largest(ctx context.Context, name clustering.Space, keep []bool, c *contraction, count int, search func(ctx context.Context, count int) (eigen.Eigenpairs, error)) (eigen.Eigenpairs, error) {
 	if s == nil {
 		return search(ctx, count)
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 const (

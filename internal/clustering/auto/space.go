@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/component"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
-	"github.com/cleave-project/cleave/internal/clustering/piece"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -112,7 +112,7 @@ func (r *run) openRows(ctx context.Context, s *space) error {
 		return err
 	}
 	r.releases = append(r.releases, release)
-	alone, err := centroid.Run(ctx, problem, x, clustering.NopObserver{})
+	alone, err := kmeans.Run(ctx, problem, x, clustering.NopObserver{})
 	if err != nil {
 		return err
 	}
@@ -158,6 +158,6 @@ func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *c
 	for row, point := range at.kept {
 		all[point] = found.Labels[row]
 	}
-	piece.AttachTo(all, r.spec.K, s.graph, set, at.loosest(found.Labels, r.spec.K))
+	component.AttachTo(all, r.spec.K, s.graph, set, at.loosest(found.Labels, r.spec.K))
 	return &answer{labels: all, result: found, at: at}
 }

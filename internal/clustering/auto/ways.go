@@ -5,11 +5,11 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 
 // rows are the points of a space on their executor.
 type rows struct {
-	problem *centroid.Problem // k-means on them, of which other problems are variants
-	x       centroid.Executor
+	problem *kmeans.Problem // k-means on them, of which other problems are variants
+	x       kmeans.Executor
 	alone   *clustering.Result // the answer without constraints
 }
 
@@ -39,7 +39,7 @@ func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	return clustering.Spec{
 		K: p.spec.K, Seed: p.spec.Seed, Restarts: p.starts(), MaxIterations: p.spec.MaxIterations, Tolerance: p.spec.Tolerance, Scale: scale,
 		Race:      p.spec.Restarts == 0,
-		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
+		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 	}
 }
 
@@ -51,13 +51,13 @@ func (r *run) localRows(ctx context.Context, e *coordinates) (*rows, error) {
 		return nil, err
 	}
 	w := &rows{}
-	if w.problem, err = centroid.Prepare(points, r.kmeansSpec(clustering.ScaleNone)); err != nil {
+	if w.problem, err = kmeans.Prepare(points, r.kmeansSpec(clustering.ScaleNone)); err != nil {
 		return nil, err
 	}
-	if w.x, err = centroid.NewLocal(ctx, w.problem, points, r.threads); err != nil {
+	if w.x, err = kmeans.NewLocal(ctx, w.problem, points, r.threads); err != nil {
 		return nil, err
 	}
-	w.alone, err = centroid.Run(ctx, w.problem, w.x, clustering.NopObserver{})
+	w.alone, err = kmeans.Run(ctx, w.problem, w.x, clustering.NopObserver{})
 	return w, err
 }
 
@@ -84,16 +84,16 @@ func (w *rows) learnable() bool { return w.alone.Objective > 1/extreme && w.alon
 
 // variants are the problems of one fit: PC-KMeans, or MPC-KMeans, from several kinds of starts. The least objective
 // wins.
-func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*centroid.Problem, error) {
+func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmeans.Problem, error) {
 	use := t.use
 	spec := r.kmeansSpec(clustering.ScaleNone)
-	options := &centroid.Options{Algorithm: centroid.PCKmeans, Contract: use == clustering.UseHard}
+	options := &kmeans.Options{Algorithm: kmeans.PCKmeans, Contract: use == clustering.UseHard}
 	weight := w.unit()
 	switch use {
 	case clustering.UseHard:
 		weight *= hardWeight
 	case clustering.UseMetric:
-		*options = centroid.Options{Algorithm: centroid.MPCKmeans, Penalty: metric.Bilenko2004}
+		*options = kmeans.Options{Algorithm: kmeans.MPCKmeans, Penalty: metric.Bilenko2004}
 		weight = 1 // the penalties are distances
 		set, err := constraint.NewSet(w.problem.Rows(), shown, constraint.UnitWeight)
 		if err != nil {
@@ -116,7 +116,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*centr
 	if w.problem.FromSample { // then the answer without constraints is the best of many starts already
 		kinds = []clustering.Start{clustering.StartLabels}
 	}
-	var problems []*centroid.Problem
+	var problems []*kmeans.Problem
 	for _, start := range kinds {
 		spec.Start, spec.Restarts, spec.InitialLabels = start, 1, nil
 		switch start {
@@ -140,12 +140,12 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*centr
 
 // leastOf runs several fits on the same rows, all starts of all of them side by side, and returns the result of the
 // least objective for each.
-func leastOf(ctx context.Context, w *rows, fits [][]*centroid.Problem) ([]*clustering.Result, error) {
-	var all []*centroid.Problem
+func leastOf(ctx context.Context, w *rows, fits [][]*kmeans.Problem) ([]*clustering.Result, error) {
+	var all []*kmeans.Problem
 	for _, problems := range fits {
 		all = append(all, problems...)
 	}
-	results, err := centroid.RunAll(ctx, all, w.x, func(int) clustering.Observer { return clustering.NopObserver{} })
+	results, err := kmeans.RunAll(ctx, all, w.x, func(int) clustering.Observer { return clustering.NopObserver{} })
 	if err != nil {
 		return nil, err
 	}

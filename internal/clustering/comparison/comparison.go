@@ -8,10 +8,10 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 const (
@@ -55,7 +55,7 @@ func takenByDefault(a clustering.Algorithm) bool {
 	switch options := a.(type) {
 	case *auto.Options:
 		return false
-	case *cut.Options:
+	case *spectral.Options:
 		return len(options.Beliefs) == 0 && !options.Transfer
 	}
 	return true

@@ -7,13 +7,13 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/synth"
 )
 
 func circles(t testing.TB, n int) (*dataset.Points, []int32) {
@@ -33,7 +33,7 @@ func job(t testing.TB, truth []int32, k, pairs int, a clustering.Algorithm) clus
 		t.Fatal(err)
 	}
 	spec := clustering.Spec{K: k, Constraints: constraints, Algorithm: a}
-	if _, cuts := a.(*cut.Options); !cuts {
+	if _, cuts := a.(*spectral.Options); !cuts {
 		spec.Choose, spec.EntailSmall, spec.MaxIterations = true, true, clustering.DefaultMaxIterations
 	}
 	return spec
@@ -60,8 +60,8 @@ func said(t testing.TB, data dataset.Dataset, spec clustering.Spec, threads int)
 func TestTheDefaultIsBetter(t *testing.T) {
 	data, truth := circles(t, 300)
 	for _, a := range []clustering.Algorithm{
-		&centroid.Options{Algorithm: centroid.PCKmeans}, &centroid.Options{Algorithm: centroid.MPCKmeans},
-		&kernelkmeans.Options{}, &cut.Options{Algorithm: cut.Spectral},
+		&kmeans.Options{Algorithm: kmeans.PCKmeans}, &kmeans.Options{Algorithm: kmeans.MPCKmeans},
+		&kernelkmeans.Options{}, &spectral.Options{Algorithm: spectral.Spectral},
 	} {
 		spec := job(t, truth, 2, 60, a)
 		got := said(t, data, spec, 1)
@@ -76,9 +76,9 @@ func TestTheDefaultIsBetter(t *testing.T) {
 
 func TestTheDefaultIsBetterBySeeds(t *testing.T) {
 	data, truth := circles(t, 300)
-	spec := clustering.Spec{K: 2, MaxIterations: 100, Choose: true, Algorithm: &centroid.Options{Algorithm: centroid.SeededKmeans}}
+	spec := clustering.Spec{K: 2, MaxIterations: 100, Choose: true, Algorithm: &kmeans.Options{Algorithm: kmeans.SeededKmeans}}
 	for i := range int32(40) {
-		spec.Seeds = append(spec.Seeds, clustering.Seed{Index: 7 * i, Label: truth[7*i]})
+		spec.Seeds = append(spec.Seeds, constraint.Seed{Index: 7 * i, Label: truth[7*i]})
 	}
 	if got := said(t, data, spec, 2); !strings.HasPrefix(got, "DEFAULT_IS_BETTER") {
 		t.Errorf("%q", got)
@@ -96,9 +96,9 @@ func TestTheNamedAlgorithmIsGood(t *testing.T) {
 		data dataset.Dataset
 		spec clustering.Spec
 	}{
-		"gaussians":        {blobs, job(t, truth, 4, 60, &centroid.Options{Algorithm: centroid.PCKmeans})},
-		"circles, by cuts": {around, job(t, classes, 2, 60, &cut.Options{Algorithm: cut.Constrained})},
-		"noise":            {around, job(t, clusteringtest.RandomLabels(clusteringtest.NewRand(4), 200, 2), 2, 80, &centroid.Options{Algorithm: centroid.PCKmeans})},
+		"gaussians":        {blobs, job(t, truth, 4, 60, &kmeans.Options{Algorithm: kmeans.PCKmeans})},
+		"circles, by cuts": {around, job(t, classes, 2, 60, &spectral.Options{Algorithm: spectral.Constrained})},
+		"noise":            {around, job(t, clusteringtest.RandomLabels(clusteringtest.NewRand(4), 200, 2), 2, 80, &kmeans.Options{Algorithm: kmeans.PCKmeans})},
 	} {
 		if got := said(t, c.data, c.spec, 2); got != "" {
 			t.Errorf("%s: %q", name, got)
@@ -110,7 +110,7 @@ func TestTheNamedAlgorithmIsGood(t *testing.T) {
 func TestNothingToCompare(t *testing.T) {
 	data, truth := circles(t, 300)
 	large, classes := circles(t, 4000)
-	pc := &centroid.Options{Algorithm: centroid.PCKmeans}
+	pc := &kmeans.Options{Algorithm: kmeans.PCKmeans}
 	oneKind := job(t, truth, 2, 100, pc)
 	for at := range oneKind.Constraints {
 		i := oneKind.Constraints[at].I
@@ -130,8 +130,8 @@ func TestNothingToCompare(t *testing.T) {
 		"many points":          {large, job(t, classes, 2, 100, pc)},
 		"many clusters":        {data, job(t, truth, 50, 100, pc)},
 		"the default":          {data, job(t, truth, 2, 100, &auto.Options{})},
-		"beliefs":              {data, job(t, truth, 2, 100, &cut.Options{Algorithm: cut.Constrained, Beliefs: []cut.Belief{{I: 0, J: 1, Value: 1}}})},
-		"constrained-spectral": {large, job(t, classes, 2, 100, &cut.Options{Algorithm: cut.Constrained})},
+		"beliefs":              {data, job(t, truth, 2, 100, &spectral.Options{Algorithm: spectral.Constrained, Beliefs: []constraint.Belief{{I: 0, J: 1, Value: 1}}})},
+		"constrained-spectral": {large, job(t, classes, 2, 100, &spectral.Options{Algorithm: spectral.Constrained})},
 	} {
 		if New(c.data, c.spec) != nil {
 			t.Errorf("%s: compared", name)
@@ -157,7 +157,7 @@ func TestSpecOfAFold(t *testing.T) {
 		spec.Constraints[at].Weight, spec.Constraints[at].Weighted = 3, true
 		spec.Constraints = append(spec.Constraints, constraint.Constraint{I: c.J, J: c.I, Kind: c.Kind})
 	}
-	spec.Seeds = []clustering.Seed{{Index: 1, Label: 1, Probability: 0.8}, {Index: 2}, {Index: 3, Label: 1}, {Index: 1, Label: 0, Probability: 0.2}}
+	spec.Seeds = []constraint.Seed{{Index: 1, Label: 1, Probability: 0.8}, {Index: 2}, {Index: 3, Label: 1}, {Index: 1, Label: 0, Probability: 0.2}}
 	c := New(data, spec)
 	constraints, seeds := 0, 0
 	for fold := range auto.DefaultFolds {

@@ -2,8 +2,8 @@ package comparison
 
 import (
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // What is compared takes about a second of processor time. What is compared must not depend on the workers that are
@@ -21,7 +21,7 @@ const (
 // small tells whether a comparison takes little time.
 func small(data dataset.Dataset, spec clustering.Spec) bool {
 	rows := data.Rows()
-	if options, cuts := spec.Algorithm.(*cut.Options); cuts && options.Algorithm == cut.Constrained && rows > mostDenseRows {
+	if options, cuts := spec.Algorithm.(*spectral.Options); cuts && options.Algorithm == spectral.Constrained && rows > mostDenseRows {
 		return false
 	}
 	if rows > mostCells/max(1, spec.K) {

@@ -16,9 +16,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // Known are rows whose group is known, in ascending order of their numbers.
@@ -167,7 +167,7 @@ func solve(matrix [][]float64, groups []int32, trust []float64, k int, penalty f
 		weight := float64(m) * trust[i] / (float64(k) * sums[groups[i]])
 		system[i][i] += penalty / weight
 	}
-	factor = spectral.Cholesky(system)
+	factor = eigen.Cholesky(system)
 	targets := make([][]float64, k)
 	for c := range targets {
 		targets[c] = make([]float64, m)
@@ -178,9 +178,9 @@ func solve(matrix [][]float64, groups []int32, trust []float64, k int, penalty f
 			}
 		}
 	}
-	columns = spectral.ForwardAll(factor, targets)
+	columns = eigen.ForwardAll(factor, targets)
 	for _, y := range columns {
-		spectral.Backward(factor, y)
+		eigen.Backward(factor, y)
 	}
 	return factor, columns
 }
@@ -195,7 +195,7 @@ func leaveOneOut(matrix [][]float64, groups []int32, trust []float64, k int, pen
 		unit[i][i] = 1
 	}
 	errors, totals := make([]float64, k), make([]float64, k)
-	for i, column := range spectral.ForwardAll(factor, unit) {
+	for i, column := range eigen.ForwardAll(factor, unit) {
 		diagonal := 0.0 // of the inverse
 		for _, v := range column[i:] {
 			diagonal += float64(v * v)

@@ -9,9 +9,9 @@ import (
 	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // New makes vectors the columns of an embedding. If unit is set, every row is scaled to length 1; a row of zeros stays.
@@ -47,19 +47,19 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	if err != nil {
 		return Clusters{}, err
 	}
-	p, err := centroid.Prepare(points, clustering.Spec{
-		K: spec.K, Seed: spec.Seed, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
+	p, err := kmeans.Prepare(points, clustering.Spec{
+		K: spec.K, Seed: spec.Seed, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 		Restarts: cmp.Or(spec.Restarts, DefaultRestarts), MaxIterations: cmp.Or(spec.MaxIterations, DefaultIterations),
 		Scale: clustering.ScaleNone, // eigenvectors have one unit
 	})
 	if err != nil {
 		return Clusters{}, err
 	}
-	x, err := centroid.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
+	x, err := kmeans.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return Clusters{}, err
 	}
-	found, err := centroid.Run(ctx, p, x, clustering.NopObserver{})
+	found, err := kmeans.Run(ctx, p, x, clustering.NopObserver{})
 	if err != nil {
 		return Clusters{}, err
 	}
@@ -77,7 +77,7 @@ type Multiplier interface {
 }
 
 // NewScaled is diag(f) M diag(f).
-func NewScaled(matrix Multiplier, factors []float64) spectral.Operator {
+func NewScaled(matrix Multiplier, factors []float64) eigen.Operator {
 	return scaledMatrix{matrix, factors}
 }
 

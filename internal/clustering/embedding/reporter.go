@@ -2,7 +2,7 @@ package embedding
 
 import (
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // Reporter tells an observer of the steps of a run's eigensolvers, which are numbered through.
@@ -19,8 +19,8 @@ func NewReporter(o clustering.Observer) *Reporter { return &Reporter{o: o} }
 const MaxProducts = 20_000
 
 // SolverOptions are those of an eigensolver whose steps are reported.
-func (r *Reporter) SolverOptions(tolerance float64) spectral.Options {
-	return spectral.Options{Tolerance: tolerance, MaxProducts: MaxProducts, Observe: func(p spectral.Progress) {
+func (r *Reporter) SolverOptions(tolerance float64) eigen.Options {
+	return eigen.Options{Tolerance: tolerance, MaxProducts: MaxProducts, Observe: func(p eigen.Progress) {
 		if p.Iteration == 1 { // a new search begins
 			r.forecast = forecast{tolerance: p.Tolerance, products: MaxProducts}
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // Subset is the rows that take part in an eigenproblem, where some of n are left out. They are numbered from 0 on, and
@@ -55,7 +55,7 @@ func (s Subset) Row(at int) int {
 func (s Subset) Kept() []int32 { return s.kept }
 
 // Restrict makes an operator on all rows one on those that take part.
-func (s Subset) Restrict(of spectral.Operator) spectral.Operator {
+func (s Subset) Restrict(of eigen.Operator) eigen.Operator {
 	if s.All() {
 		return of
 	}
@@ -64,7 +64,7 @@ func (s Subset) Restrict(of spectral.Operator) spectral.Operator {
 
 type restricted struct {
 	Subset
-	of spectral.Operator
+	of eigen.Operator
 }
 
 func (r restricted) Rows() int { return len(r.kept) }

@@ -3,14 +3,14 @@ package embedding
 import (
 	"context"
 
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/spectral"
 )
 
 // Without is an operator whose eigenvector of eigenvalue 1 is known: M - 2 v v' has it at the other end of the spectrum,
 // so that a search for the leading eigenvectors finds all others.
 type Without struct {
-	spectral.Operator
+	eigen.Operator
 	Vector []float64 // v, of length 1
 }
 

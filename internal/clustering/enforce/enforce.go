@@ -12,7 +12,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 // maxWork bounds the search for clusters of components that are connected by cannot-links, in components looked at: it takes

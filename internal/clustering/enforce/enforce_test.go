@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/clustering/enforce"
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 func must(i, j int32) constraint.Constraint {

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 )
 
 // The jackknife by its definition: leave out every pair by itself.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 // EnoughPairs is how many held-out pairs it takes to compare answers by folds.
@@ -46,7 +46,7 @@ const maxSeedPairs = 3000
 
 // New divides supervision into folds at random, all of about the same size. A pair that is given twice is one
 // constraint: it is in one fold, and does not vouch for itself.
-func New(set *constraint.Set, seeds []clustering.Seed, k, folds int, rng *rand.Rand) *Supervision {
+func New(set *constraint.Set, seeds []constraint.Seed, k, folds int, rng *rand.Rand) *Supervision {
 	s := &Supervision{fold: make([]int, set.Len())}
 	for _, p := range set.Pairs() {
 		s.Constraints = append(s.Constraints, p.Constraint())
@@ -54,7 +54,7 @@ func New(set *constraint.Set, seeds []clustering.Seed, k, folds int, rng *rand.R
 	for at, place := range rng.Perm(len(s.Constraints)) {
 		s.fold[place] = at % folds
 	}
-	gathered := clustering.GatherSeeds(seeds)
+	gathered := constraint.GatherSeeds(seeds)
 	s.Seeds = make([]Seed, len(gathered))
 	for at, place := range rng.Perm(len(gathered)) {
 		given := gathered[place]
@@ -150,7 +150,7 @@ func (s *Supervision) Spec(spec clustering.Spec, without int) clustering.Spec {
 	spec.Constraints = slices.DeleteFunc(slices.Clone(spec.Constraints), func(c constraint.Constraint) bool {
 		return heldOut[Pair{I: min(c.I, c.J), J: max(c.I, c.J), Must: c.Kind == constraint.MustLink}]
 	})
-	spec.Seeds = slices.DeleteFunc(slices.Clone(spec.Seeds), func(given clustering.Seed) bool { return points[given.Index] })
+	spec.Seeds = slices.DeleteFunc(slices.Clone(spec.Seeds), func(given constraint.Seed) bool { return points[given.Index] })
 	return spec
 }
 

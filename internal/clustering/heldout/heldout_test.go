@@ -5,12 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-func supervise(t *testing.T, n, k, folds int, constraints []constraint.Constraint, seeds []clustering.Seed) *Supervision {
+func supervise(t *testing.T, n, k, folds int, constraints []constraint.Constraint, seeds []constraint.Seed) *Supervision {
 	t.Helper()
 	set, err := constraint.NewSet(n, constraints, constraint.UnitWeight)
 	if err != nil {
@@ -78,10 +77,10 @@ func TestListingTwiceIsNoEvidence(t *testing.T) {
 	}
 }
 
-func someSeeds(rng *rand.Rand, n, k, count int) (seeds []clustering.Seed, truth []int32) {
+func someSeeds(rng *rand.Rand, n, k, count int) (seeds []constraint.Seed, truth []int32) {
 	truth = clusteringtest.RandomLabels(rng, n, k)
 	for _, i := range rng.Perm(n)[:count] {
-		seeds = append(seeds, clustering.Seed{Index: int32(i), Label: truth[i]})
+		seeds = append(seeds, constraint.Seed{Index: int32(i), Label: truth[i]})
 	}
 	return seeds, truth
 }
@@ -138,7 +137,7 @@ func TestFoldsOfSeeds(t *testing.T) {
 
 // A seed with probabilities counts as its most likely label, as much as that is likely.
 func TestUncertainSeeds(t *testing.T) {
-	s := supervise(t, 10, 3, 3, nil, []clustering.Seed{
+	s := supervise(t, 10, 3, 3, nil, []constraint.Seed{
 		{Index: 4, Label: 0, Probability: 0.2}, {Index: 4, Label: 2, Probability: 0.6}, {Index: 7, Label: 2}, {Index: 1, Label: 1, Probability: 0.5}, {Index: 1, Label: 0, Probability: 0.5},
 	})
 	want := []constraint.Constraint{

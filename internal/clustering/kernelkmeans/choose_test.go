@@ -8,11 +8,11 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/synth"
 )
 
 func chosen(k int, constraints []constraint.Constraint) clustering.Spec {
@@ -184,7 +184,7 @@ func TestTheUnitOfWeights(t *testing.T) {
 func TestStartsOfRestarts(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 60, 2, 2)
 	link := []constraint.Constraint{{I: 0, J: 2, Kind: constraint.MustLink}}
-	seeds := []clustering.Seed{{Index: 0, Label: 0}, {Index: 1, Label: 1}}
+	seeds := []constraint.Seed{{Index: 0, Label: 0}, {Index: 1, Label: 1}}
 	const free, spectral, random, plus = clustering.StartLabels, clustering.StartSpectral, clustering.StartRandom, clustering.StartKmeansPlusPlus
 	for name, c := range map[string]struct {
 		change   func(*clustering.Spec)

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/spectral"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -208,7 +208,7 @@ func (f *Family) autoShift(ctx context.Context) (float64, error) {
 		}
 		return y, nil
 	}
-	least, err := spectral.Least(ctx, f.p.n, apply, f.p.Random(clustering.StreamLanczos))
+	least, err := eigen.Least(ctx, f.p.n, apply, f.p.Random(clustering.StreamLanczos))
 	if err != nil {
 		return 0, err
 	}

@@ -6,16 +6,16 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/piece"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/component"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Isolated points. Their weight in a normalized cut is their degree, 0: in whatever cluster they are, the cut is the same.
 // So they take no part. They have no label while a run goes on, their constraints are not part of W, and at the end
-// piece.Attach gives them a cluster.
+// component.Attach gives them a cluster.
 
 // setIsolated finds the points of weight 0.
 func (f *Family) setIsolated() {
@@ -86,7 +86,7 @@ func (f *Family) withoutIsolated(moves []kernel.Move) []kernel.Move {
 	return slices.DeleteFunc(moves, func(m kernel.Move) bool { return f.isolated[m.Point] })
 }
 
-// attached gives isolated points a cluster: that of their seed, else that of piece.Attach. Until all others have labels
+// attached gives isolated points a cluster: that of their seed, else that of component.Attach. Until all others have labels
 // they wait.
 func (f *Family) attached(labels []int32) []int32 {
 	if f.isolated == nil {
@@ -103,7 +103,7 @@ func (f *Family) attached(labels []int32) []int32 {
 			labels[s.Index] = s.Label
 		}
 	}
-	piece.Attach(labels, f.p.spec.K, f.p.graph, f.p.Constraints)
+	component.Attach(labels, f.p.spec.K, f.p.graph, f.p.Constraints)
 	return labels
 }
 
@@ -156,6 +156,6 @@ func (p *Problem) Graph() *dataset.Graph { return p.graph }
 
 // Pieces are the connected parts of the graph, whose edges count if they are not 0 on the grid. Points that must-links
 // connect may count as connected.
-func (p *Problem) Pieces(together *constraint.Components) piece.Pieces {
-	return piece.Find(p.graph, together, p.FromUnit(p.Matrix.Grid.Spacing()/2))
+func (p *Problem) Pieces(together *constraint.Components) component.Pieces {
+	return component.Find(p.graph, together, p.FromUnit(p.Matrix.Grid.Spacing()/2))
 }

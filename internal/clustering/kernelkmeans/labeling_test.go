@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // The plain objective is that of the same labels without any constraint, by the naive reference; where there is no

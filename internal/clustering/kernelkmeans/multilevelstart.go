@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/piece"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/multilevel"
+	"github.com/cleave-project/cleave/internal/clustering/component"
+	"github.com/cleave-project/cleave/internal/clustering/multilevel"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // StartsMultilevel tells whether a run begins with the labels of package multilevel. On graphs that is the default: on a
@@ -45,7 +45,7 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 	for at, i := range rows {
 		labels[i] = found.Labels[at]
 	}
-	piece.Attach(labels, m.p.spec.K, m.p.graph, m.constraints)
+	component.Attach(labels, m.p.spec.K, m.p.graph, m.constraints)
 	return labels, nil
 }
 

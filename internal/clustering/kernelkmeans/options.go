@@ -7,8 +7,8 @@ package kernelkmeans
 import (
 	"cmp"
 
-	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 

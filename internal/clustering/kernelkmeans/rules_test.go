@@ -8,8 +8,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
@@ -123,7 +123,7 @@ func TestSeedsStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: 2, MaxIterations: 0, Seeds: []clustering.Seed{{Index: 4, Label: 0}, {Index: 1, Label: 1}}, Algorithm: &Options{Function: kernel.Linear}}
+	spec := clustering.Spec{K: 2, MaxIterations: 0, Seeds: []constraint.Seed{{Index: 4, Label: 0}, {Index: 1, Label: 1}}, Algorithm: &Options{Function: kernel.Linear}}
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{1, 1, 1, 0, 0, 0}) {
 		t.Errorf("labels %v", got)
 	}
@@ -242,9 +242,9 @@ func TestBadSpecs(t *testing.T) {
 		"k zero":            {points, clustering.Spec{Algorithm: kk(Options{})}, "BAD_K", "k is 0"},
 		"k too large":       {points, clustering.Spec{K: 21, Algorithm: kk(Options{})}, "BAD_K", "20 rows"},
 		"no algorithm":      {points, clustering.Spec{K: 2}, "NO_ALGORITHM", ""},
-		"seed range":        {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 20, Label: 0}}, Algorithm: kk(Options{})}, "INDEX_OUT_OF_RANGE", "point 20"},
-		"seed label":        {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 2, Label: 2}}, Algorithm: kk(Options{})}, "BAD_SEED_LABEL", "label 2"},
-		"seeds disagree":    {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 2, Label: 1}, {Index: 2, Label: 0}}, Algorithm: kk(Options{})}, "CONTRADICTORY_SEEDS", "point 2"},
+		"seed range":        {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 20, Label: 0}}, Algorithm: kk(Options{})}, "INDEX_OUT_OF_RANGE", "point 20"},
+		"seed label":        {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 2, Label: 2}}, Algorithm: kk(Options{})}, "BAD_SEED_LABEL", "label 2"},
+		"seeds disagree":    {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 2, Label: 1}, {Index: 2, Label: 0}}, Algorithm: kk(Options{})}, "CONTRADICTORY_SEEDS", "point 2"},
 		"constraint range":  {points, clustering.Spec{K: 2, Constraints: []constraint.Constraint{{I: 0, J: 20, Kind: constraint.MustLink}}, Algorithm: kk(Options{})}, "INDEX_OUT_OF_RANGE", "(0,20)"},
 		"self cannot-link":  {points, clustering.Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 3, Kind: constraint.CannotLink}}, Algorithm: kk(Options{})}, "SELF_CANNOT_LINK", "point 3"},
 		"negative weight":   {points, clustering.Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 4, Kind: constraint.CannotLink, Weight: -1, Weighted: true}}, Algorithm: kk(Options{})}, "BAD_WEIGHT", "(3,4)"},

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 // The unit of a graph's weights. Distances divide by squares of degrees, and a constraint without a weight weighs about 1,

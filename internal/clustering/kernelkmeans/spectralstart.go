@@ -6,7 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // startTolerance is the tolerance of residuals where eigenvectors are only a start.
@@ -28,7 +28,7 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 		return clustering.Unassigned(m.p.n), nil
 	}
 	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
-	pairs, err := spectral.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Family.x, factors)), k, m.p.Random(clustering.StreamEigen), options)
+	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Family.x, factors)), k, m.p.Random(clustering.StreamEigen), options)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,10 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // How many features there are: as many eigenvectors of the landmarks' matrix as have a share of its trace, at most maxRank,
@@ -57,7 +57,7 @@ func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kern
 	for i := range m {
 		trace += values[i*m+i]
 	}
-	eigenvalues, vectors := spectral.LeadingEigenpairs(m, values, func(eigenvalues []float64) int { return rank(eigenvalues, trace, k) })
+	eigenvalues, vectors := eigen.LeadingEigenpairs(m, values, func(eigenvalues []float64) int { return rank(eigenvalues, trace, k) })
 	f := &kernel.FeatureSpec{Matrix: p.Matrix, Landmarks: chosen, Rank: len(vectors), Projection: make([]float64, m*len(vectors))}
 	for c, v := range vectors {
 		root := math.Sqrt(eigenvalues[c])

@@ -12,17 +12,17 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
 // Problem is a spec made exact for its data: the landmarks, their features, and k-means on those.
 type Problem struct {
-	*centroid.Problem
+	*kmeans.Problem
 	Matrix    kernel.MatrixSpec // the kernel; its rows are all points
 	landmarks *dataset.Points   // in the coordinates of the data
 	points    *dataset.Points   // all of them; nil: they are too many for their matrix
@@ -77,7 +77,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		return nil, err
 	}
 	rows := vector.NewFeatureSpec(features, bounds.Entry)
-	p.Problem, err = centroid.NewProblem(scaled, rows, kernels.Units, onFeatures(spec))
+	p.Problem, err = kmeans.NewProblem(scaled, rows, kernels.Units, onFeatures(spec))
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +91,10 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 // onFeatures is the spec of the vector family: PC-KMeans where there are constraints. It starts at seeds where there are any;
 // a start that is drawn is one of the sample, and runs with constraints begin at what is found there.
 func onFeatures(spec clustering.Spec) clustering.Spec {
-	algorithm := centroid.Kmeans
+	algorithm := kmeans.Kmeans
 	switch {
 	case len(spec.Constraints) > 0:
-		algorithm = centroid.PCKmeans
+		algorithm = kmeans.PCKmeans
 		switch {
 		case len(spec.Seeds) > 0:
 			spec.Start = clustering.StartSeeds
@@ -102,9 +102,9 @@ func onFeatures(spec clustering.Spec) clustering.Spec {
 			spec.Start = clustering.StartDefault
 		}
 	case len(spec.Seeds) > 0:
-		algorithm = centroid.SeededKmeans
+		algorithm = kmeans.SeededKmeans
 	}
-	spec.Algorithm, spec.Scale = &centroid.Options{Algorithm: algorithm}, clustering.ScaleNone
+	spec.Algorithm, spec.Scale = &kmeans.Options{Algorithm: algorithm}, clustering.ScaleNone
 	return spec
 }
 

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/synth"
 )
 
 func solve(t testing.TB, data dataset.Dataset, spec clustering.Spec) *clustering.Result {
@@ -143,15 +143,15 @@ func TestThreadsAndPrediction(t *testing.T) {
 		if one.StopReason != clustering.StopConverged {
 			t.Fatalf("it ends by %v", one.StopReason)
 		}
-		got, err := centroid.Predict(t.Context(), one.Model, points, 2)
+		got, err := kmeans.Predict(t.Context(), one.Model, points, 2)
 		if err != nil || !slices.Equal(got.Labels, one.Labels) || !slices.EqualFunc(got.Rows.Distance, one.Rows.Distance, alike) {
 			t.Errorf("%v: other labels for the same points, %v", scale, err)
 		}
 		few := &dataset.Points{N: 7, D: points.D, Values: points.Values[:7*points.D]}
-		if got, err = centroid.Predict(t.Context(), one.Model, few, 1); err != nil || !slices.Equal(got.Labels, one.Labels[:7]) {
+		if got, err = kmeans.Predict(t.Context(), one.Model, few, 1); err != nil || !slices.Equal(got.Labels, one.Labels[:7]) {
 			t.Errorf("%v: %v for the first points, %v; want %v", scale, got, err, one.Labels[:7])
 		}
-		if _, err := centroid.Predict(t.Context(), one.Model, &dataset.Points{N: 1, D: 2, Values: []float64{1, 2}}, 1); err == nil {
+		if _, err := kmeans.Predict(t.Context(), one.Model, &dataset.Points{N: 1, D: 2, Values: []float64{1, 2}}, 1); err == nil {
 			t.Error("points of other columns were taken")
 		}
 	}
@@ -159,9 +159,9 @@ func TestThreadsAndPrediction(t *testing.T) {
 
 func TestStarts(t *testing.T) {
 	points, truth := gaussians(t, 400, 4, 3, 1)
-	var seeds []clustering.Seed
+	var seeds []constraint.Seed
 	for i := 0; i < len(truth); i += 20 {
-		seeds = append(seeds, clustering.Seed{Index: int32(i), Label: truth[i]})
+		seeds = append(seeds, constraint.Seed{Index: int32(i), Label: truth[i]})
 	}
 	links := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(0, 2)}
 	for name, change := range map[string]func(s *clustering.Spec){

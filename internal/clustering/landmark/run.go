@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
-	"github.com/cleave-project/cleave/internal/vector"
 )
 
 // Run runs a problem.
-func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Observer) (*clustering.Result, error) {
+func Run(ctx context.Context, p *Problem, x kmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
 	o.Phase(clustering.PhaseInitialize)
 	rest, err := p.rest(ctx, x)
 	if err != nil {
@@ -23,11 +23,11 @@ func Run(ctx context.Context, p *Problem, x centroid.Executor, o clustering.Obse
 	if err != nil {
 		return nil, err
 	}
-	result, err := centroid.Run(ctx, begun, x, withRest{o, rest})
+	result, err := kmeans.Run(ctx, begun, x, withRest{o, rest})
 	if err != nil {
 		return nil, err
 	}
-	if err := centroid.Score(ctx, begun, x, result); err != nil {
+	if err := kmeans.Score(ctx, begun, x, result); err != nil {
 		return nil, err
 	}
 	for at := range result.History {
@@ -57,7 +57,7 @@ func (p *Problem) lost(rest float64) float64 {
 // rest is what features leave out of the points' squared lengths, the sum of k(x, x) - |phi(x)|^2. A center in the span
 // of the landmarks is as much farther from the points themselves than from their features, so that adding it to the
 // distortion of features gives the kernel k-means objective with such centers: at least that with centers that are free.
-func (p *Problem) rest(ctx context.Context, x centroid.Executor) (float64, error) {
+func (p *Problem) rest(ctx context.Context, x kmeans.Executor) (float64, error) {
 	origin := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 1, Centroids: make([]float64, p.Columns())}
 	squares, err := x.Nearest(ctx, []vector.Query{{Model: origin}})
 	if err != nil {

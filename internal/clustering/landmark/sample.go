@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
-	"github.com/cleave-project/cleave/internal/vector"
 )
 
 // Where a run begins is found on some of the rows: the best of several starts, improved by exchanging centroids. That takes
@@ -66,7 +66,7 @@ func (p *Problem) sampleSpec() *vector.RowSpec {
 }
 
 // begin is the problem that begins where the best start on the sample ends, unless the start is given.
-func (p *Problem) begin(ctx context.Context) (*centroid.Problem, error) {
+func (p *Problem) begin(ctx context.Context) (*kmeans.Problem, error) {
 	if p.sample == nil {
 		return p.Problem, nil
 	}
@@ -86,11 +86,11 @@ func (p *Problem) begin(ctx context.Context) (*centroid.Problem, error) {
 func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	spec := p.spec
 	spec.Constraints, spec.MaxIterations = nil, max(spec.MaxIterations, 1)
-	some, err := centroid.NewProblem(p.sample.points, p.sampleSpec(), nil, onFeatures(spec))
+	some, err := kmeans.NewProblem(p.sample.points, p.sampleSpec(), nil, onFeatures(spec))
 	if err != nil {
 		return nil, err
 	}
-	x, err := centroid.NewLocal(ctx, some, p.sample.points, runtime.GOMAXPROCS(0))
+	x, err := kmeans.NewLocal(ctx, some, p.sample.points, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return centroid.BestStart(ctx, some, x, rows)
+	return kmeans.BestStart(ctx, some, x, rows)
 }
 
 // sampleFeatures are the features of the sample, row by row.

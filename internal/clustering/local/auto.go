@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
 type executors struct {
@@ -19,8 +19,8 @@ type executors struct {
 func Executors(data dataset.Dataset, threads int) auto.Executors { return executors{data, threads} }
 
 // Rows implements auto.Executors.
-func (e executors) Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error) {
-	x, err := centroid.NewLocal(ctx, p, e.data, e.threads)
+func (e executors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error) {
+	x, err := kmeans.NewLocal(ctx, p, e.data, e.threads)
 	return x, func() {}, err
 }
 

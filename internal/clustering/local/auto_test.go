@@ -10,14 +10,14 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/evaluate"
-	"github.com/cleave-project/cleave/internal/synth"
-	"github.com/cleave-project/cleave/internal/testscale"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // known is data with true classes.
@@ -213,9 +213,9 @@ func TestAutoTakesWhatItCannotCompare(t *testing.T) {
 	for name, spec := range map[string]clustering.Spec{
 		"must-links":   {K: 2, Constraints: chain(1)},
 		"cannot-links": {K: 3, Constraints: []constraint.Constraint{clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4), clusteringtest.CannotLink(0, 4)}},
-		"two seeds":    {K: 2, Seeds: []clustering.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}}},
-		"three seeds":  {K: 3, Seeds: []clustering.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}, {Index: 4, Label: 2}}},
-		"one class":    {K: 2, Seeds: []clustering.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}, {Index: 3, Label: 1}}},
+		"two seeds":    {K: 2, Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}}},
+		"three seeds":  {K: 3, Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}, {Index: 4, Label: 2}}},
+		"one class":    {K: 2, Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}, {Index: 3, Label: 1}}},
 	} {
 		result := solveAuto(t, moons.data, spec)
 		if result.Choice.Chosen.Use != clustering.UseHard || result.Satisfaction.Satisfied() != result.Satisfaction.Total {
@@ -239,7 +239,7 @@ func TestAutoNumbersClustersBySeeds(t *testing.T) {
 	} {
 		spec := clustering.Spec{K: set.k}
 		for i := range int32(3 * set.k) {
-			spec.Seeds = append(spec.Seeds, clustering.Seed{Index: i, Label: set.truth[i]})
+			spec.Seeds = append(spec.Seeds, constraint.Seed{Index: i, Label: set.truth[i]})
 		}
 		result := solveAuto(t, set.data, spec)
 		if !slices.Equal(result.Labels, set.truth) {
@@ -248,7 +248,7 @@ func TestAutoNumbersClustersBySeeds(t *testing.T) {
 		if (result.Model != nil) != (name == "gaussians") {
 			t.Errorf("%s: the way is %+v", name, result.Choice)
 		} else if result.Model != nil {
-			again, err := centroid.Predict(t.Context(), result.Model, set.data, 1)
+			again, err := kmeans.Predict(t.Context(), result.Model, set.data, 1)
 			if err != nil || !slices.Equal(again.Labels, result.Labels) {
 				t.Errorf("%s: by the model labels are others, %v", name, err)
 			}
@@ -261,7 +261,7 @@ func TestAutoNamesWrongSeeds(t *testing.T) {
 	set := found[*dataset.Points](t, 3)(synth.Gaussians(150, 3, 3, 0.5, clusteringtest.NewRand(1)))
 	spec := clustering.Spec{K: 3}
 	for i := range int32(30) {
-		spec.Seeds = append(spec.Seeds, clustering.Seed{Index: i, Label: set.truth[i]})
+		spec.Seeds = append(spec.Seeds, constraint.Seed{Index: i, Label: set.truth[i]})
 	}
 	const code = "SEEDS_AGAINST_DATA"
 	if got := warning(solveAuto(t, set.data, spec), code); got != "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/testscale"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // oddData are small data sets of every kind, many of them degenerate: constant, with duplicates, of one column, in any
@@ -84,7 +84,7 @@ func sparseOf(t *testing.T, n, d int, values []float64) *dataset.SparsePoints {
 }
 
 // oddSupervision is constraints, seeds or both, right and wrong, of every size: none, some, more than there are pairs.
-func oddSupervision(rng *rand.Rand, n, k int) (constraints []constraint.Constraint, seeds []clustering.Seed) {
+func oddSupervision(rng *rand.Rand, n, k int) (constraints []constraint.Constraint, seeds []constraint.Seed) {
 	truth := clusteringtest.RandomLabels(rng, n, k)
 	wrong, kinds, weight := rng.IntN(2)*rng.IntN(10), rng.IntN(4), []float64{0, 0, 1e-160, 1e147}[rng.IntN(4)]
 	for range []int{0, 1, 4, 60, 200}[rng.IntN(5)] {
@@ -107,10 +107,10 @@ func oddSupervision(rng *rand.Rand, n, k int) (constraints []constraint.Constrai
 		}
 	}
 	for i := range min(n, []int{0, 0, 1, 3, n}[rng.IntN(5)]) {
-		s := clustering.Seed{Index: int32(i), Label: truth[i]}
+		s := constraint.Seed{Index: int32(i), Label: truth[i]}
 		if rng.IntN(2) == 0 {
 			s.Probability = 0.75
-			seeds = append(seeds, clustering.Seed{Index: int32(i), Label: (truth[i] + 1) % int32(k), Probability: 0.25})
+			seeds = append(seeds, constraint.Seed{Index: int32(i), Label: (truth[i] + 1) % int32(k), Probability: 0.25})
 		}
 		seeds = append(seeds, s)
 	}
@@ -186,8 +186,8 @@ func TestAutoSaysWhatCannotTell(t *testing.T) {
 	for want, spec := range map[string]clustering.Spec{
 		"all constraints (2) are must-links":                        pairs(clusteringtest.MustLink),
 		"all constraints (2) are cannot-links":                      pairs(clusteringtest.CannotLink),
-		"the seeds (3) are all of one class":                        {Seeds: []clustering.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}}},
-		"the seeds (2) are too few to hold out pairs of both kinds": {Seeds: []clustering.Seed{{Index: 0}, {Index: 5, Label: 1}}},
+		"the seeds (3) are all of one class":                        {Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}}},
+		"the seeds (2) are too few to hold out pairs of both kinds": {Seeds: []constraint.Seed{{Index: 0}, {Index: 5, Label: 1}}},
 	} {
 		spec.K, spec.Restarts, spec.Seed = 2, 1, 1
 		if result := solveAuto(t, points, spec); !strings.HasPrefix(warning(result, "ONE_KIND_OF_CONSTRAINTS"), want) {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // K-means on six points of a line.
@@ -21,7 +21,7 @@ func ExampleSolve() {
 	}
 	result, err := local.Solve(context.Background(), points, clustering.Spec{
 		K: 2, Seed: 1, MaxIterations: 100,
-		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
+		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 	}, 1, clustering.NopObserver{})
 	if err != nil {
 		fmt.Println(err)

@@ -11,11 +11,11 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // scatteredEdges are those of a graph of n vertices in pieces of any size, some of them without edges, with loops, and
@@ -66,10 +66,10 @@ func graphAlgorithms(k int) map[string]clustering.Spec {
 		specs[fmt.Sprintf("%v with a shift", o)] = clustering.Spec{K: k, MaxIterations: 20, Algorithm: &kernelkmeans.Options{Objective: o, SigmaAuto: true}}
 	}
 	specs["auto"] = clustering.Spec{K: k, MaxIterations: 20, Choose: true, Algorithm: &auto.Options{}}
-	for c := cut.ComponentsAuto; c <= cut.ComponentsJoin && k > 1; c++ {
-		specs[fmt.Sprintf("spectral, %v", c)] = clustering.Spec{K: k, Algorithm: &cut.Options{Algorithm: cut.Spectral, Components: c}}
-		specs[fmt.Sprintf("spectral association, %v", c)] = clustering.Spec{K: k, Algorithm: &cut.Options{Algorithm: cut.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, Components: c}}
-		specs[fmt.Sprintf("spectral learning, %v", c)] = clustering.Spec{K: k, Algorithm: &cut.Options{Algorithm: cut.Learning, Components: c}}
+	for c := spectral.ComponentsAuto; c <= spectral.ComponentsJoin && k > 1; c++ {
+		specs[fmt.Sprintf("spectral, %v", c)] = clustering.Spec{K: k, Algorithm: &spectral.Options{Algorithm: spectral.Spectral, Components: c}}
+		specs[fmt.Sprintf("spectral association, %v", c)] = clustering.Spec{K: k, Algorithm: &spectral.Options{Algorithm: spectral.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, Components: c}}
+		specs[fmt.Sprintf("spectral learning, %v", c)] = clustering.Spec{K: k, Algorithm: &spectral.Options{Algorithm: spectral.Learning, Components: c}}
 	}
 	return specs
 }
@@ -163,9 +163,9 @@ func TestIsolatedVerticesJoinClusters(t *testing.T) {
 	for _, spec := range []clustering.Spec{
 		{K: 2, MaxIterations: 20, Algorithm: &kernelkmeans.Options{}},
 		{K: 2, MaxIterations: 20, Start: clustering.StartSpectral, Algorithm: &kernelkmeans.Options{}},
-		{K: 2, Algorithm: &cut.Options{Algorithm: cut.Spectral}},
-		{K: 2, Algorithm: &cut.Options{Algorithm: cut.Learning}},
-		{K: 2, Algorithm: &cut.Options{Algorithm: cut.Constrained}},
+		{K: 2, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}},
+		{K: 2, Algorithm: &spectral.Options{Algorithm: spectral.Learning}},
+		{K: 2, Algorithm: &spectral.Options{Algorithm: spectral.Constrained}},
 	} {
 		spec.Constraints = constraints
 		result, err := local.Solve(t.Context(), graph, spec, 1, clustering.NopObserver{})
@@ -206,8 +206,8 @@ func TestSmallPiecesTakeNoPart(t *testing.T) {
 		n += 2
 	}
 	graph := graphOf(t, int(n), edges, 0)
-	for _, algorithm := range []cut.Algorithm{cut.Spectral, cut.Learning} {
-		auto, err := local.Solve(t.Context(), graph, clustering.Spec{K: blocks, Algorithm: &cut.Options{Algorithm: algorithm}}, 1, clustering.NopObserver{})
+	for _, algorithm := range []spectral.Algorithm{spectral.Spectral, spectral.Learning} {
+		auto, err := local.Solve(t.Context(), graph, clustering.Spec{K: blocks, Algorithm: &spectral.Options{Algorithm: algorithm}}, 1, clustering.NopObserver{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestSmallPiecesTakeNoPart(t *testing.T) {
 				t.Errorf("%v: block %d is %v", algorithm, b, of)
 			}
 		}
-		keep, err := local.Solve(t.Context(), graph, clustering.Spec{K: blocks, Algorithm: &cut.Options{Algorithm: algorithm, Components: cut.ComponentsKeep}}, 1, clustering.NopObserver{})
+		keep, err := local.Solve(t.Context(), graph, clustering.Spec{K: blocks, Algorithm: &spectral.Options{Algorithm: algorithm, Components: spectral.ComponentsKeep}}, 1, clustering.NopObserver{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
-	"github.com/cleave-project/cleave/internal/clustering/howmany"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/krange"
 	"github.com/cleave-project/cleave/internal/clustering/landmark"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // Solve runs a job from its spec to its result.
@@ -30,7 +30,7 @@ func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		return solveNeighbors(ctx, data, spec, threads, nil, o)
 	}
 	if spec.MaxK > 0 {
-		job := howmany.Job{Data: data, Spec: spec}
+		job := krange.Job{Data: data, Spec: spec}
 		return solveRange(ctx, job, job, threads, o)
 	}
 	return solveOne(ctx, data, spec, threads, nil, o)
@@ -48,18 +48,18 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 			p.Share(shared.Auto)
 		}
 		return auto.Run(ctx, p, Executors(data, threads), o)
-	case *centroid.Options:
-		p, err := centroid.Prepare(data, spec)
+	case *kmeans.Options:
+		p, err := kmeans.Prepare(data, spec)
 		if err != nil {
 			return nil, err
 		}
-		x, err := centroid.NewLocal(ctx, p, data, threads)
+		x, err := kmeans.NewLocal(ctx, p, data, threads)
 		if err != nil {
 			return nil, err
 		}
-		return centroid.RunAndScore(ctx, p, x, o)
-	case *cut.Options:
-		p, err := cut.Prepare(data, spec)
+		return kmeans.RunAndScore(ctx, p, x, o)
+	case *spectral.Options:
+		p, err := spectral.Prepare(data, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 		if err != nil {
 			return nil, err
 		}
-		return cut.Run(ctx, p, x, o)
+		return spectral.Run(ctx, p, x, o)
 	}
 	if landmark.Is(spec) {
 		return solveByLandmarks(ctx, data, spec, threads, o)
@@ -91,7 +91,7 @@ func solveByLandmarks(ctx context.Context, data dataset.Dataset, spec clustering
 	if err != nil {
 		return nil, err
 	}
-	x, err := centroid.NewLocal(ctx, p.Problem, data, threads)
+	x, err := kmeans.NewLocal(ctx, p.Problem, data, threads)
 	if err != nil {
 		return nil, err
 	}

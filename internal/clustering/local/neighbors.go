@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/howmany"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/krange"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // solveNeighbors runs a job on the graph of the nearest neighbors of its rows, which is shared with others, if that is not nil.
@@ -28,7 +28,7 @@ func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.S
 	}
 	var result *clustering.Result
 	if spec.MaxK > 0 {
-		result, err = solveRange(ctx, howmany.Job{Data: graph, Spec: p.Spec}, howmany.Job{Data: data, Spec: spec}, threads, o)
+		result, err = solveRange(ctx, krange.Job{Data: graph, Spec: p.Spec}, krange.Job{Data: data, Spec: spec}, threads, o)
 	} else {
 		result, err = solveOne(ctx, graph, p.Spec, threads, shared, o)
 	}

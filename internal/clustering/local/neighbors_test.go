@@ -8,13 +8,13 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
 // Clusters that anyone sees are found on graphs of neighbors, of any data that has neighbors; and the graph alone gives the
@@ -25,7 +25,7 @@ func TestNeighborGraphs(t *testing.T) {
 			continue
 		}
 		for _, weights := range []neighbor.Weights{neighbor.WeightsDefault, neighbor.Gaussian} {
-			for _, algorithm := range []clustering.Algorithm{&auto.Options{}, &cut.Options{Algorithm: cut.Spectral}, &kernelkmeans.Options{}} {
+			for _, algorithm := range []clustering.Algorithm{&auto.Options{}, &spectral.Options{Algorithm: spectral.Spectral}, &kernelkmeans.Options{}} {
 				spec := clustering.Spec{K: set.k, MaxIterations: 100, Neighbors: 8, NeighborWeights: weights, Algorithm: algorithm}
 				if _, isKernel := algorithm.(*kernelkmeans.Options); isKernel {
 					spec.Start = clustering.StartSpectral
@@ -62,7 +62,7 @@ func TestNeighborsAreFoundInEvenUnits(t *testing.T) {
 		clustering.ScaleDefault: true, clustering.ScaleAuto: true, clustering.ScaleZscore: true, clustering.ScaleNone: false,
 	} {
 		var observer clusteringtest.Recorder
-		result, err := local.Solve(t.Context(), points, clustering.Spec{K: 3, Neighbors: 5, Scale: scale, Algorithm: &cut.Options{Algorithm: cut.Spectral}}, 2, &observer)
+		result, err := local.Solve(t.Context(), points, clustering.Spec{K: 3, Neighbors: 5, Scale: scale, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}, 2, &observer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestNeighborsAreFoundInEvenUnits(t *testing.T) {
 
 func TestBadNeighbors(t *testing.T) {
 	set := easySets(t)["blocks"]
-	spec := clustering.Spec{K: 2, Neighbors: 3, Algorithm: &cut.Options{Algorithm: cut.Spectral}}
+	spec := clustering.Spec{K: 2, Neighbors: 3, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}
 	if _, err := local.Solve(t.Context(), set.data, spec, 1, clustering.NopObserver{}); !fault.Is(err, "OPTION_DOES_NOT_APPLY") {
 		t.Errorf("a graph of a graph: %v", err)
 	}

@@ -4,17 +4,17 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/howmany"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/krange"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// solveRange runs a job with a range of k; see howmany.Run.
-func solveRange(ctx context.Context, job, origin howmany.Job, threads int, o clustering.Observer) (*clustering.Result, error) {
+// solveRange runs a job with a range of k; see krange.Run.
+func solveRange(ctx context.Context, job, origin krange.Job, threads int, o clustering.Observer) (*clustering.Result, error) {
 	s := &solver{data: job.Data, threads: threads, shared: NewShared(job.Spec.MaxK), Parts: NewParts(job.Spec.MaxK)}
-	return howmany.Run(ctx, job, origin, s, threads, o)
+	return krange.Run(ctx, job, origin, s, threads, o)
 }
 
-// solver implements howmany.Solver within this process.
+// solver implements krange.Solver within this process.
 type solver struct {
 	data    dataset.Dataset
 	threads int
@@ -22,7 +22,7 @@ type solver struct {
 	*Parts
 }
 
-// Solve implements howmany.Solver.
+// Solve implements krange.Solver.
 func (s *solver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
 	return solveOne(ctx, s.data, spec, s.threads, s.shared, o)
 }

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // proposal runs k-means with 2 to 4 clusters.
 func proposal(t *testing.T, points *dataset.Points) *clustering.HowMany {
 	t.Helper()
-	spec := clustering.Spec{K: 2, MaxK: 4, Seed: 1, MaxIterations: 50, Restarts: 5, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans}}
+	spec := clustering.Spec{K: 2, MaxK: 4, Seed: 1, MaxIterations: 50, Restarts: 5, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}
 	result, err := Solve(t.Context(), points, spec, 2, clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)

@@ -12,20 +12,20 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/metric"
-	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/snapshot"
-	"github.com/cleave-project/cleave/internal/synth"
-	"github.com/cleave-project/cleave/internal/testscale"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // resumeCase is a job that is interrupted.
@@ -55,10 +55,10 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 	kernelSpec := func(o kernelkmeans.Options, restarts int) clustering.Spec {
 		return clustering.Spec{K: k, Restarts: restarts, MaxIterations: 30, Algorithm: &o}
 	}
-	vectorSpec := func(o centroid.Options, constraints []constraint.Constraint) clustering.Spec {
+	vectorSpec := func(o kmeans.Options, constraints []constraint.Constraint) clustering.Spec {
 		return clustering.Spec{K: k, Restarts: 3, MaxIterations: 30, Constraints: constraints, Algorithm: &o}
 	}
-	cutSpec := func(o cut.Options, constraints []constraint.Constraint) clustering.Spec {
+	cutSpec := func(o spectral.Options, constraints []constraint.Constraint) clustering.Spec {
 		return clustering.Spec{K: k, Constraints: constraints, Algorithm: &o}
 	}
 	autoSpec := func(k int, constraints []constraint.Constraint) clustering.Spec {
@@ -71,21 +71,21 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 		"shift at a rise":                   {overlapping, kernelSpec(kernelkmeans.Options{Function: kernel.Polynomial, Coef0: &negative, Degree: 3}, 3)},
 		"multilevel start":                  {graph, kernelSpec(kernelkmeans.Options{KeepBest: true}, 2)},
 		"large multilevel start":            {large, kernelSpec(kernelkmeans.Options{KeepBest: true, OnRise: kernelkmeans.RiseIgnore, RiseOpen: true}, 1)},
-		"k-means":                           {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.Kmeans}, nil)},
-		"spherical k-means":                 {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.Kmeans, Distortion: metric.Cosine}, nil)},
-		"cop":                               {points, vectorSpec(centroid.Options{Algorithm: centroid.CopKmeans}, pairs[:12])},
-		"pc":                                {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.PCKmeans}, soft)},
-		"m":                                 {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.MKmeans}, soft)},
-		"mpc":                               {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.MPCKmeans}, soft)},
-		"mpc full":                          {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.MPCKmeans, Metric: metric.Full}, soft)},
-		"hmrf icm":                          {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.HMRFKmeans}, soft)},
-		"hmrf bp":                           {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.HMRFKmeans, Inference: inference.BP}, soft)},
-		"hmrf lp":                           {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.HMRFKmeans, Inference: inference.LP}, soft)},
-		"hmrf exact":                        {overlapping, vectorSpec(centroid.Options{Algorithm: centroid.HMRFKmeans, Inference: inference.Exact, Distortion: metric.Cosine}, pairs[:8])},
-		"spectral":                          {graph, cutSpec(cut.Options{Algorithm: cut.Spectral}, graphPairs)},
-		"spectral learning":                 {points, cutSpec(cut.Options{Algorithm: cut.Learning}, pairs)},
-		"constrained spectral":              {graph, cutSpec(cut.Options{Algorithm: cut.Constrained}, graphPairs)},
-		"constrained spectral by the paper": {graph, cutSpec(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper}, graphPairs)},
+		"k-means":                           {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.Kmeans}, nil)},
+		"spherical k-means":                 {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.Kmeans, Distortion: metric.Cosine}, nil)},
+		"cop":                               {points, vectorSpec(kmeans.Options{Algorithm: kmeans.CopKmeans}, pairs[:12])},
+		"pc":                                {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.PCKmeans}, soft)},
+		"m":                                 {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.MKmeans}, soft)},
+		"mpc":                               {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.MPCKmeans}, soft)},
+		"mpc full":                          {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.MPCKmeans, Metric: metric.Full}, soft)},
+		"hmrf icm":                          {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans}, soft)},
+		"hmrf bp":                           {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Inference: inference.BP}, soft)},
+		"hmrf lp":                           {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Inference: inference.LP}, soft)},
+		"hmrf exact":                        {overlapping, vectorSpec(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Inference: inference.Exact, Distortion: metric.Cosine}, pairs[:8])},
+		"spectral":                          {graph, cutSpec(spectral.Options{Algorithm: spectral.Spectral}, graphPairs)},
+		"spectral learning":                 {points, cutSpec(spectral.Options{Algorithm: spectral.Learning}, pairs)},
+		"constrained spectral":              {graph, cutSpec(spectral.Options{Algorithm: spectral.Constrained}, graphPairs)},
+		"constrained spectral by the paper": {graph, cutSpec(spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper}, graphPairs)},
 		"auto on points":                    {moons, autoSpec(2, nil)},
 		"auto on points with constraints":   {moons, autoSpec(2, pairsOf(t, truth, 60, 9, clusteringtest.NewRand(9)))},
 		"auto with trusted constraints":     {moons, autoSpec(2, pairsOf(t, truth, 80, 0, clusteringtest.NewRand(9)))},

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -25,11 +25,11 @@ func fuzzCases(t testing.TB) []resumeCase {
 	spec := func(algorithm clustering.Algorithm) clustering.Spec {
 		return clustering.Spec{K: 3, Restarts: 2, MaxIterations: 5, Constraints: pairs, Algorithm: algorithm}
 	}
-	eigen := spec(&cut.Options{Algorithm: cut.Spectral})
+	eigen := spec(&spectral.Options{Algorithm: spectral.Spectral})
 	eigen.Restarts, eigen.MaxIterations = 0, 0
 	multilevel := spec(&kernelkmeans.Options{KeepBest: true, OnRise: kernelkmeans.RiseIgnore})
 	multilevel.Choose = true
-	chosen := spec(&centroid.Options{Algorithm: centroid.MPCKmeans})
+	chosen := spec(&kmeans.Options{Algorithm: kmeans.MPCKmeans})
 	chosen.Choose = true
 	landmarks := spec(&kernelkmeans.Options{Landmarks: 10})
 	landmarks.Constraints = nil
@@ -37,7 +37,7 @@ func fuzzCases(t testing.TB) []resumeCase {
 		{points, spec(&kernelkmeans.Options{KeepBest: true, LocalSearch: 3})},
 		{points, spec(&kernelkmeans.Options{Function: kernel.Sigmoid, SigmaAuto: true})},
 		{points, chosen},
-		{points, spec(&centroid.Options{Algorithm: centroid.Kmeans})},
+		{points, spec(&kmeans.Options{Algorithm: kmeans.Kmeans})},
 		{graph, eigen},
 		{graph, multilevel},
 		{points, landmarks},

@@ -6,12 +6,12 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // wantScores compares the distances and margins of a result with those that a function of a row and a cluster gives.
@@ -71,11 +71,11 @@ func TestDistancesOfRows(t *testing.T) {
 	spec := func(algorithm clustering.Algorithm) clustering.Spec {
 		return clustering.Spec{K: 3, Restarts: 2, MaxIterations: 50, Scale: clustering.ScaleNone, Algorithm: algorithm}
 	}
-	for name, options := range map[string]centroid.Options{
-		"k-means": {Algorithm: centroid.Kmeans}, "pc": {Algorithm: centroid.PCKmeans}, "mpc": {Algorithm: centroid.MPCKmeans, Metric: metric.Diagonal},
+	for name, options := range map[string]kmeans.Options{
+		"k-means": {Algorithm: kmeans.Kmeans}, "pc": {Algorithm: kmeans.PCKmeans}, "mpc": {Algorithm: kmeans.MPCKmeans, Metric: metric.Diagonal},
 	} {
 		s := spec(&options)
-		if options.Algorithm != centroid.Kmeans {
+		if options.Algorithm != kmeans.Kmeans {
 			s.Constraints = pairs
 		}
 		r := solve(t, points, s)
@@ -97,7 +97,7 @@ func TestDistancesOfRows(t *testing.T) {
 		return math.Exp(-square(points.Row(i), points.Row(j)) / (2 * r.Matrix.Rho * r.Matrix.Rho))
 	}))
 
-	r = solve(t, points, spec(&cut.Options{Algorithm: cut.Spectral}))
+	r = solve(t, points, spec(&spectral.Options{Algorithm: spectral.Spectral}))
 	wantScores(t, "spectral", r, clustering.MeasureEmbedding, func(i, c int) float64 {
 		e, size := r.Embedding, float64(r.ClusterSizes[c])
 		sum := 0.0

@@ -8,15 +8,15 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // uneven are three clusters that the first columns tell apart; the others are a wide one that says nothing, one with a
@@ -83,14 +83,14 @@ func specs(t testing.TB, points *dataset.Points) map[string]clustering.Spec {
 		links = append(links, constraint.Constraint{I: i, J: i + 3, Kind: constraint.MustLink}, constraint.Constraint{I: i, J: i + 1, Kind: constraint.CannotLink})
 	}
 	specs := map[string]clustering.Spec{
-		"kmeans":               {Restarts: 3, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans}},
-		"spherical":            {Algorithm: &centroid.Options{Algorithm: centroid.Kmeans, Distortion: metric.Cosine}},
-		"mpc":                  {Constraints: links, Algorithm: &centroid.Options{Algorithm: centroid.MPCKmeans, Metric: metric.Diagonal}},
-		"hmrf":                 {Constraints: links, Algorithm: &centroid.Options{Algorithm: centroid.HMRFKmeans, Metric: metric.Full}},
+		"kmeans":               {Restarts: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}},
+		"spherical":            {Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, Distortion: metric.Cosine}},
+		"mpc":                  {Constraints: links, Algorithm: &kmeans.Options{Algorithm: kmeans.MPCKmeans, Metric: metric.Diagonal}},
+		"hmrf":                 {Constraints: links, Algorithm: &kmeans.Options{Algorithm: kmeans.HMRFKmeans, Metric: metric.Full}},
 		"kernel":               {Constraints: links, Algorithm: &kernelkmeans.Options{}},
-		"spectral":             {Algorithm: &cut.Options{Algorithm: cut.Spectral}},
-		"learning":             {Constraints: links, Algorithm: &cut.Options{Algorithm: cut.Learning}},
-		"constrained spectral": {Constraints: links, Algorithm: &cut.Options{Algorithm: cut.Constrained}},
+		"spectral":             {Algorithm: &spectral.Options{Algorithm: spectral.Spectral}},
+		"learning":             {Constraints: links, Algorithm: &spectral.Options{Algorithm: spectral.Learning}},
+		"constrained spectral": {Constraints: links, Algorithm: &spectral.Options{Algorithm: spectral.Constrained}},
 	}
 	for name, spec := range specs {
 		spec.K, spec.Seed = 3, 5
@@ -101,7 +101,7 @@ func specs(t testing.TB, points *dataset.Points) map[string]clustering.Spec {
 	}
 	start := slices.Concat(points.Row(0), points.Row(1), points.Row(2))
 	specs["given centroids"] = clustering.Spec{K: 3, MaxIterations: 100, Start: clustering.StartCentroids,
-		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans, InitialCentroids: start}}
+		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: start}}
 	return specs
 }
 
@@ -158,7 +158,7 @@ func scaledAsBefore(t *testing.T, points *dataset.Points, rule dataset.Rule, sca
 		plain := spec
 		plain.Scale = clustering.ScaleNone
 		if name == "given centroids" {
-			options := *plain.Algorithm.(*centroid.Options)
+			options := *plain.Algorithm.(*kmeans.Options)
 			options.InitialCentroids = slices.Concat(before.Row(0), before.Row(1), before.Row(2))
 			plain.Algorithm = &options
 		}
@@ -192,14 +192,14 @@ func TestPredictionInUnits(t *testing.T) {
 	points := uneven(t, 150)
 	for name, spec := range specs(t, points) {
 		spec.Scale, spec.Constraints = clustering.ScaleZscore, nil // constraints hold points that predict knows nothing of
-		if _, vectors := spec.Algorithm.(*centroid.Options); !vectors {
+		if _, vectors := spec.Algorithm.(*kmeans.Options); !vectors {
 			continue
 		}
 		result := solve(t, points, spec)
 		if result.StopReason != clustering.StopConverged {
 			t.Errorf("%s: %v", name, result.StopReason)
 		}
-		got, err := centroid.Predict(t.Context(), result.Model, points, 2)
+		got, err := kmeans.Predict(t.Context(), result.Model, points, 2)
 		if err != nil || !slices.Equal(got.Labels, result.Labels) || !slices.Equal(got.Rows.Distance, result.Rows.Distance) || !slices.Equal(got.Rows.Margin, result.Rows.Margin) {
 			t.Errorf("%s: %v, %v; want %v and %v", name, got, err, result.Labels, result.Rows)
 		}

@@ -6,20 +6,20 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
 // Shared is what jobs on the same data have in common that differ in k, constraints and seeds, run one after the other.
 type Shared struct {
 	Auto  *auto.Shared
-	Cut   *cut.Shared
+	Cut   *spectral.Shared
 	graph *dataset.Graph // of neighbors; nil: there is none yet
 }
 
 // NewShared is for jobs of at most so many clusters.
 func NewShared(maxK int) *Shared {
-	return &Shared{Auto: auto.NewShared(maxK), Cut: cut.NewShared(maxK)}
+	return &Shared{Auto: auto.NewShared(maxK), Cut: spectral.NewShared(maxK)}
 }
 
 // neighborGraph is the graph of the nearest neighbors, made once.
@@ -43,7 +43,7 @@ type Parts struct {
 // NewParts is for jobs of at most so many clusters.
 func NewParts(maxK int) *Parts { return &Parts{maxK: maxK, of: map[int]*Shared{}} }
 
-// Small implements howmany.Solver. Jobs on one part come one after the other.
+// Small implements krange.Solver. Jobs on one part come one after the other.
 func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
 	p.mu.Lock()
 	shared := p.of[part]

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // twoSplits has eigenvectors in which points split in two ways: the second vector has the split that the graph suggests,
@@ -35,7 +35,7 @@ func twoSplits(rng *rand.Rand, n int) (vectors [][]float64, costs []float64, see
 		}
 		costs = append(costs, 0.1*float64(a))
 	}
-	return spectral.Orthonormalize(n, vectors), costs, seen, hidden
+	return eigen.Orthonormalize(n, vectors), costs, seen, hidden
 }
 
 func choose(t *testing.T, p *Problem) *Answer {

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/metric"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // completion completes the matrix of all pairs from the known ones, within the span: with y_i the first `width` entries
@@ -80,9 +80,9 @@ func (c *completion) solveByLinks(rho float64, of []int) [][]float64 {
 	for e := range of {
 		matrix[e][e] += rho
 	}
-	half := spectral.Cholesky(matrix)
-	spectral.Forward(half, right)
-	spectral.Backward(half, right)
+	half := eigen.Cholesky(matrix)
+	eigen.Forward(half, right)
+	eigen.Backward(half, right)
 	for e := range right {
 		right[e] *= roots[e]
 	}
@@ -126,8 +126,8 @@ func (c *completion) kernelMatrix(of []int, roots []float64) [][]float64 {
 	const some = 64 // links at a time, so that the products of all are not held at once
 	for from := 0; from < m; from += some {
 		to := min(from+some, m)
-		first, second := spectral.Gram(c.width, i[from:to], i[from:]), spectral.Gram(c.width, j[from:to], j[from:])
-		across, back := spectral.Gram(c.width, i[from:to], j[from:]), spectral.Gram(c.width, j[from:to], i[from:])
+		first, second := eigen.Gram(c.width, i[from:to], i[from:]), eigen.Gram(c.width, j[from:to], j[from:])
+		across, back := eigen.Gram(c.width, i[from:to], j[from:]), eigen.Gram(c.width, j[from:to], i[from:])
 		for e := from; e < to; e++ {
 			for f := e; f < m; f++ {
 				v := (float64(first[e-from][f-from]*second[e-from][f-from]) + float64(across[e-from][f-from]*back[e-from][f-from])) / 2
@@ -151,7 +151,7 @@ func (c *completion) row(point int) []float64 {
 // products are g_i'X g_j of links with these ends.
 func products(i, j, x [][]float64) []float64 {
 	products := make([]float64, len(i[0]))
-	for a, image := range spectral.Combination(len(products), i, x, len(i)) { // X g_i
+	for a, image := range eigen.Combination(len(products), i, x, len(i)) { // X g_i
 		for at, v := range j[a] {
 			products[at] += float64(image[at] * v)
 		}
@@ -168,7 +168,7 @@ func spread(i, j [][]float64, values []float64) [][]float64 {
 			scaled[a][at] = float64(values[at] * v)
 		}
 	}
-	x := spectral.Gram(len(values), i, scaled)
+	x := eigen.Gram(len(values), i, scaled)
 	for a := range x {
 		for b := range a {
 			x[a][b] = (x[a][b] + x[b][a]) / 2
@@ -269,10 +269,10 @@ func (c *completion) factors(rho float64, of []int) factors {
 			}
 		}
 	}
-	values, vectors := spectral.DenseEigenpairs(size, within)
+	values, vectors := eigen.DenseEigenpairs(size, within)
 	f := newFactors(size, c.k)
 	for at, u := range vectors[:c.k] {
-		spectral.Backward(half[:size], u)
+		eigen.Backward(half[:size], u)
 		scale := math.Sqrt(max(values[at], least))
 		for a, v := range u {
 			f[a][at] = float64(v * scale)
@@ -293,12 +293,12 @@ func (b *basis) half() [][]float64 {
 			scaled[a][i] = v[i] / b.lengths[i]
 		}
 	}
-	square := spectral.Gram(b.n, scaled, scaled)
+	square := eigen.Gram(b.n, scaled, scaled)
 	for _, row := range square {
 		for a := range row {
 			row[a] /= float64(b.n)
 		}
 	}
-	b.whole = spectral.Cholesky(square)
+	b.whole = eigen.Cholesky(square)
 	return b.whole
 }

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // randomBasis has r orthonormal vectors of n entries, the first of which is above 0 everywhere, and ascending costs.
@@ -31,7 +31,7 @@ func randomBasis(rng *rand.Rand, n, k, r int) *basis {
 	}
 	slices.Sort(costs)
 	costs[0] = 0
-	return newBasis(spectral.Orthonormalize(n, vectors), costs, k)
+	return newBasis(eigen.Orthonormalize(n, vectors), costs, k)
 }
 
 // randomPairs are distinct pairs of random kinds and weights.

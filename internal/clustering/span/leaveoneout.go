@@ -1,7 +1,7 @@
 package span
 
 import (
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // rhos are the penalties of a completion that are tried.
@@ -18,7 +18,7 @@ var rhos = []float64{30, 10, 3, 1, 0.3, 0.1, 0.03}
 func (c *completion) leftOut(of []int) [][]float64 {
 	m := len(of)
 	matrix, b, roots := c.kernels(of)
-	values, vectors := spectral.DenseEigenpairs(m, spectral.Flatten(matrix))
+	values, vectors := eigen.DenseEigenpairs(m, eigen.Flatten(matrix))
 	parts := make([]float64, m) // U'b
 	for v, u := range vectors {
 		parts[v] = dot(u, b)

@@ -3,7 +3,7 @@ package span
 import (
 	"math"
 
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // thetas are the demands that are tried: how much the cuts must satisfy the pairs, relative to the most that they can.
@@ -46,7 +46,7 @@ type pencil struct {
 
 func (b *basis) newPencil(width int, g [][]float64) *pencil {
 	p := &pencil{basis: b, width: width, g: g}
-	p.eigenvalues = spectral.DenseEigenvalues(width-1, p.matrix(func(a, c int) float64 { return g[a][c] }))
+	p.eigenvalues = eigen.DenseEigenvalues(width-1, p.matrix(func(a, c int) float64 { return g[a][c] }))
 	return p
 }
 
@@ -84,7 +84,7 @@ func (p *pencil) factors(theta float64) factors {
 	for a := range roots {
 		roots[a] = math.Sqrt(p.costs[a+1])
 	}
-	_, vectors := spectral.DenseEigenpairs(size, p.matrix(func(a, c int) float64 {
+	_, vectors := eigen.DenseEigenpairs(size, p.matrix(func(a, c int) float64 {
 		v := p.g[a][c]
 		if a == c {
 			v -= beta
@@ -99,7 +99,7 @@ func (p *pencil) factors(theta float64) factors {
 	}
 	f := newFactors(p.width, p.k)
 	f[0][0] = 1
-	for at, c := range spectral.Orthonormalize(size, cuts) {
+	for at, c := range eigen.Orthonormalize(size, cuts) {
 		for a, v := range c {
 			f[a+1][at+1] = v
 		}

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/inference"
 )
 
@@ -38,7 +38,7 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	var found []rounded
 	for start := range r.starts {
 		one, err := r.cluster(ctx, points, clustering.Spec{
-			Seed: r.seed + uint64(start), MaxIterations: cmp.Or(r.ofStarts, embedding.DefaultIterations), Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
+			Seed: r.seed + uint64(start), MaxIterations: cmp.Or(r.ofStarts, embedding.DefaultIterations), Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 		})
 		if err != nil {
 			return nil, nil, err
@@ -60,7 +60,7 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	for at, one := range best {
 		best[at], err = r.cluster(ctx, points, clustering.Spec{
 			Seed: r.seed, MaxIterations: r.iterations, Start: clustering.StartLabels, InitialLabels: one.labels, Constraints: links,
-			Algorithm: &centroid.Options{Algorithm: centroid.PCKmeans, Inference: inference.ICM},
+			Algorithm: &kmeans.Options{Algorithm: kmeans.PCKmeans, Inference: inference.ICM},
 		})
 		if err != nil {
 			return nil, nil, err
@@ -74,15 +74,15 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 
 func (r rounding) cluster(ctx context.Context, points *dataset.Points, spec clustering.Spec) (rounded, error) {
 	spec.K = r.k
-	p, err := centroid.Prepare(points, spec)
+	p, err := kmeans.Prepare(points, spec)
 	if err != nil {
 		return rounded{}, err
 	}
-	x, err := centroid.NewLocal(ctx, p, points, r.threads)
+	x, err := kmeans.NewLocal(ctx, p, points, r.threads)
 	if err != nil {
 		return rounded{}, err
 	}
-	result, err := centroid.Run(ctx, p, x, clustering.NopObserver{})
+	result, err := kmeans.Run(ctx, p, x, clustering.NopObserver{})
 	if err != nil {
 		return rounded{}, err
 	}

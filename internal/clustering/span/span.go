@@ -17,8 +17,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // Size is how many eigenvectors m pairs between n points can choose k coordinates from,
@@ -98,7 +98,7 @@ func (b *basis) unconstrained() factors {
 // coordinates are (1) for the rows of some columns: those of all points, or of a sample.
 func coordinates(columns [][]float64, f factors) *clustering.Embedding {
 	k := len(f[0])
-	return embedding.New(spectral.Combination(len(columns[0]), columns[:len(f)], f, k), true)
+	return embedding.New(eigen.Combination(len(columns[0]), columns[:len(f)], f, k), true)
 }
 
 // link is a pair of constrained points by their places in links.points. Weights have the mean 1.

@@ -3,9 +3,9 @@ package arrow
 import (
 	"math"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/raw"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // batch is a record batch: rows of all columns, one after the other.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/raw"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 func TestNestedColumnsAreRefused(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/raw"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // Magic is at both ends of a file. A stream begins with Continuation.

@@ -1,4 +1,4 @@
-// Package arrow reads Arrow IPC files (also called Feather, version 2) and streams of flat columns, as internal/table
+// Package arrow reads Arrow IPC files (also called Feather, version 2) and streams of flat columns, as internal/data/table
 // has them, one record batch at a time.
 //
 // It checks every size before it believes it: the library of the Arrow project does more, and is several megabytes of
@@ -6,9 +6,9 @@
 package arrow
 
 import (
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/raw"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // The types of columns.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // How values are stored in pages.

@@ -1,4 +1,4 @@
-// Package parquet reads and writes Parquet files of flat columns, as internal/table has them.
+// Package parquet reads and writes Parquet files of flat columns, as internal/data/table has them.
 //
 // It reads what writers of such tables write: all encodings of flat columns; files that are not compressed, or by
 // Snappy, gzip, Zstandard or LZ4. It checks every size before it believes it, and goes through a file in batches of
@@ -11,9 +11,9 @@ import (
 	"io"
 	"math"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/raw"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // Magic is at both ends of a file.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/parallel"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // A batch has so many cells, in columns of at least and at most so many rows.

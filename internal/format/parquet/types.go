@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format/raw"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 // The physical types of values.

@@ -12,9 +12,9 @@ import (
 
 	other "github.com/parquet-go/parquet-go"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/raw"
-	"github.com/cleave-project/cleave/internal/table"
 )
 
 func example(t testing.TB, rows int) *table.Table {

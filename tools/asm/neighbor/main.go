@@ -1,7 +1,7 @@
-// Command neighbor generates the SIMD code of internal/neighbor, for AVX-512 and for AVX2 with FMA. Run it with
+// Command neighbor generates the SIMD code of internal/numeric/neighbor, for AVX-512 and for AVX2 with FMA. Run it with
 // `make generate`; the assembly is committed.
 //
-// Every function computes the same bits as its portable counterpart in internal/neighbor/portable.go: a distance, of rows
+// Every function computes the same bits as its portable counterpart in internal/numeric/neighbor/portable.go: a distance, of rows
 // or of boxes, is one chain of fused multiply-adds of rounded differences, in feature order.
 package main
 
@@ -13,7 +13,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The layout of internal/neighbor: rows come in groups and queries in batches, both stored feature by feature.
+// The layout of internal/numeric/neighbor: rows come in groups and queries in batches, both stored feature by feature.
 const (
 	groupRows    = 16
 	batchQueries = 8

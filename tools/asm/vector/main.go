@@ -1,7 +1,7 @@
-// Command vector generates the SIMD code of internal/vector, for AVX-512 and for AVX2 with FMA. Run it with
+// Command vector generates the SIMD code of internal/numeric/vector, for AVX-512 and for AVX2 with FMA. Run it with
 // `make generate`; the assembly is committed.
 //
-// Every function computes the same bits as its portable counterpart in internal/vector/portable.go: each score
+// Every function computes the same bits as its portable counterpart in internal/numeric/vector/portable.go: each score
 // is one chain of fused multiply-adds in feature order, however many scores are computed side by side.
 package main
 
@@ -13,7 +13,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The layout of internal/vector: rows come in groups, whose values are stored feature by feature, and whose
+// The layout of internal/numeric/vector: rows come in groups, whose values are stored feature by feature, and whose
 // scores are stored cluster by cluster.
 const (
 	groupRows     = 32

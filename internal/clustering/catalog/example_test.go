@@ -1,0 +1,31 @@
+package catalog_test
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
+)
+
+// The same refusal for a client of the API and for a user of the command line.
+func ExampleRequest_Check() {
+	request := catalog.Request{
+		Algorithm: "kernel-kmeans", Data: catalog.Points,
+		Values: map[string]string{"k": "3", "kernel": "linear", "degree": "3"},
+	}
+	refusal := request.Check()
+	fmt.Println(refusal.Reason)
+	fmt.Printf("%s: %v\n", refusal.Field(), refusal)
+	fmt.Println(refusal.Text(func(option string) string { return "--" + option }))
+	// Output:
+	// OPTION_DOES_NOT_APPLY
+	// spec.kernel_kmeans.kernel.degree: degree does not apply to the linear kernel, only to polynomial
+	// --degree does not apply to the linear kernel, only to polynomial
+}
+
+func ExampleOr() {
+	fmt.Println(catalog.Or([]string{"zero", "keep"}))
+	fmt.Println(catalog.Or([]string{"shift", "stop", "ignore"}))
+	// Output:
+	// zero or keep
+	// shift, stop or ignore
+}

@@ -1,0 +1,99 @@
+// Package component splits a graph that is not connected into its components. It decides which components are large
+// enough to be clustered by eigenvectors of their own, and which cluster the vertices of the others join.
+package component
+
+import (
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+// Pieces are the connected parts of a graph, numbered by their lowest vertices.
+type Pieces struct {
+	Of   []int32 // the piece of each vertex
+	Size []int   // the vertices of each piece
+	// Bound tells of each piece whether an edge joins two of its vertices that must-links do not join anyway. A vertex
+	// without edges, or with none but a loop, is a piece that is not bound.
+	Bound []bool
+}
+
+// Count is the number of pieces.
+func (p Pieces) Count() int { return len(p.Size) }
+
+// Find finds the pieces of a graph. Vertices of one component of the must-links count as connected; nil: there are no
+// must-links. Edges of a smaller magnitude than least connect nothing, nor do edges of weight 0.
+func Find(g *dataset.Graph, together *constraint.Components, least float64) Pieces {
+	p := Pieces{Of: make([]int32, g.N)}
+	for i := range p.Of {
+		p.Of[i] = -1
+	}
+	var queue []int32
+	for i := range g.N {
+		if p.Of[i] >= 0 {
+			continue
+		}
+		number := int32(p.Count())
+		p.Size, p.Bound = append(p.Size, 0), append(p.Bound, false)
+		visit := func(v int32) {
+			if p.Of[v] < 0 {
+				p.Of[v] = number
+				p.Size[number]++
+				queue = append(queue, v)
+			}
+		}
+		for visit(int32(i)); len(queue) > 0; {
+			v := queue[len(queue)-1]
+			queue = queue[:len(queue)-1]
+			if together != nil {
+				if members := together.Members(together.Of(v)); members[0] == v || p.Of[members[0]] < 0 {
+					for _, u := range members {
+						visit(u)
+					}
+				}
+			}
+			neighbors, weights := g.Row(int(v))
+			for at, u := range neighbors {
+				if w := weights[at]; w == 0 || max(w, -w) < least {
+					continue
+				}
+				visit(u)
+				if u != v && (together == nil || together.Of(u) != together.Of(v)) {
+					p.Bound[number] = true
+				}
+			}
+		}
+	}
+	return p
+}
+
+// smallShare is the share of the mean cluster, n/k, below which a piece is small.
+const smallShare = 0.1
+
+// Keep tells which pieces take part in an eigenproblem for k clusters. Small ones do not: each has an eigenvector of
+// its own, as good as that of the best cut, so that k clusters would be some of them and all the rest. Nor do pieces
+// that are not bound, which have nothing to be cut. The largest of the bound ones is always kept; and all of these are
+// where the small ones have more vertices than the others, since then they are not debris but what the graph is.
+func (p Pieces) Keep(k int) []bool {
+	keep := make([]bool, p.Count())
+	largest, kept, bound := -1, 0, 0
+	for c, size := range p.Size {
+		if !p.Bound[c] {
+			continue
+		}
+		bound += size
+		if largest < 0 || size > p.Size[largest] {
+			largest = c
+		}
+		if float64(size)*float64(k) >= smallShare*float64(len(p.Of)) {
+			keep[c] = true
+			kept += size
+		}
+	}
+	if largest >= 0 && !keep[largest] { // then no piece is kept yet
+		keep[largest] = true
+		kept = p.Size[largest]
+	}
+	if 2*kept < bound {
+		copy(keep, p.Bound)
+	}
+	return keep
+}

@@ -1,0 +1,263 @@
+package kmeans
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+)
+
+// coloring is the constraints of COP-KMeans as a graph to color: components of the must-links are vertices,
+// cannot-links between them are edges, and clusters are colors. Points without constraints are no vertices.
+type coloring struct {
+	k          int
+	components []int32   // ascending
+	members    [][]int32 // of each, ascending
+	neighbors  [][]int32 // places in components, ascending
+	points     []int32   // all members, ascending
+	place      []int32   // the vertex of each of the points
+}
+
+func newColoring(set *constraint.Set, k int) *coloring {
+	g := &coloring{k: k}
+	all := set.Components()
+	linked := map[int32]bool{}
+	for _, pair := range set.Pairs() {
+		if pair.Kind == constraint.CannotLink {
+			linked[all.Of(pair.I)], linked[all.Of(pair.J)] = true, true
+		}
+	}
+	vertex := map[int32]int32{}
+	for c := range int32(all.Count()) {
+		if members := all.Members(c); len(members) > 1 || linked[c] {
+			vertex[c] = int32(len(g.components))
+			g.components = append(g.components, c)
+			g.members = append(g.members, members)
+			g.points = append(g.points, members...)
+		}
+	}
+	slices.Sort(g.points)
+	g.place = make([]int32, len(g.points))
+	for at, point := range g.points {
+		g.place[at] = vertex[all.Of(point)]
+	}
+	g.neighbors = make([][]int32, len(g.components))
+	for _, pair := range set.Pairs() {
+		if pair.Kind == constraint.CannotLink {
+			a, b := vertex[all.Of(pair.I)], vertex[all.Of(pair.J)]
+			g.neighbors[a], g.neighbors[b] = append(g.neighbors[a], b), append(g.neighbors[b], a)
+		}
+	}
+	for v := range g.neighbors {
+		slices.Sort(g.neighbors[v])
+		g.neighbors[v] = slices.Compact(g.neighbors[v])
+	}
+	return g
+}
+
+func (g *coloring) adjacent(a, b int32) bool {
+	_, found := slices.BinarySearch(g.neighbors[a], b)
+	return found
+}
+
+// clique looks for more than k components that are all cannot-linked to each other, greedily from every
+// vertex. It may miss a clique; what it returns is one.
+func (g *coloring) clique() []int32 {
+	for v := range int32(len(g.neighbors)) {
+		if len(g.neighbors[v]) < g.k {
+			continue
+		}
+		clique := []int32{v}
+		candidates := slices.Clone(g.neighbors[v])
+		slices.SortStableFunc(candidates, func(a, b int32) int {
+			return cmp.Compare(len(g.neighbors[b]), len(g.neighbors[a]))
+		})
+		for _, u := range candidates {
+			if !slices.ContainsFunc(clique, func(w int32) bool { return !g.adjacent(u, w) }) {
+				clique = append(clique, u)
+			}
+		}
+		if len(clique) > g.k {
+			slices.Sort(clique)
+			return clique
+		}
+	}
+	return nil
+}
+
+// greedy gives each vertex, in the given order, the cheapest color that no neighbor has; it is not ok when
+// no color is left for a vertex. Costs has k values for each vertex.
+func (g *coloring) greedy(order []int32, costs []float64) (colors []int32, ok bool) {
+	colors = clustering.Unassigned(len(g.components))
+	taken := make([]bool, g.k)
+	for _, v := range order {
+		clear(taken)
+		for _, u := range g.neighbors[v] {
+			if colors[u] >= 0 {
+				taken[colors[u]] = true
+			}
+		}
+		row := costs[int(v)*g.k : (int(v)+1)*g.k]
+		for c, cost := range row {
+			if !taken[c] && (colors[v] < 0 || cost < row[colors[v]]) {
+				colors[v] = int32(c)
+			}
+		}
+		if colors[v] < 0 {
+			return nil, false
+		}
+	}
+	return colors, true
+}
+
+// searchLimit is how many times the exact search may color a vertex.
+const searchLimit = 2_000_000
+
+// verdict is what the exact search found.
+type verdict uint8
+
+const (
+	colorable verdict = iota + 1
+	uncolorable
+	undecided
+)
+
+// exact looks for any coloring by exhaustive search. The next vertex is always the one with the fewest colors
+// left (DSATUR). Colors that no vertex has yet are interchangeable, so only the first of them is tried.
+func (g *coloring) exact(limit int) ([]int32, verdict) {
+	n := len(g.components)
+	colors := clustering.Unassigned(n)
+	// blocked[v*k+c] counts the neighbors of v that have color c; saturation is how many are not 0.
+	blocked, saturation := make([]int32, n*g.k), make([]int32, n)
+	mark := func(v, c, sign int32) {
+		for _, u := range g.neighbors[v] {
+			count := &blocked[int(u)*g.k+int(c)]
+			if *count == 0 || (*count == 1 && sign < 0) {
+				saturation[u] += sign
+			}
+			*count += sign
+		}
+	}
+	type choice struct {
+		vertex, color int32
+		used          int32 // colors in use before it
+	}
+	var path []choice
+	pick := func() int32 {
+		best := int32(-1)
+		for v := range int32(n) {
+			if colors[v] < 0 && (best < 0 || saturation[v] > saturation[best] ||
+				saturation[v] == saturation[best] && len(g.neighbors[v]) > len(g.neighbors[best])) {
+				best = v
+			}
+		}
+		return best
+	}
+	used, nodes := int32(0), 0
+	v, c := pick(), int32(0)
+	for v >= 0 {
+		for c < int32(g.k) && c <= used && blocked[int(v)*g.k+int(c)] > 0 {
+			c++
+		}
+		if c < int32(g.k) && c <= used {
+			if nodes++; nodes > limit {
+				return nil, undecided
+			}
+			path = append(path, choice{v, c, used})
+			colors[v] = c
+			mark(v, c, 1)
+			used = max(used, c+1)
+			v, c = pick(), 0
+			continue
+		}
+		if len(path) == 0 {
+			return nil, uncolorable
+		}
+		last := path[len(path)-1]
+		path = path[:len(path)-1]
+		colors[last.vertex] = -1
+		mark(last.vertex, last.color, -1)
+		v, c, used = last.vertex, last.color+1, last.used
+	}
+	return colors, colorable
+}
+
+// reduceCost turns a coloring into a cheaper one: colors are permuted within each connected piece, then single
+// vertices change their color as long as that costs less.
+func (g *coloring) reduceCost(colors []int32, costs []float64) []int32 {
+	colors = slices.Clone(colors)
+	for _, piece := range g.pieces() {
+		total := make([]float64, g.k*g.k) // [a*k+b]: the cost of all vertices of color a if they had color b
+		for _, v := range piece {
+			for c := range g.k {
+				total[int(colors[v])*g.k+c] += costs[int(v)*g.k+c]
+			}
+		}
+		to, taken := clustering.Unassigned(g.k), make([]bool, g.k)
+		for from := range g.k {
+			for c := range g.k {
+				if !taken[c] && (to[from] < 0 || total[from*g.k+c] < total[from*g.k+int(to[from])]) {
+					to[from] = int32(c)
+				}
+			}
+			taken[to[from]] = true
+		}
+		for _, v := range piece {
+			colors[v] = to[colors[v]]
+		}
+	}
+	taken := make([]bool, g.k)
+	for changed := true; changed; {
+		changed = false
+		for v := range int32(len(colors)) {
+			clear(taken)
+			for _, u := range g.neighbors[v] {
+				taken[colors[u]] = true
+			}
+			row := costs[int(v)*g.k : (int(v)+1)*g.k]
+			for c, cost := range row {
+				if !taken[c] && cost < row[colors[v]] {
+					colors[v], changed = int32(c), true
+				}
+			}
+		}
+	}
+	return colors
+}
+
+// pieces are the connected components of the graph, the vertices of each ascending.
+func (g *coloring) pieces() [][]int32 {
+	seen := make([]bool, len(g.components))
+	var pieces [][]int32
+	for v := range int32(len(seen)) {
+		if seen[v] {
+			continue
+		}
+		piece := []int32{v}
+		seen[v] = true
+		for at := 0; at < len(piece); at++ {
+			for _, u := range g.neighbors[piece[at]] {
+				if !seen[u] {
+					seen[u] = true
+					piece = append(piece, u)
+				}
+			}
+		}
+		slices.Sort(piece)
+		pieces = append(pieces, piece)
+	}
+	return pieces
+}
+
+// satisfied tells whether no two neighbors share a color.
+func (g *coloring) satisfied(colors []int32) bool {
+	for v, us := range g.neighbors {
+		for _, u := range us {
+			if colors[v] == colors[u] {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,147 @@
+package kmeans
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// cop is COP-KMeans: k-means under hard constraints. Components of the must-links are assigned as a
+// whole, in index order, each to the nearest cluster that has no point it is cannot-linked to. A dead
+// end does not prove that there is no way: random orders are tried next, then an exact search.
+type cop struct {
+	lloyd
+	*coloring
+}
+
+func newCop(run state) *cop {
+	m := &cop{lloyd: lloyd{state: run}, coloring: run.p.coloring}
+	m.assign = m.assignPoints
+	return m
+}
+
+// checkFeasible refuses constraints that no labels can satisfy, where a quick check can prove it.
+func (p *Problem) checkFeasible() error {
+	const field = "spec.supervision.constraints"
+	if p.Constraints.CountConflicts() > 0 {
+		return fault.Invalid("INCONSISTENT_CONSTRAINTS", "%s: no labels satisfy both, and cop-kmeans takes constraints as hard",
+			p.Constraints.Conflicts(1)[0]).OnField(field)
+	}
+	if components := p.Constraints.Components().Count(); components < p.spec.K {
+		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: the must-links leave %d groups of points, too few for %d clusters that are not empty",
+			components, p.spec.K).OnField(field)
+	}
+	p.coloring = newColoring(p.Constraints, p.spec.K)
+	if clique := p.coloring.clique(); clique != nil {
+		var names []string
+		for _, v := range clique[:min(len(clique), 12)] {
+			names = append(names, p.coloring.describe(v))
+		}
+		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: %d points are all cannot-linked to each other (%s), which needs as many clusters, and k is %d",
+			len(clique), strings.Join(names, ", "), p.spec.K).OnField(field)
+	}
+	return nil
+}
+
+// describe names a component in messages: its first point, and how many are must-linked to it.
+func (g *coloring) describe(v int32) string {
+	if more := len(g.members[v]) - 1; more > 0 {
+		return fmt.Sprintf("%d with %d must-linked to it", g.members[v][0], more)
+	}
+	return fmt.Sprint(g.members[v][0])
+}
+
+// assignPoints moves points without constraints to the nearest centroid, and components to their new clusters.
+func (m *cop) assignPoints() (moved int, err error) {
+	moves, err := m.x.Assign(m.model(), m.points)
+	if err != nil {
+		return 0, err
+	}
+	var together []kernel.Move
+	if len(m.points) > 0 {
+		if together, err = m.assignComponents(); err != nil {
+			return 0, err
+		}
+	}
+	return m.apply(moves, together)
+}
+
+func (m *cop) assignComponents() ([]kernel.Move, error) {
+	distances, err := m.x.Distances(m.model(), m.points)
+	if err != nil {
+		return nil, err
+	}
+	k := m.coloring.k
+	costs := make([]float64, len(m.components)*k)
+	for at, v := range m.place {
+		for c := range k {
+			costs[int(v)*k+c] += distances[at*k+c]
+		}
+	}
+	colors, err := m.colorComponents(costs)
+	if err != nil {
+		return nil, err
+	}
+	// The greedy coloring may cost more than the current one, which is then kept: the objective never rises.
+	if current, valid := m.currentColors(); valid && !(totalCost(colors, costs, k) < totalCost(current, costs, k)) {
+		colors = current
+	}
+	var moves []kernel.Move
+	for at, point := range m.points {
+		if to := colors[m.place[at]]; to != m.labels[point] {
+			moves = append(moves, kernel.Move{Point: point, From: m.labels[point], To: to})
+		}
+	}
+	return moves, nil
+}
+
+// colorComponents finds clusters for all components: greedily in index order, then in random orders, then by the exact
+// search.
+func (m *cop) colorComponents(costs []float64) ([]int32, error) {
+	order := make([]int32, len(m.components))
+	for v := range order {
+		order[v] = int32(v)
+	}
+	for range 1 + m.p.options.MaxRestarts {
+		if colors, ok := m.greedy(order, costs); ok {
+			return colors, nil
+		}
+		m.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	colors, found := m.exact(searchLimit)
+	const field = "spec.supervision.constraints"
+	switch found {
+	case uncolorable:
+		return nil, fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: an exhaustive search found no way to put %d cannot-linked groups of points into %d clusters",
+			len(m.components), m.coloring.k).OnField(field)
+	case undecided:
+		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans came to a dead end: %s and a search of %d steps found no labels that satisfy the cannot-links, which may or may not exist; give more clusters, fewer constraints or a larger max_restarts, or take pc-kmeans, which may violate some",
+			text.Plural(1+m.p.options.MaxRestarts, "order"), searchLimit)
+	}
+	return m.reduceCost(colors, costs), nil
+}
+
+// currentColors are the labels of the components, if all points of each agree and no cannot-link is violated.
+func (m *cop) currentColors() ([]int32, bool) {
+	colors := make([]int32, len(m.components))
+	for v, members := range m.members {
+		colors[v] = m.labels[members[0]]
+		for _, point := range members {
+			if m.labels[point] < 0 || m.labels[point] != colors[v] {
+				return nil, false
+			}
+		}
+	}
+	return colors, m.satisfied(colors)
+}
+
+func totalCost(colors []int32, costs []float64, k int) float64 {
+	sum := 0.0
+	for v, c := range colors {
+		sum += costs[v*k+int(c)]
+	}
+	return sum
+}

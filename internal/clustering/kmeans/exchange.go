@@ -1,0 +1,204 @@
+package kmeans
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// Exchanges of a centroid and a point (Lattanzi and Sohler 2019). k-means ends where two centroids share a cluster while one
+// has two of them, and no assignment of points to the nearest gets it out of there. A point that is drawn with a
+// probability proportional to its distance from its centroid is likely one of the two; it takes the place of the centroid
+// that is missed least, if that lowers the sum of distances. A point is a poor centroid, though: where no exchange lowers
+// the sum, the one that raises it least is made, and k-means tells whether it was a good one.
+
+const (
+	triesPerCluster = 5   // points that are drawn in a round, for each cluster
+	maxTries        = 200 // points that are drawn in a round at most
+	maxRounds       = 30  // of exchanges, with k-means between them
+	maxFailures     = 5   // rounds one after the other that gain nothing
+)
+
+// best is the best centroids after some rounds of exchanges.
+type best struct {
+	centroids       []float64
+	objective       float64
+	round, failures int
+}
+
+// BestStart runs all starts of a problem, goes on with exchanges of the best, and returns the centroids, in the coordinates
+// of the rows as they are compared. The rows are all of the problem; nil: nothing is exchanged. It is remembered after
+// every round.
+func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]float64, error) {
+	source, piece := p.spec.Source(clustering.StreamExchange), snapshot.Open(ctx, "exchanges")
+	found := p.readBest(piece.State(), source)
+	if found == nil {
+		first, err := Run(ctx, p, x, clustering.NopObserver{})
+		if err != nil {
+			return nil, err
+		}
+		found = &best{centroids: p.inRowCoordinates(first.Model.Centroids), objective: first.Objective}
+	}
+	rng := rand.New(source)
+	for ; rows != nil && found.round < maxRounds && found.failures < maxFailures && ctx.Err() == nil; found.round++ {
+		piece.Keep(8*len(found.centroids), func(w *snapshot.Writer) { found.save(w, source) })
+		other, err := Run(snapshot.Without(ctx), p.BeginAt(exchange(rows, p.d, found.centroids, rng)), x, clustering.NopObserver{})
+		if err != nil {
+			return nil, err
+		}
+		if found.failures++; other.Objective < found.objective {
+			found.centroids, found.objective, found.failures = p.inRowCoordinates(other.Model.Centroids), other.Objective, 0
+		}
+	}
+	return found.centroids, ctx.Err()
+}
+
+// inRowCoordinates undoes inDataCoordinates for rows that are in the units of the data.
+func (p *Problem) inRowCoordinates(centroids []float64) []float64 {
+	moved := slices.Clone(centroids)
+	for at := range moved {
+		if p.Vectors.Mean != nil {
+			moved[at] -= p.Vectors.Mean[at%p.d]
+		}
+	}
+	return moved
+}
+
+func (b *best) save(w *snapshot.Writer, source *rand.PCG) {
+	w.Floats(b.centroids)
+	w.Float(b.objective)
+	w.Int(b.round)
+	w.Int(b.failures)
+	state, _ := source.MarshalBinary() // it never fails
+	w.Raw(state)
+}
+
+// readBest reads what save wrote, nil if there is nothing.
+func (p *Problem) readBest(r *snapshot.Reader, source *rand.PCG) *best {
+	if r == nil {
+		return nil
+	}
+	b := &best{r.Floats(), r.Float(), r.Int(), r.Int()}
+	state := r.Raw()
+	r.Check(len(b.centroids) == p.spec.K*p.d && b.round >= 0 && b.failures >= 0)
+	if r.End() != nil || source.UnmarshalBinary(state) != nil {
+		return nil
+	}
+	return b
+}
+
+// exchanger knows the distances of rows to the two nearest centroids.
+type exchanger struct {
+	rows, centroids []float64
+	width, k        int
+	nearest, next   []int32   // of each row
+	first, second   []float64 // squared distances to the nearest centroid and to the next
+}
+
+// exchange tries some points and returns the centroids after it.
+func exchange(rows []float64, width int, centroids []float64, rng *rand.Rand) []float64 {
+	n, x := len(rows)/width, newExchanger(rows, width, centroids)
+	if x.k < 2 {
+		return centroids
+	}
+	exchanged, best := false, trial{rise: math.Inf(1)}
+	distances, losses := make([]float64, n), make([]float64, x.k)
+	for range min(triesPerCluster*x.k, maxTries) {
+		point := clustering.Draw(rng.Float64(), x.first)
+		if point < 0 {
+			break // every row is a centroid
+		}
+		for i := range n {
+			distances[i] = squaredDistance(x.row(i), x.row(point))
+		}
+		t := x.leastMissed(distances, losses)
+		if t.point = point; t.rise < best.rise {
+			best = t
+		}
+		if t.rise < 0 {
+			copy(x.centroids[t.centroid*width:], x.row(point))
+			x.update(int32(t.centroid), distances)
+			exchanged = true
+		}
+	}
+	if !exchanged && !math.IsInf(best.rise, 1) {
+		copy(x.centroids[best.centroid*width:], x.row(best.point))
+	}
+	return x.centroids
+}
+
+func newExchanger(rows []float64, width int, centroids []float64) *exchanger {
+	n := len(rows) / width
+	x := &exchanger{
+		rows: rows, centroids: slices.Clone(centroids), width: width, k: len(centroids) / width,
+		nearest: make([]int32, n), next: make([]int32, n), first: make([]float64, n), second: make([]float64, n),
+	}
+	for i := range n {
+		x.measure(i)
+	}
+	return x
+}
+
+// trial is an exchange and by how much it raises the sum of distances.
+type trial struct {
+	centroid, point int
+	rise            float64
+}
+
+func (x *exchanger) row(i int) []float64 { return x.rows[i*x.width : (i+1)*x.width] }
+
+// measure finds the two nearest centroids of a row.
+func (x *exchanger) measure(i int) {
+	x.first[i], x.second[i] = math.Inf(1), math.Inf(1)
+	for c := range x.k {
+		d := squaredDistance(x.row(i), x.centroids[c*x.width:(c+1)*x.width])
+		switch {
+		case d < x.first[i]:
+			x.next[i], x.second[i] = x.nearest[i], x.first[i]
+			x.nearest[i], x.first[i] = int32(c), d
+		case d < x.second[i]:
+			x.next[i], x.second[i] = int32(c), d
+		}
+	}
+}
+
+// leastMissed is the centroid whose place a point with these distances to all rows takes best. The sum of distances is then
+// that of min(first, distance), and for the rows of the centroid of min(second, distance) instead.
+func (x *exchanger) leastMissed(distances, losses []float64) trial {
+	clear(losses)
+	c := 0
+	gain := 0.0
+	for i, d := range distances {
+		with := min(x.first[i], d)
+		gain += x.first[i] - with
+		losses[x.nearest[i]] += min(x.second[i], d) - with
+	}
+	for at, loss := range losses {
+		if loss < losses[c] {
+			c = at
+		}
+	}
+	return trial{centroid: c, rise: losses[c] - gain}
+}
+
+// update changes distances after the centroid c was exchanged for a point with these distances.
+func (x *exchanger) update(c int32, distances []float64) {
+	for i, d := range distances {
+		if x.nearest[i] == c || x.next[i] == c || d < x.second[i] {
+			x.measure(i)
+		}
+	}
+}
+
+func squaredDistance(x, y []float64) float64 {
+	square := 0.0
+	for f, v := range x {
+		d := v - y[f]
+		square += float64(d * d)
+	}
+	return square
+}

@@ -1,0 +1,313 @@
+package kmeans
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// hmrf is k-means on a hidden Markov random field, and with it PC-KMeans (Basu2003 (1)), M-KMeans and
+// MPC-KMeans (Basu2003 (4)) and HMRF-KMeans (Bilenko2004 (6)): they minimize
+//
+//	J = sum_i D_A(x_i, mu_l_i) - log det A + penalties of violated constraints
+//
+// An iteration is the E-step (points without constraints go to the nearest centroid, the others are
+// assigned together), then the means, then the metric. None of the three raises J.
+type hmrf struct {
+	state
+	parts         *clustering.ObjectiveParts // of J after the last step
+	points        []int32                    // those with constraints, ascending
+	pairs         []constraint.Pair
+	links         []metric.Link       // of the pairs; without rows where the penalty does not need them
+	blocks        *blocks             // of points that are assigned as one; nil: every point by itself
+	energy        *inference.Repeated // of the pairs, where their costs never change; nil: not made yet
+	lastInference clustering.Inference
+	// What was warned of already, and the notices for the next report.
+	warnedFallback, warnedDegenerate bool
+	notices                          []clustering.Notice
+}
+
+// newHMRF gathers the constrained points. M-KMeans uses constraints for its start only.
+func newHMRF(run state) *hmrf {
+	m := &hmrf{state: run, parts: &clustering.ObjectiveParts{}}
+	if run.p.options.Algorithm == MKmeans {
+		return m
+	}
+	if run.p.options.Contract {
+		m.blocks = run.p.blocks
+		m.pairs, m.links, m.points = m.blocks.pairs, m.blocks.links(), m.blocks.points
+		return m
+	}
+	m.pairs, m.links = run.p.Constraints.Pairs(), slices.Clone(run.p.links)
+	for _, pair := range m.pairs {
+		m.points = append(m.points, pair.I, pair.J)
+	}
+	slices.Sort(m.points)
+	m.points = slices.Compact(m.points)
+	return m
+}
+
+// convergedDecrease is the relative decrease of J at which a step without moves ends the run.
+const convergedDecrease = 1e-9
+
+// Value implements clustering.Method.
+func (m *hmrf) Value() float64 { return m.parts.Total() }
+
+// FillResult implements clustering.Method.
+func (m *hmrf) FillResult(r *clustering.Result) {
+	m.state.FillResult(r)
+	if len(r.History) == 0 { // the start is the result
+		r.Objective = m.Value()
+	}
+	if m.p.options.Algorithm.constrained() {
+		last := m.lastInference
+		r.Inference = &last
+	}
+}
+
+// Init makes the first centroids or labels.
+func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
+	if err := m.start(); err != nil {
+		return clustering.Report{}, err
+	}
+	if m.p.spec.MaxIterations > 0 {
+		return clustering.Report{}, nil
+	}
+	if _, err := m.assign(ctx); err != nil { // the start is the result
+		return clustering.Report{}, err
+	}
+	var err error
+	m.parts, err = m.measure(m.model(), m.metric)
+	return clustering.Report{}, err
+}
+
+// Step is one iteration.
+func (m *hmrf) Step(ctx context.Context) (clustering.Report, error) {
+	before := m.accepted()
+	report, err := m.step(ctx)
+	if err != nil {
+		m.restore(before)
+	}
+	return report, err
+}
+
+func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
+	previous := m.Value()
+	old, oldMetric := m.model(), m.metric
+	moved, err := m.assign(ctx)
+	if err != nil {
+		return clustering.Report{}, err
+	}
+	assigned, err := m.measure(old, oldMetric)
+	if err != nil {
+		return clustering.Report{}, err
+	}
+	m.completeLowerBound(assigned)
+	m.takeMeans()
+	if err := m.learn(); err != nil {
+		return clustering.Report{}, err
+	}
+	m.iteration++
+	assignmentObjective := assigned.Total()
+	report := clustering.Report{Notices: m.notices, Entry: &clustering.HistoryEntry{
+		Iteration: m.iteration, Objective: m.Value(), Moved: moved, AssignmentObjective: &assignmentObjective, Parts: m.parts,
+	}}
+	m.notices = nil
+	switch decrease := previous - m.Value(); {
+	case m.iteration == 1:
+	case moved == 0 && decrease <= convergedDecrease*math.Abs(previous):
+		report.Stop = clustering.StopConverged
+	case m.p.withinTolerance(previous, m.Value()):
+		report.Stop = clustering.StopTolerance
+	}
+	return report, nil
+}
+
+// assign is the E-step.
+func (m *hmrf) assign(ctx context.Context) (moved int, err error) {
+	moves, err := m.x.Assign(m.model(), m.points)
+	if err != nil {
+		return 0, err
+	}
+	together, err := m.infer(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return m.apply(moves, together)
+}
+
+// infer assigns the constrained points together: unary costs are their distortions, and each pair costs
+// its penalty under the current metric where it is violated.
+func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
+	if len(m.points) == 0 {
+		return nil, nil
+	}
+	k := m.p.spec.K
+	distances, err := m.x.Distances(m.model(), m.points)
+	if err != nil {
+		return nil, err
+	}
+	if m.blocks != nil {
+		return m.inferBlocks(ctx, distances)
+	}
+	if m.energy == nil || m.p.options.Penalty != metric.Potts {
+		m.energy = inference.NewRepeated(k, m.pairCosts())
+	}
+	current := make([]int32, len(m.points))
+	for at, point := range m.points {
+		if current[at] = m.labels[point]; current[at] < 0 { // no label yet: the nearest centroid
+			current[at] = nearest(distances[at*k : (at+1)*k])
+		}
+	}
+	result, err := m.energy.Solve(ctx, m.p.options.Inference, distances, current, m.rng, inference.Options{})
+	if err != nil {
+		return nil, err
+	}
+	m.warnFallback(result.Fallbacks)
+	m.lastInference = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
+	if m.p.options.Inference == inference.LP {
+		// These distortions are taken out: completeLowerBound adds those of all points.
+		bound := result.LPValue
+		for at, c := range result.Labels {
+			bound -= distances[at*k+int(c)]
+		}
+		m.lastInference.LPValue = &bound
+	}
+	var moves []kernel.Move
+	for at, point := range m.points {
+		if to := result.Labels[at]; to != m.labels[point] {
+			moves = append(moves, kernel.Move{Point: point, From: m.labels[point], To: to})
+		}
+	}
+	return moves, nil
+}
+
+// completeLowerBound turns the lower bound of the relaxation, which is about the constrained points, into one of J: it
+// adds the distortions of all other points and the metric's term.
+func (m *hmrf) completeLowerBound(assigned *clustering.ObjectiveParts) {
+	if m.lastInference.LPValue != nil {
+		whole := *m.lastInference.LPValue + assigned.Distortion - assigned.LogDet
+		m.lastInference.LPValue = &whole
+	}
+}
+
+// warnFallback warns once when a component of the constraints was too large for the engine.
+func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
+	if len(fallbacks) == 0 || m.warnedFallback {
+		return
+	}
+	m.warnedFallback = true
+	first := fallbacks[0]
+	m.notices = append(m.notices, clustering.Notice{Code: "INFERENCE_FALLBACK", Message: fmt.Sprintf(
+		"%s of the constraints were too large for %v (%s at %d points around point %d) and were left to bp",
+		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.points[first.Point])})
+}
+
+// warnDegenerate warns once when the data do not determine the metric in some direction.
+func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
+	if outcome.Kept+outcome.Floored == 0 || m.warnedDegenerate {
+		return
+	}
+	m.warnedDegenerate = true
+	m.notices = append(m.notices, clustering.Notice{Code: "DEGENERATE_METRIC", Message: fmt.Sprintf(
+		"the points do not determine the metric in every direction: %d of its values keep what they were, and %d were raised to 1e-9 of the largest",
+		outcome.Kept, outcome.Floored)})
+}
+
+func nearest(distances []float64) int32 {
+	best := 0
+	for c, d := range distances {
+		if d < distances[best] {
+			best = c
+		}
+	}
+	return int32(best)
+}
+
+// pairCosts is what each pair costs if it is violated.
+func (m *hmrf) pairCosts() []inference.Pair {
+	measure := m.measureOf(m.metric)
+	limit := measure.Bound(m.p.options.Penalty, m.links, m.p.ranges)
+	costs := make([]inference.Pair, len(m.pairs))
+	for at, pair := range m.pairs {
+		distance := 0.0
+		if m.p.options.Penalty != metric.Potts {
+			distance = measure.Between(m.links[at].X, m.links[at].Y)
+		}
+		must := pair.Kind == constraint.MustLink
+		costs[at] = inference.Pair{
+			I: m.indexOf(pair.I), J: m.indexOf(pair.J), MustLink: must,
+			Cost: metric.Penalty(m.p.options.Penalty, must, pair.Weight, distance, limit),
+		}
+	}
+	return costs
+}
+
+// indexOf is the index of a constrained point in m.points.
+func (m *hmrf) indexOf(point int32) int32 {
+	at, _ := slices.BinarySearch(m.points, point)
+	return int32(at)
+}
+
+func (m *hmrf) measureOf(a *metric.Metric) metric.Measure {
+	return metric.Measure{Distortion: m.p.options.Distortion, Metric: a}
+}
+
+// markViolations marks the links that the labels violate, and counts them.
+func (m *hmrf) markViolations() (violated int) {
+	for at, pair := range m.pairs {
+		if m.links[at].Violated = pair.Violates(m.labels); m.links[at].Violated {
+			violated++
+		}
+	}
+	return violated
+}
+
+// measure is J and its parts for the current labels, in a model and its metric.
+func (m *hmrf) measure(model *vector.Model, a *metric.Metric) (*clustering.ObjectiveParts, error) {
+	distortion, err := m.distortion(model)
+	if err != nil {
+		return nil, err
+	}
+	measure := m.measureOf(a)
+	parts := &clustering.ObjectiveParts{Violated: m.markViolations(), Spread: a.Spread()}
+	parts.Distortion, parts.LogDet = distortion, a.LogDet()
+	parts.MustLink, parts.CannotLink = measure.Penalties(m.p.options.Penalty, m.links,
+		measure.Bound(m.p.options.Penalty, m.links, m.p.ranges))
+	return parts, nil
+}
+
+// learn updates the metric, and J with it.
+func (m *hmrf) learn() (err error) {
+	if m.metric.Form() == metric.Identity {
+		m.parts, err = m.measure(m.model(), m.metric)
+		return err
+	}
+	kind := vector.Diagonal
+	if m.metric.Form() == metric.Full {
+		kind = vector.Full
+	}
+	scatter, err := m.x.Scatter(m.model(), kind)
+	if err != nil {
+		return err
+	}
+	violated := m.markViolations()
+	step := metric.Step{PenaltyKind: m.p.options.Penalty, Scatter: scatter, Links: m.links, Ranges: m.p.ranges}
+	outcome, err := step.Update(m.metric)
+	if err != nil {
+		return err
+	}
+	m.metric = outcome.Metric
+	m.warnDegenerate(outcome)
+	m.parts = &clustering.ObjectiveParts{Parts: outcome.Parts, Violated: violated, Spread: outcome.Metric.Spread()}
+	return nil
+}

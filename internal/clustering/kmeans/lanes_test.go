@@ -1,0 +1,197 @@
+package kmeans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+)
+
+// log is everything an observer hears, in order.
+type log struct{ lines []string }
+
+func (l *log) add(format string, args ...any) {
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+}
+func (l *log) Restart(restart, _ int) { l.add("restart %d", restart) }
+func (l *log) Iteration(restart int, e clustering.HistoryEntry) {
+	l.add("%d: %d %x %d %x", restart, e.Iteration, e.Objective, e.Moved, *e.AssignmentObjective)
+}
+func (l *log) Shift(s clustering.ShiftChange) { l.add("%+v", s) }
+func (l *log) Notice(n clustering.Notice)     { l.add("%+v", n) }
+func (l *log) Phase(p clustering.Phase)       { l.add("phase %d", p) }
+func (l *log) Trial(t clustering.Trial)       { l.add("%+v", t) }
+func (l *log) Solver(s clustering.SolverStep) { l.add("%+v", s) }
+func (l *log) K(v clustering.KBegan)          { l.add("%+v", v) }
+func (l *log) Level(v clustering.LevelBegan)  { l.add("%+v", v) }
+
+// solution is a result, or why there is none, and what was heard.
+type solution struct {
+	result *clustering.Result
+	err    error
+	heard  log
+}
+
+// solveAlone runs a problem with a number of lanes.
+func solveAlone(t *testing.T, p *Problem, data dataset.Dataset, lanes int) solution {
+	t.Helper()
+	alone := *p
+	alone.MaxLanes = lanes
+	x, err := NewLocal(t.Context(), &alone, data, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := min(lanes, p.Restarts()); x.Shape().Lanes != want {
+		t.Fatalf("%d lanes, want %d", x.Shape().Lanes, want)
+	}
+	var s solution
+	s.result, s.err = Run(t.Context(), &alone, x, &s.heard)
+	return s
+}
+
+// Restarts side by side have the results, bit for bit, and the events, word for word, of restarts one by one, whatever
+// the algorithm; and so have problems side by side.
+func TestRestartsAndProblemsSideBySideEqualThoseAlone(t *testing.T) {
+	laterWon := false
+	for seed := range uint64(4) {
+		type rows struct {
+			data        dataset.Dataset
+			preparation vector.Preparation
+		}
+		problems, alone := map[rows][]*Problem{}, map[rows][]solution{}
+		rng := clusteringtest.NewRand(seed)
+		for _, c := range allCases(t, seed) {
+			c.spec.Restarts = 1 + rng.IntN(7)
+			p, err := Prepare(c.data, c.spec)
+			if err != nil {
+				continue // hard constraints that nothing satisfies
+			}
+			want := solveAlone(t, p, c.data, 1)
+			for _, lanes := range []int{2, 3, 16} {
+				if got := solveAlone(t, p, c.data, lanes); want.err == nil && !reflect.DeepEqual(got, want) || (want.err == nil) != (got.err == nil) {
+					t.Fatalf("seed %d, %s, %d lanes: %+v, want %+v", seed, c.name, lanes, got, want)
+				}
+			}
+			if want.err != nil {
+				continue
+			}
+			laterWon = laterWon || want.result.Restart > 0
+			of := rows{c.data, p.Vectors.Preparation}
+			if first := problems[of]; len(first) > 0 {
+				if p, err = first[0].WithSpec(c.spec); err != nil {
+					t.Fatal(err)
+				}
+			}
+			problems[of], alone[of] = append(problems[of], p), append(alone[of], want)
+		}
+		for of, group := range problems {
+			x, err := NewLocal(t.Context(), group[0], of.data, 2, group[1:]...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // an executor can be used again
+				heard := make([]log, len(group))
+				results, err := RunAll(t.Context(), group, x, func(p int) clustering.Observer { return &heard[p] })
+				if err != nil {
+					t.Fatal(err)
+				}
+				for p, want := range alone[of] {
+					if !reflect.DeepEqual(results[p], want.result) || !slices.Equal(heard[p].lines, want.heard.lines) {
+						t.Fatalf("seed %d, problem %d of %d: %+v, want %+v", seed, p, len(group), results[p], want.result)
+					}
+				}
+			}
+		}
+	}
+	if !laterWon {
+		t.Error("the first restart always wins: the cases are too easy")
+	}
+}
+
+// fragile is an executor whose assignments fail after the first few.
+type fragile struct {
+	*Local
+	left int
+	fail func() error
+}
+
+func (f *fragile) Assign(ctx context.Context, queries []vector.Query) ([]kernel.Move, error) {
+	if f.left--; f.left < 0 {
+		return nil, f.fail()
+	}
+	return f.Local.Assign(ctx, queries)
+}
+
+// An executor that fails ends the run with its error; a context that ends leaves the best so far. What the observer
+// heard until then is how the whole run begins.
+func TestRestartsSideBySideEndEarly(t *testing.T) {
+	data := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 300, 3, 3)
+	p, err := Prepare(data, clustering.Spec{K: 3, Restarts: 6, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, broken := solveAlone(t, p, data, 6), errors.New("broken")
+	for after := range 6 {
+		for _, cancels := range []bool{false, true} {
+			ctx, cancel := context.WithCancel(t.Context())
+			local, err := NewLocal(ctx, p, data, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := &fragile{Local: local, left: after, fail: func() error {
+				if cancels {
+					cancel()
+					return ctx.Err()
+				}
+				return broken
+			}}
+			heard := &log{}
+			result, err := Run(ctx, p, x, heard)
+			cancel()
+			if begins := whole.heard.lines[:min(len(heard.lines), len(whole.heard.lines))]; !slices.Equal(heard.lines, begins) {
+				t.Errorf("after %d assignments, canceled %v: heard\n%v\ninstead of\n%v", after, cancels, heard.lines, begins)
+			}
+			switch {
+			case !cancels && !errors.Is(err, broken):
+				t.Errorf("after %d assignments: %v instead of the executor's error", after, err)
+			case cancels && after == 0 && !errors.Is(err, context.Canceled):
+				t.Errorf("canceled before there were labels: %v, %v", result, err)
+			case cancels && after > 0 && (err != nil || result.StopReason != clustering.StopCanceled || len(result.Labels) != 300):
+				t.Errorf("canceled after %d assignments: %+v, %v", after, result, err)
+			}
+		}
+	}
+}
+
+// Problems that do not fit each other or the executor are refused.
+func TestProblemsOfOtherRowsAreRefused(t *testing.T) {
+	data, other := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 60, 3, 3), clusteringtest.Blobs(t, clusteringtest.NewRand(4), 60, 3, 3)
+	problem := func(data dataset.Dataset, k int) *Problem {
+		p, err := Prepare(data, clustering.Spec{K: k, MaxIterations: 10, Algorithm: &Options{Algorithm: Kmeans}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := problem(data, 3)
+	x, err := NewLocal(t.Context(), p, data, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, problems := range map[string][]*Problem{"other rows": {p, problem(other, 3)}, "another k": {p, problem(data, 2)}} {
+		if _, err := RunAll(t.Context(), problems, x, func(int) clustering.Observer { return clustering.NopObserver{} }); err == nil {
+			t.Errorf("%s were accepted", name)
+		}
+	}
+	if _, err := p.WithSpec(clustering.Spec{K: 3, Algorithm: &Options{Algorithm: Kmeans, Distortion: 2}}); err == nil {
+		t.Error("another distortion was accepted")
+	}
+}

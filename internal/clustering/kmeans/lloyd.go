@@ -1,0 +1,98 @@
+package kmeans
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+)
+
+// lloyd is the iteration that k-means, its seeded relatives and COP-KMeans share: assign all points, then
+// take the means. They differ in how points are assigned and in what happens to an emptied cluster.
+type lloyd struct {
+	state
+	value  float64 // the sum of distortions
+	assign func() (moved int, err error)
+	repair func() error // fills emptied clusters, once the means are taken; nil: they stay empty
+}
+
+// Value implements clustering.Method.
+func (m *lloyd) Value() float64 { return m.value }
+
+// FillResult implements clustering.Method.
+func (m *lloyd) FillResult(r *clustering.Result) {
+	m.state.FillResult(r)
+	if len(r.History) == 0 { // the start is the result
+		r.Objective = m.reported(m.value)
+	}
+}
+
+// Init makes the first centroids and, where the start has any, the first labels.
+func (m *lloyd) Init(context.Context) (clustering.Report, error) {
+	if err := m.start(); err != nil {
+		return clustering.Report{}, err
+	}
+	if m.p.spec.MaxIterations > 0 {
+		return clustering.Report{}, nil
+	}
+	_, err := m.assign() // the start is the result
+	if err == nil {
+		m.value, err = m.distortion(m.model())
+	}
+	return clustering.Report{}, err
+}
+
+// Step is one iteration. If it fails, the labels are those of the last one.
+func (m *lloyd) Step(context.Context) (clustering.Report, error) {
+	before := m.accepted()
+	report, err := m.step()
+	if err != nil {
+		m.restore(before)
+	}
+	return report, err
+}
+
+func (m *lloyd) step() (clustering.Report, error) {
+	previous, old := m.value, m.model()
+	moved, err := m.assign()
+	if err != nil {
+		return clustering.Report{}, err
+	}
+	if moved == 0 {
+		if m.iteration == 0 { // the start is the result
+			m.value, err = m.distortion(old)
+		}
+		return clustering.Report{Stop: clustering.StopConverged}, err
+	}
+	assigned, err := m.distortion(old)
+	if err != nil {
+		return clustering.Report{}, err
+	}
+	m.takeMeans()
+	if m.repair != nil {
+		if err := m.repair(); err != nil {
+			return clustering.Report{}, err
+		}
+	}
+	if m.value, err = m.distortion(m.model()); err != nil {
+		return clustering.Report{}, err
+	}
+	m.iteration++
+	assignmentObjective := m.reported(assigned)
+	report := clustering.Report{Entry: &clustering.HistoryEntry{
+		Iteration: m.iteration, Objective: m.reported(m.value), Moved: moved, AssignmentObjective: &assignmentObjective,
+	}}
+	if m.iteration > 1 && m.p.withinTolerance(previous, m.value) {
+		report.Stop = clustering.StopTolerance
+	}
+	return report, nil
+}
+
+// reported turns a sum of distortions into the objective that is reported: for unit vectors the sum of cosines,
+// Basu2002 (2).
+func (m *lloyd) reported(value float64) float64 {
+	if m.p.options.Distortion == metric.Cosine {
+		return float64(m.p.n) - value
+	}
+	return value
+}

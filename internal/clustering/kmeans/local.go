@@ -1,0 +1,127 @@
+package kmeans
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Local is the executor within one process: a shard that holds every tile.
+type Local struct {
+	shard  *vector.Shard
+	shape  labeling.Shape
+	tiles  []int
+	step   uint64
+	labels []int32
+	sums   []float64
+}
+
+// NewLocal builds all tiles of a problem, with as many lanes as it and others on the same rows make use of.
+func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int, others ...*Problem) (*Local, error) {
+	data, err := p.Units.Apply(data)
+	if err != nil {
+		return nil, err
+	}
+	source, err := vector.NewSource(p.Vectors, data)
+	if err != nil {
+		return nil, err
+	}
+	shape := labeling.Shape{Points: p.n, Clusters: p.spec.K, Lanes: Lanes(append([]*Problem{p}, others...)...)}
+	l := &Local{
+		shard: vector.NewShard(source, threads), shape: shape, tiles: partition.AllTiles(p.n),
+		labels: clustering.Unassigned(shape.Lanes * p.n), sums: make([]float64, shape.Lanes*shape.Clusters*p.Vectors.Width()),
+	}
+	if _, err = l.shard.Build(ctx, l.tiles); err != nil {
+		return nil, err
+	}
+	return l, l.shard.Load(l.step, shape.Clusters, l.labels)
+}
+
+// Shape implements Executor.
+func (l *Local) Shape() labeling.Shape { return l.shape }
+
+// Labels implements Executor.
+func (l *Local) Labels() []int32 { return l.labels }
+
+// Sums implements Executor.
+func (l *Local) Sums() []float64 { return l.sums }
+
+// Update implements Executor.
+func (l *Local) Update(ctx context.Context, moves []kernel.Move) error {
+	if err := l.shape.Apply(l.labels, moves); err != nil {
+		return err
+	}
+	changes, err := l.shard.Update(ctx, l.tiles, l.step, moves)
+	if err != nil {
+		l.shape.Undo(l.labels, moves)
+		l.step += 2 // the shard may be at the next step
+		return errors.Join(err, l.shard.Load(l.step, l.shape.Clusters, l.labels))
+	}
+	l.step++
+	AddChanges(l.sums, l.shape.Clusters, moves, changes)
+	return nil
+}
+
+// AddChanges adds to the sums of all lanes what the clusters of the lanes that moves are in change.
+func AddChanges(sums []float64, clusters int, moves []kernel.Move, changes []float64) {
+	lanes := vector.MovedLanes(clusters, moves)
+	for at, lane := range lanes {
+		size := len(changes) / len(lanes)
+		for c, v := range changes[at*size : (at+1)*size] {
+			sums[lane*size+c] += v
+		}
+	}
+}
+
+// Assign implements Executor.
+func (l *Local) Assign(ctx context.Context, queries []vector.Query) ([]kernel.Move, error) {
+	return l.shard.Assign(ctx, l.tiles, l.step, queries)
+}
+
+// Distances implements Executor.
+func (l *Local) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	return l.shard.Distances(ctx, l.tiles, queries)
+}
+
+// Scatter implements Executor.
+func (l *Local) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	scatter, err := l.shard.Scatter(ctx, l.tiles, l.step, queries)
+	for q := range scatter {
+		scatter[q] = AddTiles(scatter[q], len(l.tiles))
+	}
+	return scatter, err
+}
+
+// AddTiles adds up the values of several tiles, given one after the other, in tile order.
+func AddTiles(values []float64, tiles int) []float64 {
+	size := len(values) / tiles
+	total := slices.Clone(values[:size])
+	for tile := 1; tile < tiles; tile++ {
+		for at, v := range values[tile*size : (tile+1)*size] {
+			total[at] += v
+		}
+	}
+	return total
+}
+
+// Farthest implements Executor.
+func (l *Local) Farthest(ctx context.Context, queries []vector.Query) ([]kernel.Candidate, error) {
+	return l.shard.Farthest(ctx, l.tiles, l.step, queries)
+}
+
+// Nearest implements Executor.
+func (l *Local) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	return l.shard.Nearest(ctx, l.tiles, queries)
+}
+
+// NearestTwo implements Executor.
+func (l *Local) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	return l.shard.NearestTwo(ctx, l.tiles, queries)
+}

@@ -1,0 +1,331 @@
+package kmeans
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Problem is a spec made exact for its data: every choice resolved, every value fixed to the last bit.
+type Problem struct {
+	Vectors     *vector.RowSpec
+	Constraints *constraint.Set
+	Warnings    []clustering.Notice
+	Units       *dataset.Units // that rows are in; nil: those of the data
+	// FromSample tells that starts on some of the rows find where the run over all of them begins: see BeginAt and race.go.
+	FromSample bool
+	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
+	MaxLanes int
+	// OnlyBest tells that nobody asks for the labels of restarts that do not win.
+	OnlyBest bool
+
+	spec     clustering.Spec
+	options  Options
+	n, d     int
+	data     dataset.Dataset          // in the units
+	source   *vector.Source           // of the rows that methods read themselves: constrained points, seeds
+	seeds    []constraint.SeededPoint // by point
+	links    []metric.Link            // of the constraints, with rows where the penalty needs distances
+	coloring *coloring                // of COP-KMeans
+	blocks   *blocks                  // of PC-KMeans that contracts
+	ranges   []float64                // of the features; nil where no penalty needs them
+	draws    *draws                   // of all problems on the same rows
+	free     *unconstrained           // nil: it is not known
+	sampled  []float64                // centroids that were found on some of the rows; nil: there are none
+}
+
+// Rows is n.
+func (p *Problem) Rows() int { return p.n }
+
+// Columns is the number of features.
+func (p *Problem) Columns() int { return p.d }
+
+// K is the number of clusters.
+func (p *Problem) K() int { return p.spec.K }
+
+// Prepare checks a spec against the data and resolves it.
+func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
+	if err := clustering.Validate(data.Rows(), spec); err != nil {
+		return nil, err
+	}
+	data, units, notices, err := clustering.InUnits(data, spec.Scale)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := vector.NewRowSpec(data, preparations[spec.Algorithm.(*Options).withDefaults().Distortion])
+	if err != nil {
+		return nil, err
+	}
+	p, err := NewProblem(data, rows, units, spec)
+	if err != nil {
+		return nil, err
+	}
+	p.Warnings = slices.Concat(notices, p.Warnings)
+	return p, nil
+}
+
+// NewProblem is a problem on rows that are prepared already, or are features of the data. The data are in the units.
+func NewProblem(data dataset.Dataset, rows *vector.RowSpec, units *dataset.Units, spec clustering.Spec) (*Problem, error) {
+	source, err := vector.NewSource(rows, data)
+	if err != nil {
+		return nil, err
+	}
+	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: rows.Rows, data: data, Units: units, Vectors: rows, source: source, draws: newDraws()}
+	return p, p.resolve()
+}
+
+// WithSpec is another problem on the same rows, which are not read again. The distortion must be one with the same
+// preparation of rows.
+func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
+	if err := clustering.Validate(p.n, spec); err != nil {
+		return nil, err
+	}
+	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, data: p.data, Units: p.Units, Vectors: p.Vectors, source: p.source, draws: p.draws}
+	if preparations[other.options.Distortion] != p.Vectors.Preparation {
+		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
+	}
+	return other, other.resolve()
+}
+
+// resolve is the part of Prepare that depends on the spec.
+func (p *Problem) resolve() (err error) {
+	p.d = p.Vectors.Columns
+	if err := p.prepareConstraints(); err != nil {
+		return err
+	}
+	if err := p.prepareCentroids(); err != nil {
+		return err
+	}
+	p.prepareSeeds()
+	p.FromSample = p.races() || p.mixesStarts() && p.needsUnconstrained() && p.mayRace()
+	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
+		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
+			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))
+	}
+	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > maxScatterBytes {
+		return fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
+			p.d, size, p.n, int64(maxScatterBytes)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
+	}
+	if err := p.prepareLinks(); err != nil {
+		return err
+	}
+	if p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean {
+		p.ranges, err = p.featureRanges()
+	}
+	return err
+}
+
+var preparations = map[metric.Distortion]vector.Preparation{
+	metric.SquaredEuclidean: vector.Plain,
+	metric.Cosine:           vector.Unit,
+	metric.KL:               vector.Probability,
+	metric.IDivergence:      vector.NonNegative,
+}
+
+func (p *Problem) prepareConstraints() error {
+	set, err := clustering.NewConstraintSet(p.n, p.spec, constraint.UnitWeight)
+	if err != nil {
+		return err
+	}
+	p.Constraints = set
+	if p.options.Contract {
+		p.blocks = newBlocks(set)
+	}
+	if p.options.Algorithm == CopKmeans {
+		return p.checkFeasible()
+	}
+	if notice, conflicting := clustering.ConflictNotice(set); conflicting {
+		p.Warnings = append(p.Warnings, notice)
+	}
+	return nil
+}
+
+// maxScatterBytes bounds the scatter matrices of all tiles, which are kept until they are added up in tile order.
+const maxScatterBytes = 1 << 31
+
+// maxLinkBytes bounds the memory of the rows of constrained points, which are kept dense.
+const maxLinkBytes = 1 << 31
+
+// prepareLinks reads the rows of constrained points, once each.
+func (p *Problem) prepareLinks() error {
+	if !p.options.Algorithm.constrained() {
+		return nil
+	}
+	pairs, rows := p.Constraints.Pairs(), map[int32][]float64{}
+	p.links = make([]metric.Link, len(pairs))
+	for at, pair := range pairs {
+		p.links[at] = metric.Link{Kind: pair.Kind, Weight: pair.Weight}
+		if p.options.Penalty == metric.Potts {
+			continue
+		}
+		for _, point := range []int32{pair.I, pair.J} {
+			if rows[point] != nil {
+				continue
+			}
+			if bytes := 8 * int64(len(rows)+1) * int64(p.d); bytes > maxLinkBytes {
+				return fault.New(fault.ResourceExhausted, "TOO_MANY_CONSTRAINTS",
+					"the penalty %v needs the distances of constrained points, whose %d columns each would take more than %d bytes; give fewer constraints or the penalty potts",
+					p.options.Penalty, p.d, int64(maxLinkBytes)).OnField(clustering.Field(p.spec.Algorithm, "penalty"))
+			}
+			rows[point] = make([]float64, p.d)
+			if err := p.row(rows[point], point); err != nil {
+				return err
+			}
+			// Each of two rows may be 0 where the other is not; prepared rows are above 0, so that divergences are finite.
+			if p.options.Distortion == metric.IDivergence {
+				if err := p.options.Distortion.Prepare(int(point), rows[point]); err != nil {
+					return err
+				}
+			}
+		}
+		p.links[at].X, p.links[at].Y = rows[pair.I], rows[pair.J]
+	}
+	return nil
+}
+
+// prepareSeeds gathers the seeds and warns of clusters that have none.
+func (p *Problem) prepareSeeds() {
+	p.seeds = constraint.GatherSeeds(p.spec.Seeds)
+	if named := p.seededClusters(); named > 0 && named < p.spec.K {
+		p.Warnings = append(p.Warnings, clustering.Notice{Code: "INCOMPLETE_SEEDS", Message: fmt.Sprintf(
+			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++", named, p.spec.K)})
+	}
+}
+
+// seededClusters is how many clusters have seeds.
+func (p *Problem) seededClusters() int {
+	named := map[int32]bool{}
+	for _, s := range p.spec.Seeds {
+		named[s.Label] = true
+	}
+	return len(named)
+}
+
+// heldLabels are the labels that points have before the first assignment: those of certain seeds in
+// Constrained-KMeans, else none.
+func (p *Problem) heldLabels() []int32 {
+	labels := clustering.Unassigned(p.n)
+	if p.options.Algorithm == ConstrainedKmeans {
+		for _, s := range p.seeds {
+			if len(s.Labels) == 1 {
+				labels[s.Point] = s.Labels[0]
+			}
+		}
+	}
+	return labels
+}
+
+// prepareCentroids checks the centroids to start from and prepares them like rows.
+func (p *Problem) prepareCentroids() error {
+	given := p.options.InitialCentroids
+	if p.startKind() != clustering.StartCentroids {
+		return nil
+	}
+	const field = "spec.initialization.centroids"
+	if len(given) != p.spec.K*p.d {
+		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d", len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
+	}
+	for at, v := range given {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", at/p.d, v, at%p.d).OnField(field)
+		}
+	}
+	scaled, err := p.Units.Apply(&dataset.Points{N: p.spec.K, D: p.d, Values: slices.Clone(given)})
+	if err != nil {
+		return fault.Wrap(err, "the centroids to start from")
+	}
+	p.options.InitialCentroids = scaled.(*dataset.Points).Values
+	for c := range p.spec.K {
+		center := p.options.InitialCentroids[c*p.d : (c+1)*p.d]
+		if p.Vectors.Mean != nil {
+			for f := range center {
+				center[f] -= p.Vectors.Mean[f]
+			}
+		}
+		if p.options.Distortion == metric.SquaredEuclidean {
+			continue
+		}
+		if err := p.options.Distortion.Prepare(c, center); err != nil {
+			return fault.Invalid("BAD_START", "the centroid of cluster %d: %v", c, err).OnField(field)
+		}
+	}
+	return nil
+}
+
+// inDataCoordinates undoes the centering of rows and their units. Rows that a distortion prepares have no way back.
+func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
+	moved := slices.Clone(centroids)
+	for at := range moved {
+		if p.Vectors.Mean != nil {
+			moved[at] += p.Vectors.Mean[at%p.d]
+		}
+	}
+	if p.options.Distortion != metric.SquaredEuclidean || p.Vectors.Features != nil {
+		return moved
+	}
+	return p.Units.Undo(moved)
+}
+
+// row writes one prepared row to dst.
+func (p *Problem) row(dst []float64, i int32) error { return p.source.Row(dst, int(i)) }
+
+// featureRanges is, for every feature, the largest less the smallest value.
+func (p *Problem) featureRanges() ([]float64, error) {
+	least, most, row := make([]float64, p.d), make([]float64, p.d), make([]float64, p.d)
+	for i := range p.n {
+		if err := p.row(row, int32(i)); err != nil {
+			return nil, err
+		}
+		for f, v := range row {
+			if i == 0 || v < least[f] {
+				least[f] = v
+			}
+			if i == 0 || v > most[f] {
+				most[f] = v
+			}
+		}
+	}
+	for f := range most {
+		most[f] -= least[f]
+	}
+	return most, nil
+}
+
+// withinTolerance tells whether the objective decreased so little that the run stops.
+func (p *Problem) withinTolerance(previous, value float64) bool {
+	return p.spec.Tolerance > 0 && previous-value <= p.spec.Tolerance*math.Abs(previous)
+}
+
+// startKind resolves the default start.
+func (p *Problem) startKind() clustering.Start { return p.options.startKind(p.spec.Start) }
+
+func (o Options) startKind(start clustering.Start) clustering.Start {
+	if start != clustering.StartDefault {
+		return start
+	}
+	algorithm, _ := catalog.FindAlgorithm(o.Algorithm.String())
+	return catalog.Named(algorithm.Starts[0], clustering.StartMultilevel)
+}
+
+// newMethod is a new run.
+func (p *Problem) newMethod(x lane, restart int) clustering.Method {
+	source := p.spec.Source(uint64(restart))
+	run := state{p: p, x: x, restart: restart, source: source, rng: rand.New(source)}
+	switch {
+	case p.options.Algorithm.hasParts():
+		return newHMRF(run)
+	case p.options.Algorithm == CopKmeans:
+		return newCop(run)
+	}
+	return newKmeans(run)
+}

@@ -1,0 +1,117 @@
+package kmeans
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// Starts of k-means race where rows are many: all of them run on a sample of the rows until they stop, and the best goes
+// on over all rows. A sample ranks starts as all rows do, unless they hardly differ, so that nine of ten runs over all
+// rows are saved, and the memory of their lanes. The sample is here, not on workers, whatever their number.
+
+// The sample has 2^15 rows, of wide points fewer, and in any case so many for each cluster that its mean is found well.
+// Starts race where that is at most a quarter of the rows.
+const (
+	raceRows       = 1 << 15
+	leastRaceRows  = 1 << 13
+	raceValues     = 1 << 24
+	racePerCluster = 128
+	raceShare      = 4
+	// Runs end when the objective decreases by at most this share: on the sample, and over all rows, where labels have
+	// practically stopped then.
+	raceTolerance = 1e-5
+	lastTolerance = 1e-7
+)
+
+// raceSize is how many rows the sample of a problem has.
+func (p *Problem) raceSize() int {
+	rows := raceRows
+	if _, dense := p.data.(*dataset.Points); dense {
+		rows = min(rows, max(leastRaceRows, raceValues/max(1, p.d)))
+	}
+	return max(rows, racePerCluster*p.spec.K)
+}
+
+// mayRace tells whether rows are so many that starts race, and nobody asks for another number of runs.
+func (p *Problem) mayRace() bool {
+	return p.spec.Race && p.spec.Runs() > 1 && p.spec.MaxIterations > 0 && p.Vectors.Features == nil && p.n/raceShare >= p.raceSize()
+}
+
+// races tells whether the starts of a problem race.
+func (p *Problem) races() bool {
+	start := p.startKind()
+	return p.options.Algorithm == Kmeans && (start == clustering.StartKmeansPlusPlus || start == clustering.StartRandom) && p.mayRace()
+}
+
+// RaceRows is how many rows starts race on; 0: they do not.
+func (p *Problem) RaceRows() int {
+	if p.FromSample && p.mayRace() {
+		return p.raceSize()
+	}
+	return 0
+}
+
+// afterRace is the problem that begins where the best start on the sample ends.
+func (p *Problem) afterRace(ctx context.Context) (*Problem, error) {
+	if !p.races() {
+		return p, nil
+	}
+	centroids, err := snapshot.Once(ctx, "race", (*snapshot.Writer).Floats, func(r *snapshot.Reader) []float64 {
+		centroids := r.Floats()
+		r.Check(len(centroids) == p.spec.K*p.d)
+		return centroids
+	}, p.race)
+	if err != nil {
+		return nil, err
+	}
+	begun := p.BeginAt(centroids)
+	begun.spec.Tolerance = max(begun.spec.Tolerance, lastTolerance)
+	return begun, nil
+}
+
+// race runs all starts on the sample, whose rows have the bits that they have among all rows, and returns the centroids
+// of the best.
+func (p *Problem) race(ctx context.Context) ([]float64, error) {
+	data, err := dataset.Take(p.data, clustering.DrawRows(p.n, p.raceSize(), p.spec.Random(clustering.StreamSample)))
+	if err != nil {
+		return nil, err
+	}
+	rows, spec := *p.Vectors, p.spec
+	rows.Rows, spec.Race, spec.Restarts = data.Rows(), false, p.spec.Runs()
+	spec.Tolerance = max(spec.Tolerance, raceTolerance)
+	some, err := NewProblem(data, &rows, nil, spec)
+	if err != nil {
+		return nil, err
+	}
+	some.OnlyBest = true
+	x, err := NewLocal(ctx, some, data, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	values, err := some.denseRows()
+	if err != nil {
+		return nil, err
+	}
+	return BestStart(ctx, some, x, values)
+}
+
+// denseRows are the rows of dense points, row by row, whose squared Euclidean distances tell where centroids are missed; nil
+// of others.
+func (p *Problem) denseRows() ([]float64, error) {
+	_, dense := p.data.(*dataset.Points)
+	if !dense || p.options.Distortion != metric.SquaredEuclidean {
+		return nil, nil
+	}
+	values := make([]float64, p.n*p.d)
+	for i := range p.n {
+		if err := p.row(values[i*p.d:(i+1)*p.d], int32(i)); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}

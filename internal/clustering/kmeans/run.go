@@ -1,0 +1,98 @@
+package kmeans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+)
+
+// family is a problem on its executor.
+type family struct {
+	server
+	p *Problem
+}
+
+// Run runs a problem. Its restarts go side by side, in the lanes of the executor.
+func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
+	results, err := RunAll(ctx, []*Problem{p}, x, func(int) clustering.Observer { return o })
+	if err != nil {
+		return nil, err
+	}
+	return results[0], nil
+}
+
+// RunAll runs several problems on the same rows with the same k. All their restarts share the lanes of the executor,
+// and each result is what Run gives for the problem alone.
+func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(problem int) clustering.Observer) ([]*clustering.Result, error) {
+	jobs := make([]clustering.Job, len(problems))
+	for at, p := range problems {
+		if !reflect.DeepEqual(p.Vectors, problems[0].Vectors) { // equal pointers are equal at once
+			return nil, errors.New("centroid: problems on different rows cannot share an executor")
+		}
+		if shape := x.Shape(); p.n != shape.Points || p.spec.K != shape.Clusters {
+			return nil, fmt.Errorf("centroid: a problem of %d points and %d clusters on an executor of %d and %d", p.n, p.spec.K, shape.Points, shape.Clusters)
+		}
+		jobs[at] = family{server: server{x}, p: p}
+	}
+	return clustering.RunAll(ctx, jobs, observer)
+}
+
+// maxLaneValues bounds the sums of all lanes: they take no more than 256 MiB.
+const maxLaneValues = 1 << 25
+
+// Lanes is how many restarts of problems on the same rows run side by side and share every reading of them. The answer
+// does not depend on it.
+func Lanes(problems ...*Problem) int {
+	restarts, most := 0, vector.MaxLanes
+	for _, p := range problems {
+		restarts += p.Restarts()
+		if p.MaxLanes > 0 {
+			most = min(most, p.MaxLanes)
+		}
+	}
+	sums := problems[0].spec.K * problems[0].Vectors.Width()
+	return max(1, min(restarts, most, maxLaneValues/sums))
+}
+
+// Notices implements clustering.Job.
+func (f family) Notices() []clustering.Notice { return f.p.Warnings }
+
+// Begin implements clustering.Job.
+func (f family) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Family, err error) {
+	if f.p, err = f.p.withUnconstrained(ctx, f.x); err == nil {
+		f.p, err = f.p.afterRace(ctx)
+	}
+	return f, err
+}
+
+// K implements clustering.Family.
+func (f family) K() int { return f.p.spec.K }
+
+// Restarts implements clustering.Family.
+func (f family) Restarts() int { return f.p.Restarts() }
+
+// MaxIterations implements clustering.Family.
+func (f family) MaxIterations() int { return f.p.spec.MaxIterations }
+
+// KeepsRuns implements clustering.Family.
+func (f family) KeepsRuns() bool { return !f.p.OnlyBest }
+
+// Method implements clustering.Family.
+func (f family) Method(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Method {
+	return f.p.newMethod(lane{l}, restart)
+}
+
+// FillResult implements clustering.Family.
+func (f family) FillResult(r *clustering.Result) {
+	r.Warnings = slices.Concat(f.p.Warnings, r.Warnings)
+	r.ObjectiveName, r.Units = f.p.options.Algorithm.String(), f.p.Units
+	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
+	if f.p.free != nil {
+		r.BehindUnconstrained = max(0, r.Objective-f.p.objectiveOf(f.p.free))
+	}
+}

@@ -1,0 +1,115 @@
+package kmeans
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+)
+
+// RunAndScore is Run with the distances of all rows to their centroids.
+func RunAndScore(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
+	result, err := Run(ctx, p, x, o)
+	if err != nil {
+		return nil, err
+	}
+	return result, Score(ctx, p, x, result)
+}
+
+// Score adds to a result of a problem the distances of all rows to their own centroids and to the nearest others, as
+// Predict measures them. A run that was canceled has none.
+func Score(ctx context.Context, p *Problem, x Executor, result *clustering.Result) error {
+	if ctx.Err() != nil || result.Model == nil || result.StopReason == clustering.StopCanceled {
+		return nil
+	}
+	m, err := p.rowModel(result.Model)
+	if err != nil {
+		return err
+	}
+	m.Absent = make([]bool, m.Clusters)
+	for c, size := range result.ClusterSizes {
+		m.Absent[c] = size == 0
+	}
+	own, next, err := distancesOf(ctx, x, m, result.Labels)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err == nil {
+		result.SetDistances(clustering.MeasureDistortion, own, next)
+	}
+	return err
+}
+
+// rowModel is a model of a result in the coordinates of the prepared rows.
+func (p *Problem) rowModel(m *clustering.Model) (*vector.Model, error) {
+	centroids := m.Centroids
+	if m.Units != nil && m.Distortion == metric.SquaredEuclidean && p.Vectors.Features == nil {
+		scaled, err := m.Units.Apply(&dataset.Points{N: m.K, D: m.D, Values: centroids})
+		if err != nil {
+			return nil, err
+		}
+		centroids = scaled.(*dataset.Points).Values
+	}
+	return preparedModel(m, centroids, p.Vectors.Mean), nil
+}
+
+// preparedModel makes a model of one whose centroids are in the units of the rows, which are less a mean.
+func preparedModel(m *clustering.Model, centroids, mean []float64) *vector.Model {
+	prepared := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: centroids}
+	if mean != nil {
+		prepared.Centroids = slices.Clone(centroids)
+		for at := range prepared.Centroids {
+			prepared.Centroids[at] -= mean[at%m.D]
+		}
+	}
+	if m.Metric.Form() != metric.Identity {
+		prepared.Metric = m.Metric.Values()
+	}
+	return prepared
+}
+
+// measurer measures distances of rows. Executors do.
+type measurer interface {
+	NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error)
+	Distances(ctx context.Context, queries []vector.Query) ([][]float64, error)
+}
+
+// pointsAtOnce is how many points are asked for their distances to all centroids at a time.
+const pointsAtOnce = 1 << 16
+
+// distancesOf are the distances of all rows to the centroids of their labels and to the nearest others. Most rows are
+// nearest to their own; the few that are not, because of constraints or since means have moved, are asked for all.
+func distancesOf(ctx context.Context, x measurer, m *vector.Model, labels []int32) (own, next []float64, err error) {
+	found, err := x.NearestTwo(ctx, []vector.Query{{Model: m}})
+	if err != nil {
+		return nil, nil, err
+	}
+	own, next = make([]float64, len(labels)), make([]float64, len(labels))
+	var others []int32
+	for i, c := range labels {
+		row := found[0][i*vector.PerNearestTwo:][:vector.PerNearestTwo]
+		if own[i], next[i] = row[1], row[2]; row[0] != float64(c) {
+			others = append(others, int32(i))
+		}
+	}
+	for points := range slices.Chunk(others, pointsAtOnce) {
+		distances, err := x.Distances(ctx, []vector.Query{{Model: m, Points: points}})
+		if err != nil {
+			return nil, nil, err
+		}
+		for at, i := range points {
+			row := distances[0][at*m.Clusters:][:m.Clusters]
+			own[i], next[i] = row[labels[i]], math.Inf(1)
+			for c, distance := range row {
+				if int32(c) != labels[i] {
+					next[i] = min(next[i], distance)
+				}
+			}
+		}
+	}
+	return own, next, nil
+}

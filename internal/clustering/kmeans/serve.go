@@ -1,0 +1,149 @@
+package kmeans
+
+import (
+	"context"
+	"runtime"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+)
+
+// server serves the requests of all restarts on an executor.
+type server struct{ x Executor }
+
+// Lanes implements clustering.Server.
+func (s server) Lanes() int { return s.x.Shape().Lanes }
+
+// Threads implements clustering.Server: restarts share nothing that they change.
+func (s server) Threads() int { return runtime.GOMAXPROCS(0) }
+
+// laneRequest is a request and the lane that it comes from.
+type laneRequest struct {
+	lane int
+	*request
+}
+
+// Serve implements clustering.Server. It answers all requests of the first kind that is asked for.
+func (s server) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
+	first := askUpdate
+	for _, a := range requests {
+		first = min(first, a.Request.(*request).kind)
+	}
+	var asked []laneRequest
+	for place, a := range requests {
+		if r := a.Request.(*request); r.kind == first {
+			r.query.Lane = a.Lane
+			asked, answered = append(asked, laneRequest{a.Lane, r}), append(answered, place)
+		}
+	}
+	err := s.serve(ctx, first, asked)
+	for _, a := range asked {
+		a.err = err
+	}
+	return answered
+}
+
+func (s server) serve(ctx context.Context, kind requestKind, asked []laneRequest) error {
+	queries := make([]vector.Query, len(asked))
+	for at, a := range asked {
+		queries[at] = a.query
+	}
+	measure := s.x.Scatter
+	switch kind {
+	case askAssign:
+		return s.assign(ctx, asked, queries)
+	case askUpdate:
+		return s.update(ctx, asked)
+	case askFarthest:
+		candidates, err := s.x.Farthest(ctx, queries)
+		for at := range candidates {
+			asked[at].farthest = candidates[at]
+		}
+		return err
+	case askNearest:
+		measure = s.x.Nearest
+	case askDistances:
+		measure = s.x.Distances
+	}
+	values, err := measure(ctx, queries)
+	for at := range values {
+		asked[at].values = values[at]
+	}
+	return err
+}
+
+func (s server) assign(ctx context.Context, asked []laneRequest, queries []vector.Query) error {
+	moves, err := s.x.Assign(ctx, queries)
+	if err != nil {
+		return err
+	}
+	shape := s.x.Shape()
+	byLane, counts := make([][]kernel.Move, shape.Lanes), make([]int, shape.Lanes)
+	for _, m := range moves {
+		counts[shape.Lane(m)]++
+	}
+	for lane, count := range counts {
+		byLane[lane] = make([]kernel.Move, 0, count)
+	}
+	for _, m := range moves {
+		lane := shape.Lane(m)
+		byLane[lane] = append(byLane[lane], s.offset(m, -lane))
+	}
+	for _, a := range asked {
+		a.moves = byLane[a.lane]
+	}
+	return nil
+}
+
+// update serves loads and updates together. A lane that loads is updated by the moves from its old labels to the new
+// ones.
+func (s server) update(ctx context.Context, asked []laneRequest) error {
+	shape, labels := s.x.Shape(), s.x.Labels()
+	count := 0
+	for _, a := range asked {
+		count += len(a.moves)
+	}
+	moves := make([]kernel.Move, 0, count)
+	for _, a := range asked {
+		if a.labels == nil {
+			for _, m := range a.moves {
+				moves = append(moves, s.offset(m, a.lane))
+			}
+			continue
+		}
+		current := labels[a.lane*shape.Points : (a.lane+1)*shape.Points]
+		for i, to := range a.labels {
+			if to >= 0 {
+				to += int32(a.lane * shape.Clusters)
+			}
+			if current[i] != to {
+				moves = append(moves, kernel.Move{Point: int32(i), From: current[i], To: to})
+			}
+		}
+	}
+	if len(moves) > 0 {
+		if err := s.x.Update(ctx, moves); err != nil {
+			return err
+		}
+	}
+	sums := s.x.Sums()
+	size := len(sums) / shape.Lanes
+	for _, a := range asked {
+		a.values = slices.Clone(sums[a.lane*size : (a.lane+1)*size])
+	}
+	return nil
+}
+
+// offset renumbers the clusters of a move: those of a single lane as those of the lane so many further on.
+func (s server) offset(m kernel.Move, lanes int) kernel.Move {
+	clusters := int32(lanes * s.x.Shape().Clusters)
+	if m.From >= 0 {
+		m.From += clusters
+	}
+	if m.To >= 0 {
+		m.To += clusters
+	}
+	return m
+}

@@ -1,0 +1,157 @@
+package kmeans
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+)
+
+// state is what all methods of this package share: a labeling with its exact sums, the centroids, and the
+// metric.
+type state struct {
+	p         *Problem
+	x         lane
+	source    *rand.PCG
+	rng       *rand.Rand // of the source
+	restart   int
+	labels    []int32
+	counts    []int32
+	sums      []float64
+	centroids []float64 // k x d, in the coordinates of prepared rows
+	absent    []bool    // clusters that have no centroid yet
+	metric    *metric.Metric
+	iteration int
+}
+
+// Labels implements clustering.Method.
+func (s *state) Labels() []int32 { return s.labels }
+
+// centroid is that of one cluster.
+func (s *state) centroid(c int) []float64 { return s.centroids[c*s.p.d : (c+1)*s.p.d] }
+
+// model is the centroids and the metric as they are now.
+func (s *state) model() *vector.Model {
+	return &vector.Model{
+		Distortion: s.p.options.Distortion, Clusters: s.p.spec.K,
+		Centroids: s.centroids, Absent: s.absent, Metric: s.metric.Values(),
+	}
+}
+
+// single is a model with one centroid.
+func (s *state) single(center []float64) *vector.Model {
+	m := s.model()
+	m.Clusters, m.Centroids, m.Absent = 1, center, nil
+	return m
+}
+
+// load sets all labels.
+func (s *state) load(labels []int32) error {
+	sums, err := s.x.Load(labels)
+	if err != nil {
+		return err
+	}
+	s.labels, s.sums = slices.Clone(labels), sums
+	s.counts = make([]int32, s.p.spec.K)
+	for _, c := range labels {
+		if c >= 0 {
+			s.counts[c]++
+		}
+	}
+	return nil
+}
+
+// apply makes two lists of moves of different points, each ascending, takes over the new sums, and tells how many points
+// moved.
+func (s *state) apply(some, others []kernel.Move) (moved int, err error) {
+	moves := merge(some, others)
+	if len(moves) == 0 {
+		return 0, nil
+	}
+	sums, err := s.x.Update(moves)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range moves {
+		s.labels[m.Point] = m.To
+		if m.From >= 0 {
+			s.counts[m.From]--
+		}
+		if m.To >= 0 {
+			s.counts[m.To]++
+		}
+	}
+	s.sums = sums
+	return len(moves), nil
+}
+
+// merge puts two lists of moves, each ascending, in the order of the points.
+func merge(a, b []kernel.Move) []kernel.Move {
+	if len(b) == 0 {
+		return a
+	}
+	merged := make([]kernel.Move, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].Point < b[0].Point {
+			merged, a = append(merged, a[0]), a[1:]
+		} else {
+			merged, b = append(merged, b[0]), b[1:]
+		}
+	}
+	return append(append(merged, a...), b...)
+}
+
+// takeMeans makes every centroid the mean of its cluster. A cluster without points, and one of unit vectors
+// whose sum is 0, keeps its centroid.
+func (s *state) takeMeans() {
+	fresh, absent := slices.Clone(s.centroids), slices.Clone(s.absent) // models share the old slices
+	mean, width := make([]float64, s.p.d), s.p.Vectors.Width()
+	for c, count := range s.counts {
+		if count == 0 {
+			continue
+		}
+		s.p.Vectors.Centroid(mean, s.sums[c*width:(c+1)*width], int(count))
+		if s.p.options.Distortion.NormalizeMean(mean) {
+			copy(fresh[c*s.p.d:], mean)
+			absent[c] = false
+		}
+	}
+	s.centroids, s.absent = fresh, absent
+}
+
+// distortion is the sum of all labeled points' distortions to their centroids in a model.
+func (s *state) distortion(m *vector.Model) (float64, error) {
+	total, err := s.x.Scatter(m, vector.Total)
+	if err != nil {
+		return 0, err
+	}
+	return total[0], nil
+}
+
+// FillResult implements clustering.Method.
+func (s *state) FillResult(result *clustering.Result) {
+	result.Model = &clustering.Model{
+		Distortion: s.p.options.Distortion, K: s.p.spec.K, D: s.p.d,
+		Centroids: s.p.inDataCoordinates(s.centroids), Metric: s.metric, Units: s.p.Units,
+	}
+}
+
+// accepted is what a step changes. It is restored when a step fails halfway, so that labels are those of the last
+// accepted step.
+type accepted struct {
+	labels, counts  []int32
+	sums, centroids []float64
+	absent          []bool
+	metric          *metric.Metric
+}
+
+func (s *state) accepted() accepted {
+	return accepted{slices.Clone(s.labels), slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
+}
+
+func (s *state) restore(from accepted) {
+	s.labels, s.counts, s.sums, s.centroids, s.absent, s.metric = from.labels, from.counts, from.sums, from.centroids, from.absent, from.metric
+}

@@ -1,0 +1,161 @@
+package krange
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+const (
+	// mostParts is how many parts of the data are clustered for each k. Of parts with more than fewRows, which differ less,
+	// there are someParts, as of graphs, and of graphs with more than manyEntries, which no part makes much smaller, fewParts.
+	mostParts   = 20
+	someParts   = 8
+	fewParts    = 4
+	fewRows     = 250
+	manyEntries = 100_000
+	// mostRows bounds the rows of a part, which has at most half of them: where there are more, small clusters have few rows in a part.
+	mostRows = 1500
+	// keptEdges is the share of a graph's edges that a part has. It has all vertices.
+	keptEdges = 0.8
+	// partRestarts is how often a part is clustered at most from different starts.
+	partRestarts = 4
+)
+
+// part is a part of the data.
+type part struct {
+	data dataset.Dataset
+	rows []int32 // that it has, ascending; nil: all
+}
+
+// newParts draws parts of the data, the same for every k.
+func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
+	rng := spec.Random(clustering.StreamParts)
+	all := make([]part, countParts(data))
+	for at := range all {
+		var err error
+		if g, is := data.(*dataset.Graph); is {
+			all[at].data, err = someEdges(g, rng)
+		} else {
+			all[at].rows = clustering.DrawRows(data.Rows(), partRows(data.Rows()), rng)
+			all[at].data, err = dataset.Take(data, all[at].rows)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// countParts is how many parts there are.
+func countParts(data dataset.Dataset) int {
+	g, is := data.(*dataset.Graph)
+	switch {
+	case is && len(g.Column) > manyEntries:
+		return fewParts
+	case is || data.Rows() > 2*fewRows:
+		return someParts
+	}
+	return mostParts
+}
+
+// PartBytes is what the parts of data of so many bytes take, with some eigenvectors of each, and the search for the eigengaps
+// up to k of a graph.
+func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
+	n, gaps := data.Rows(), int64(0)
+	rows, share := n, keptEdges
+	if graph, is := data.(*dataset.Graph); is {
+		gaps = 8 * int64(gapNumbers(graph, k))
+	} else {
+		rows = partRows(n)
+		share = float64(rows) / float64(max(1, n))
+	}
+	return gaps + int64(countParts(data))*(int64(share*float64(bytes))+8*int64(rows)*int64(columns))
+}
+
+// partRows is how many of n rows a part has.
+func partRows(n int) int { return min(mostRows, max(1, n/2)) }
+
+// partsOf says what a part of the data has.
+func partsOf(data dataset.Dataset) string {
+	if _, is := data.(*dataset.Graph); is {
+		return "four fifths of the edges"
+	}
+	if data.Rows() > 2*mostRows {
+		return fmt.Sprintf("%d of the rows", mostRows)
+	}
+	return "half of the data"
+}
+
+// someEdges is a graph with a part of the edges, and all loops.
+func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
+	var edges dataset.Edges
+	for i := range g.N {
+		neighbors, weights := g.Row(i)
+		for at, j := range neighbors {
+			if int(j) == i || int(j) > i && rng.Float64() < keptEdges {
+				edges.Append(int32(i), j, weights[at])
+			}
+		}
+	}
+	return dataset.GraphOf(g.N, []dataset.Edges{edges})
+}
+
+// spec is the job of n rows on the part.
+func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
+	_, isSpectral := spec.Algorithm.(*spectral.Options) // which has no restarts
+	byChance := p.rows != nil && (spec.Choose || spec.Algorithm.Name() == "auto")
+	if spec.Restarts > partRestarts || spec.Restarts == 0 && byChance && !isSpectral {
+		spec.Restarts = partRestarts
+	}
+	if options, is := spec.Algorithm.(*auto.Options); is {
+		own := *options
+		own.Brief = true
+		spec.Algorithm = &own
+	}
+	if p.rows == nil {
+		return spec
+	}
+	place := make([]int32, n)
+	for i := range place {
+		place[i] = -1
+	}
+	for at, i := range p.rows {
+		place[i] = int32(at)
+	}
+	spec.Constraints = constraint.Among(n, p.rows, spec.Constraints)
+	var seeds []constraint.Seed
+	for _, s := range spec.Seeds {
+		if s.Index = place[s.Index]; s.Index >= 0 {
+			seeds = append(seeds, s)
+		}
+	}
+	spec.Seeds = seeds
+	switch options := spec.Algorithm.(type) {
+	case *kernelkmeans.Options:
+		own := *options
+		if own.Weights != nil {
+			own.Weights = nil
+			for _, i := range p.rows {
+				own.Weights = append(own.Weights, options.Weights[i])
+			}
+		}
+		own.Landmarks = min(own.Landmarks, len(p.rows))
+		spec.Algorithm = &own
+	case *spectral.Options:
+		own := *options
+		own.Beliefs = slices.DeleteFunc(slices.Clone(options.Beliefs), func(b constraint.Belief) bool { return place[b.I] < 0 || place[b.J] < 0 })
+		for at, b := range own.Beliefs {
+			own.Beliefs[at] = constraint.Belief{I: place[b.I], J: place[b.J], Value: b.Value}
+		}
+		spec.Algorithm = &own
+	}
+	return spec
+}

@@ -1,0 +1,145 @@
+package krange
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+// naiveSilhouette is the mean of the silhouettes by their definition.
+func naiveSilhouette(p *dataset.Points, labels []int32, k int) float64 {
+	distance := func(i, j int) float64 {
+		sum := 0.0
+		for f, v := range p.Row(i) {
+			sum += (v - p.Row(j)[f]) * (v - p.Row(j)[f])
+		}
+		return math.Sqrt(sum)
+	}
+	// mean is the mean distance of a point to the others of a cluster.
+	mean := func(i int, c int32) (mean float64, count int) {
+		for j, other := range labels {
+			if other == c && j != i {
+				mean, count = mean+distance(i, j), count+1
+			}
+		}
+		return mean / float64(count), count
+	}
+	total := 0.0
+	for i, own := range labels {
+		a, others := mean(i, own)
+		b := math.Inf(1)
+		for c := range int32(k) {
+			if v, count := mean(i, c); c != own && count > 0 {
+				b = min(b, v)
+			}
+		}
+		if others > 0 && !math.IsInf(b, 1) && max(a, b) > 0 {
+			total += (b - a) / max(a, b)
+		}
+	}
+	return total / float64(p.N)
+}
+
+func TestSilhouettesAreThoseOfTheirDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, d, k := rapid.IntRange(2, 150).Draw(t, "n"), rapid.IntRange(1, 3).Draw(t, "d"), rapid.IntRange(2, 5).Draw(t, "k")
+		p := &dataset.Points{N: n, D: d, Values: rapid.SliceOfN(rapid.Float64Range(-9, 9), n*d, n*d).Draw(t, "values")}
+		labels := rapid.SliceOfN(rapid.Int32Range(0, int32(k)-1), n, n).Draw(t, "labels")
+		one, err := Silhouette(t.Context(), everyRow(n, n), labels, k, euclidean(p), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := naiveSilhouette(p, labels, k); math.Abs(one-want) > 1e-9 {
+			t.Fatalf("%v, not %v", one, want)
+		}
+		three, err := Silhouette(t.Context(), everyRow(n, n), labels, k, euclidean(p), 3)
+		if err != nil || math.Float64bits(three) != math.Float64bits(one) {
+			t.Fatalf("%v on three threads, %v on one; %v", three, one, err)
+		}
+	})
+}
+
+// A sample of rows is as far apart as all of them.
+func TestSilhouetteOfASample(t *testing.T) {
+	p, labels := &dataset.Points{N: 5000, D: 1}, make([]int32, 5000)
+	for i := range p.N {
+		labels[i] = int32(i % 2)
+		p.Values = append(p.Values, float64(i%2)*10+float64(i*7919%1000)/1000)
+	}
+	all, err := Silhouette(t.Context(), everyRow(p.N, p.N), labels, 2, euclidean(p), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := everyRow(p.N, 999)
+	some, err := Silhouette(t.Context(), rows, labels, 2, euclidean(p), 2)
+	if err != nil || len(rows) != 999 || math.Abs(some-all) > 0.005 {
+		t.Errorf("%v of %d rows, %v of all; %v", some, len(rows), all, err)
+	}
+}
+
+// Distances by inner products are those by coordinates, of dense and of sparse rows.
+func TestDistancesByProducts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, d := rapid.IntRange(1, 12).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "d")
+		p := &dataset.Points{N: n, D: d, Values: rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0, 1, -2, 3.5}), n*d, n*d).Draw(t, "values")}
+		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
+		for i := range n {
+			for f, v := range p.Row(i) {
+				if v != 0 {
+					columns, values = append(columns, int32(f)), append(values, v)
+				}
+			}
+			starts = append(starts, int64(len(columns)))
+		}
+		sparse := &dataset.SparsePoints{N: n, D: d, RowStart: starts, Column: columns, Value: values}
+		to, want, dense, thin := everyRow(n, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range int32(n) {
+			euclidean(p)(i, to, want)
+			byProducts(n, densely(p), straight)(i, to, dense)
+			byProducts(n, sparsely(sparse), straight)(i, to, thin)
+			for j := range n {
+				if math.Abs(dense[j]-want[j]) > 1e-6 || math.Abs(thin[j]-want[j]) > 1e-6 {
+					t.Fatalf("%d and %d are %v and %v apart, not %v", i, j, dense[j], thin[j], want[j])
+				}
+			}
+		}
+	})
+}
+
+// Two labelings that differ in the numbers of clusters alone have each other's clusters; one cut in halves has half of the pairs.
+func TestStrength(t *testing.T) {
+	a := []int32{0, 0, 0, 0, 1, 1, 1, 1, -1}
+	for _, c := range []struct {
+		b    []int32
+		want float64
+	}{
+		{[]int32{1, 1, 1, 1, 0, 0, 0, 0, 0}, 1},
+		{[]int32{0, 0, 0, 0, 1, 1, 2, 2, 2}, (2.0/6 + 1) / 2},
+		{[]int32{0, 0, 0, 0, 0, 0, 0, 0, 0}, (1 + 12.0/28) / 2},
+	} {
+		if got := Strength(a, c.b, 3); math.Abs(got-c.want) > 1e-15 || got != Strength(c.b, a, 3) {
+			t.Errorf("%v: %v, want %v", c.b, got, c.want)
+		}
+	}
+}
+
+// Two triangles joined by an edge: of 14 ends 12 are within, and each has half of them.
+func TestModularity(t *testing.T) {
+	var edges []dataset.Edge
+	for _, e := range [][2]int32{{0, 1}, {0, 2}, {1, 2}, {3, 4}, {3, 5}, {4, 5}, {2, 3}} {
+		edges = append(edges, dataset.Edge{Source: e[0], Target: e[1], Weight: 2})
+	}
+	g, err := dataset.NewGraph(6, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := Modularity(g, []int32{0, 0, 0, 1, 1, 1}, 2), 12.0/14-0.5; math.Abs(got-want) > 1e-15 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := Modularity(g, make([]int32, 6), 1); math.Abs(got) > 1e-15 {
+		t.Errorf("all in one: %v", got)
+	}
+}

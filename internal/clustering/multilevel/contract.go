@@ -1,0 +1,106 @@
+package multilevel
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+)
+
+// contractRows is how many merged vertices one thread contracts at a time.
+const contractRows = 1 << 13
+
+// contract makes one vertex of all that have the same number, 0..count-1. Rows of the result list neighbors in the order in
+// which they are met, whatever the number of threads.
+func contract(ctx context.Context, g *Graph, into []int32, count int, pool *parallel.Pool, threads int) (*Graph, error) {
+	members, start := group(into, count)
+	c := &Graph{Start: make([]int64, count+1), Diagonal: make([]float64, count), Mass: make([]float64, count), Apart: g.Apart.merged(into), Penalties: g.Penalties.merged(into, count)}
+	parts := make([]rows, (count+contractRows-1)/contractRows)
+	scratch := make(chan []int32, threads)
+	err := pool.Run(ctx, threads, len(parts), func(at int) error {
+		var place []int32
+		select {
+		case place = <-scratch:
+		default:
+			place = make([]int32, count)
+		}
+		from, to := at*contractRows, min(count, (at+1)*contractRows)
+		entries := int64(0)
+		for _, i := range members[start[from]:start[to]] {
+			entries += g.Start[i+1] - g.Start[i]
+		}
+		p := &parts[at]
+		p.column, p.weight = make([]int32, 0, entries), make([]float64, 0, entries)
+		for v := from; v < to; v++ {
+			before := len(p.column)
+			p.add(c, g, int32(v), members[start[v]:start[v+1]], into, place)
+			c.Start[v+1] = int64(len(p.column) - before)
+		}
+		scratch <- place
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for v := range count {
+		c.Start[v+1] += c.Start[v]
+	}
+	c.Column, c.Weight = make([]int32, c.Start[count]), make([]float64, c.Start[count])
+	err = pool.Run(ctx, threads, len(parts), func(at int) error {
+		from := c.Start[at*contractRows]
+		copy(c.Column[from:], parts[at].column)
+		copy(c.Weight[from:], parts[at].weight)
+		parts[at] = rows{}
+		return nil
+	})
+	return c, err
+}
+
+// rows are some rows of a contracted graph.
+type rows struct {
+	column []int32
+	weight []float64
+}
+
+// add makes the row of one merged vertex, and its weight and diagonal. Place holds for each neighbor of this row its place in
+// it, counted from 1, and is all 0 before and after.
+func (r *rows) add(c, g *Graph, v int32, members, into, place []int32) {
+	from := len(r.column)
+	for _, i := range members {
+		c.Mass[v] += g.Mass[i]
+		c.Diagonal[v] += g.diagonal(i)
+		neighbors, weights := g.row(i)
+		for n, j := range neighbors {
+			to := into[j]
+			switch {
+			case j == i:
+			case to == v:
+				c.Diagonal[v] += weights[n]
+			case place[to] == 0:
+				r.column, r.weight = append(r.column, to), append(r.weight, weights[n])
+				place[to] = int32(len(r.column) - from)
+			default:
+				r.weight[from+int(place[to])-1] += weights[n]
+			}
+		}
+	}
+	for _, to := range r.column[from:] {
+		place[to] = 0
+	}
+}
+
+// group lists the vertices by their numbers: those of number v are members[start[v]:start[v+1]], in ascending order.
+func group(into []int32, count int) (members []int32, start []int64) {
+	start = make([]int64, count+1)
+	for _, v := range into {
+		start[v+1]++
+	}
+	for v := range count {
+		start[v+1] += start[v]
+	}
+	members, next := make([]int32, len(into)), append([]int64(nil), start[:count]...)
+	for i, v := range into {
+		members[next[v]] = int32(i)
+		next[v]++
+	}
+	return members, start
+}

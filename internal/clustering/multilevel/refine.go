@@ -1,0 +1,125 @@
+package multilevel
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+)
+
+const (
+	// refineRows is how many vertices are looked at between two sets of moves, and refinePiece how many of them one thread takes
+	// at a time.
+	refineRows  = 1 << 16
+	refinePiece = 1 << 11
+	// maxRounds is how often refinement looks at the vertices that may move.
+	maxRounds = 30
+	// A round over a large graph that raises the value by a smaller share than leastGain is the last one; than finalGain, where
+	// labels are no start for a finer graph.
+	leastGain  = 3e-3
+	finalGain  = 1e-3
+	largeGraph = 1 << 20 // entries
+)
+
+// refiner refines labelings of one graph after the other.
+type refiner struct {
+	k         int
+	threads   int
+	chainWork int64
+	pool      *parallel.Pool
+	links     *links
+	free      chan *links // of threads that rest
+}
+
+func newRefiner(k, threads int) *refiner {
+	return &refiner{k: k, threads: threads, chainWork: chainWork, pool: parallel.NewPool(threads), links: newLinks(k), free: make(chan *links, threads)}
+}
+
+// refine moves vertices, one after the other, as long as that raises the value. Threads propose, by the labels at the beginning of
+// a block of vertices, and every proposal is computed anew before it is carried out: so the result does not depend on their
+// number. After the first round only neighbors of vertices that moved are looked at, and all again when none of these moves,
+// because the sums of clusters have changed for everyone.
+func (r *refiner) refine(ctx context.Context, l *labeling) error {
+	least := leastGain
+	if l.balance == 0 {
+		least = finalGain
+	}
+	n := l.g.Rows()
+	all := make([]int32, n)
+	for v := range all {
+		all[v] = int32(v)
+	}
+	active, marked := all, make([]bool, n)
+	for range maxRounds {
+		before := l.value()
+		next, err := r.round(ctx, l, active, marked)
+		if err != nil {
+			return err
+		}
+		for _, v := range next {
+			marked[v] = false
+		}
+		switch gain := l.value() - before; {
+		case len(next) == 0 && len(active) == n:
+			return nil
+		case l.g.Entries() > largeGraph && gain < least*l.value():
+			return nil
+		case len(next) == 0:
+			next = all
+		}
+		active = next
+	}
+	return nil
+}
+
+// round looks at some vertices and moves those that gain. It returns the neighbors of those that moved, which it marks.
+func (r *refiner) round(ctx context.Context, l *labeling, active []int32, marked []bool) (next []int32, err error) {
+	tolerance, wants := l.tolerance(), make([]bool, min(len(active), refineRows))
+	for from := 0; from < len(active); from += refineRows {
+		block := active[from:min(len(active), from+refineRows)]
+		if err := r.propose(ctx, l, block, wants, tolerance); err != nil {
+			return nil, err
+		}
+		for at, v := range block {
+			if !wants[at] {
+				continue
+			}
+			r.links.of(l, v)
+			to, gain := l.best(v, r.links)
+			if to < 0 || gain <= tolerance {
+				continue
+			}
+			l.move(v, to, r.links)
+			neighbors, _ := l.g.row(v)
+			for _, u := range neighbors {
+				if !marked[u] {
+					marked[u] = true
+					next = append(next, u)
+				}
+			}
+		}
+	}
+	return next, nil
+}
+
+// propose tells of each vertex of a block whether it could move with a gain.
+func (r *refiner) propose(ctx context.Context, l *labeling, block []int32, wants []bool, tolerance float64) error {
+	return r.pool.Run(ctx, r.threads, (len(block)+refinePiece-1)/refinePiece, func(at int) error {
+		var s *links
+		select {
+		case s = <-r.free:
+		default:
+			s = newLinks(r.k)
+		}
+		for place := at * refinePiece; place < min(len(block), (at+1)*refinePiece); place++ {
+			v := block[place]
+			if wants[place] = false; l.inside(v) {
+				continue
+			}
+			s.of(l, v)
+			to, gain := l.best(v, s)
+			wants[place] = to >= 0 && gain > tolerance
+		}
+		r.free <- s
+		return nil
+	})
+}

@@ -1,0 +1,137 @@
+package spectral
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// beliefs is the symmetric matrix Q of Wang2014. Q_ij is above 0 where i and j belong together, below 0 where they
+// belong apart, and the farther from 0 the more certain that is.
+type beliefs interface {
+	// points are the rows that have entries, ascending.
+	points() []int32
+	// groups divide the points so that there are no entries between groups; each is ascending.
+	groups() [][]int32
+	// entry is Q_ij.
+	entry(i, j int32) float64
+	count() int   // of entries, that is of ordered pairs
+	stored() int  // of values in memory
+	sum() float64 // 1'Q1
+	// multiply adds scale_i Q_ij scale_j x_j to every row of dst, for each of several x.
+	multiply(dst, x [][]float64, scale []float64)
+}
+
+// satisfaction is u'Qu.
+func satisfaction(q beliefs, u []float64) float64 {
+	image := make([]float64, len(u))
+	q.multiply([][]float64{image}, [][]float64{u}, clustering.Ones(len(u)))
+	total := 0.0
+	for i, v := range u {
+		total += float64(v * image[i])
+	}
+	return total
+}
+
+// allBeliefs is Q: as the spec gives it, or made of its constraints and seeds.
+func (p *Problem) allBeliefs() (beliefs, error) {
+	if len(p.options.Beliefs) > 0 {
+		return p.givenBeliefs()
+	}
+	var parts sumOfBeliefs
+	if len(p.given.Pairs()) > 0 {
+		parts = append(parts, beliefsOf(p.n, p.given.Pairs()))
+	}
+	if seeds := constraint.GatherSeeds(p.spec.Seeds); len(seeds) > 0 {
+		parts = append(parts, newLabelBeliefs(seeds, p.spec.K))
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	return parts, nil
+}
+
+// beliefsOf is the Q of pairs: plus or minus their weights.
+func beliefsOf(n int, pairs []constraint.Pair) beliefs {
+	q := newSymmetric(n)
+	for _, pair := range pairs {
+		sign := 1.0
+		if pair.Kind == constraint.CannotLink {
+			sign = -1
+		}
+		q.add(pair.I, pair.J, sign*pair.Weight)
+	}
+	q.finish()
+	return pairBeliefs{q}
+}
+
+// givenBeliefs takes the whole of Q from the spec.
+func (p *Problem) givenBeliefs() (beliefs, error) {
+	const field = "spec.constrained_spectral.beliefs"
+	q := newSymmetric(p.n)
+	for at, b := range p.options.Beliefs {
+		if b.I < 0 || b.J < 0 || int(max(b.I, b.J)) >= p.n {
+			return nil, fault.Invalid("INDEX_OUT_OF_RANGE", "belief %d is about %d and %d; rows are 0..%d", at, b.I, b.J, p.n-1).OnField(field)
+		}
+		if math.IsNaN(b.Value) || math.IsInf(b.Value, 0) {
+			return nil, fault.Invalid("BAD_BELIEF", "belief %d about %d and %d is %v; beliefs are finite numbers", at, b.I, b.J, b.Value).OnField(field)
+		}
+		q.add(b.I, b.J, b.Value)
+	}
+	if i, j, twice := q.finish(); twice {
+		return nil, fault.Invalid("REPEATED_BELIEF", "the pair %d, %d has two beliefs; give each unordered pair once", i, j).OnField(field)
+	}
+	return pairBeliefs{q}, nil
+}
+
+// pairBeliefs is a Q whose entries are stored.
+type pairBeliefs struct{ *symmetric }
+
+func (q pairBeliefs) points() []int32 { return q.rows }
+
+func (q pairBeliefs) groups() [][]int32 {
+	var groups [][]int32
+	seen := make([]bool, q.n)
+	for _, first := range q.rows {
+		if seen[first] {
+			continue
+		}
+		seen[first] = true
+		group := []int32{first}
+		for at := 0; at < len(group); at++ {
+			columns, _ := q.row(int(group[at]))
+			for _, j := range columns {
+				if !seen[j] {
+					seen[j] = true
+					group = append(group, j)
+				}
+			}
+		}
+		slices.Sort(group)
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+func (q pairBeliefs) entry(i, j int32) float64 {
+	columns, values := q.row(int(i))
+	if at, found := slices.BinarySearch(columns, j); found {
+		return values[at]
+	}
+	return 0
+}
+
+func (q pairBeliefs) count() int { return len(q.value) }
+
+func (q pairBeliefs) stored() int { return len(q.value) }
+
+func (q pairBeliefs) sum() float64 {
+	total := 0.0
+	for _, v := range q.value {
+		total += v
+	}
+	return total
+}

@@ -1,0 +1,154 @@
+package spectral
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/span"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// choosesByPairs tells whether constraints that are held out choose how the others are used. A whole Q, of beliefs or
+// of another graph, has no pairs to hold out; there the rule is the paper's.
+func (p *Problem) choosesByPairs() bool {
+	o := p.options
+	return o.Algorithm == Constrained && o.BetaRule == BetaAuto && o.Discretization == DiscretizePlain && len(o.Beliefs) == 0 && !o.Transfer
+}
+
+// size is how many eigenvectors pairs choose from.
+func (p *Problem) size() int { return span.Size(p.n, p.spec.K, len(p.pairs)) }
+
+// maxPaperRows is the number of points up to which the rules of the paper take part in the choice: each has to be
+// solved for every fold, from all entries of the matrix.
+const maxPaperRows = 800
+
+func (p *Problem) asksPaper() bool { return p.choosesByPairs() && p.n <= maxPaperRows }
+
+// chosen takes the lowest eigenvectors of Lbar and lets the pairs choose coordinates in their span (package span). Package
+// span knows only the rows that take part, by their numbers among them.
+func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
+	pairs := m.keptPairs()
+	found, err := m.lowest(ctx, span.Size(m.rows(), m.spec.K, len(pairs)))
+	if err != nil {
+		return err
+	}
+	m.report(result, found, func(j int) float64 { return 1 - found.Values[j] })
+	products := found.Products
+	var last *clustering.Result // of a rule of the paper
+	problem := &span.Problem{
+		K: m.spec.K, Vectors: found.Vectors, Pairs: pairs, Random: m.Random(clustering.StreamHeldOut),
+		Starts: m.options.Eigenvectors.KmeansRestarts, Iterations: m.options.Eigenvectors.KmeansMaxIterations,
+	}
+	for _, v := range found.Values {
+		problem.Costs = append(problem.Costs, 1-v)
+	}
+	if m.asksPaper() {
+		problem.Paper = func(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) ([]int32, error) {
+			trial, err := m.byPaper(ctx, rule, pairs)
+			if err != nil || trial == nil {
+				return nil, err
+			}
+			last = trial
+			products += trial.Eigen.Products
+			labels := make([]int32, m.rows())
+			for at := range labels {
+				labels[at] = trial.Labels[m.kept.Row(at)]
+			}
+			return labels, nil
+		}
+	}
+	answer, err := span.Choose(snapshot.Without(ctx), problem)
+	if err != nil {
+		return err
+	}
+	if answer.Embedding == nil {
+		*result = *last
+	} else {
+		result.Labels, result.Embedding = m.ofAllRows(answer)
+		if result.Runs = answer.Runs; !m.kept.All() {
+			result.Runs = clustering.LabelingsAmong(m.n, m.kept.Kept(), answer.Runs)
+		}
+	}
+	if len(answer.Candidates) == 1 {
+		m.family.Warn(m.o, "NOTHING_HELD_OUT", "fewer than two constraints, or must-links alone, cannot tell how constraints should enter: "+
+			"the eigenvectors are those without constraints, and points only pay for those that their labels violate")
+	}
+	report, width := result.Eigen, answer.Chosen.Width
+	if width > 0 {
+		report.Eigenvalues, report.Costs, report.Residuals = report.Eigenvalues[:width], report.Costs[:width], report.Residuals[:width]
+	}
+	report.Products, report.Chosen, report.Width, report.Candidates = products, answer.Chosen.Rule, width, answer.Candidates
+	return nil
+}
+
+// keptPairs are the pairs of points that take part, by their numbers among them.
+func (m *method) keptPairs() []constraint.Pair {
+	if m.kept.All() {
+		return m.pairs
+	}
+	return constraint.Among(m.n, m.kept.Kept(), m.pairs)
+}
+
+// ofAllRows are labels and coordinates of all rows: none, and 0, of those that are left out.
+func (m *method) ofAllRows(answer *span.Answer) ([]int32, *clustering.Embedding) {
+	if m.kept.All() {
+		return answer.Labels, answer.Embedding
+	}
+	labels := clustering.Unassigned(m.n)
+	for at, c := range answer.Labels {
+		labels[m.kept.Row(at)] = c
+	}
+	return labels, answer.Embedding.Among(m.n, m.kept.Kept())
+}
+
+// lowest are the lowest eigenvectors of Lbar, as the leading ones of I - Lbar. The first is D^1/2 1: in a graph of several
+// components a solver would find any other vector that is constant on each of them. Those after the k-th are needed for
+// their span only, and known roughly: in a graph without more structure than its clusters they crowd.
+func (m *method) lowest(ctx context.Context, count int) (eigen.Eigenpairs, error) {
+	trivial := make([]float64, m.rows())
+	for at := range trivial {
+		trivial[at] = math.Sqrt(m.degrees[m.kept.Row(at)]) / math.Sqrt(m.volume)
+	}
+	all := eigen.Eigenpairs{Values: []float64{1}, Vectors: [][]float64{trivial}, Residuals: []float64{0}, Converged: true}
+	if count == 1 {
+		return all, nil
+	}
+	found, err := m.shareEigenpairs(nil, count-1, func() (eigen.Eigenpairs, error) {
+		k, options := m.mostClusters(), m.solverOptions()
+		most := max(count, span.Size(m.rows(), k, len(m.keptPairs())))
+		options.Rough, options.Scale = max(0, most-k), 1 // the eigenvalue of D^1/2 1
+		return eigen.Largest(ctx, embedding.Without{Operator: m.affinity(), Vector: trivial}, most-1, m.Random(clustering.StreamEigen), options)
+	})
+	found.Values, found.Vectors = append(all.Values, found.Values...), append(all.Vectors, found.Vectors...)
+	found.Residuals = append(all.Residuals, found.Residuals...)
+	return found, err
+}
+
+// byPaper is constrained spectral clustering with some of the pairs by a rule of the paper; nil: they allow no cut.
+func (m *method) byPaper(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) (*clustering.Result, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	whole := slices.Clone(pairs)
+	for at, pair := range pairs {
+		whole[at].I, whole[at].J = int32(m.kept.Row(int(pair.I))), int32(m.kept.Row(int(pair.J)))
+	}
+	problem, run := *m.Problem, *m
+	run.Problem, problem.beliefs = &problem, beliefsOf(m.n, whole)
+	problem.options.BetaRule = BetaPaper
+	if rule == clustering.CutStrict {
+		problem.options.BetaRule = BetaStrict
+	}
+	result := &clustering.Result{}
+	err := run.constrained(ctx, result)
+	if fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS") {
+		return nil, nil
+	}
+	return result, err
+}

@@ -1,0 +1,151 @@
+package spectral
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering/component"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// pieces are the connected parts of a graph. An affinity of points or a given matrix has none: it counts as connected,
+// since entries are 0 only by rounding; so does a graph that was joined.
+func (m *method) pieces(together *constraint.Components) (pieces component.Pieces, isGraph bool) {
+	if m.Graph() == nil || m.joined {
+		return component.Pieces{}, false
+	}
+	return m.Pieces(together), true
+}
+
+// components are the connected components of what takes part: that of each of its vertices, in the order of their first
+// vertices, and how many there are.
+func (m *method) components() (of []int32, count int) {
+	of = make([]int32, m.rows())
+	pieces, isGraph := m.pieces(nil)
+	if !isGraph {
+		return of, min(1, m.rows())
+	}
+	number := map[int32]int32{}
+	for at := range of {
+		c := pieces.Of[m.kept.Row(at)]
+		if _, seen := number[c]; !seen {
+			number[c] = int32(len(number))
+		}
+		of[at] = number[c]
+	}
+	return of, len(number)
+}
+
+// nullVectors span what Lbar maps to 0: D^1/2 1 on each connected component.
+func (m *method) nullVectors() [][]float64 {
+	of, count := m.components()
+	null := make([][]float64, count)
+	for c := range null {
+		null[c] = make([]float64, m.rows())
+	}
+	for at, c := range of {
+		null[c][at] = math.Sqrt(m.degrees[m.kept.Row(at)])
+	}
+	return null
+}
+
+// handleComponents joins the pieces of a graph, or leaves out what is isolated or too small. It warns of the pieces that
+// are left, which are cut apart at no cost.
+func (m *method) handleComponents(ctx context.Context) error {
+	if m.options.Components == ComponentsJoin {
+		return m.join(ctx)
+	}
+	m.leaveOut()
+	if _, count := m.components(); count > 1 {
+		m.family.Warn(m.o, "DISCONNECTED_GRAPH", fmt.Sprintf(
+			"the graph has %d connected components; cuts between them cost nothing, so that they decide the answer; components: join connects them by weak edges", count))
+	}
+	return nil
+}
+
+// leaveOut decides which vertices take part: none of degree 0, and by the policy auto none of small pieces. Those that
+// must-links connect to a larger one are part of it, where must-links are part of the matrix.
+func (m *method) leaveOut() {
+	left := make([]bool, m.n)
+	if isolated := m.family.Isolated(); isolated != nil {
+		copy(left, isolated)
+		m.family.Warn(m.o, "ISOLATED_VERTICES", kernelkmeans.IsolatedNotice(m.Matrix, isolated))
+	}
+	together := m.given.Components()
+	if m.options.Algorithm == Constrained {
+		together = nil
+	}
+	if pieces, isGraph := m.pieces(together); isGraph && m.options.Components == ComponentsAuto {
+		keep := pieces.Keep(m.spec.K)
+		vertices, small := 0, map[int32]bool{}
+		for i, c := range pieces.Of {
+			if !keep[c] && !left[i] {
+				left[i], small[c] = true, true
+				vertices++
+			}
+		}
+		if vertices > 0 {
+			m.family.Warn(m.o, "SMALL_PIECES", fmt.Sprintf(
+				"%s of the graph, of %d vertices together, %s too small for a cluster of %d: each joins the cluster that most of its must-linked points are in, else the largest; components: keep lets them take part",
+				text.Plural(len(small), "piece"), vertices, map[bool]string{true: "is", false: "are"}[len(small) == 1], m.spec.K))
+		}
+	}
+	m.setKept(left)
+	if m.rows() < m.spec.K {
+		m.family.Warn(m.o, "EMPTY_CLUSTERS", fmt.Sprintf(
+			"%s an affinity to others, fewer than the %d clusters: some clusters are empty", text.Plural(m.rows(), "point")+map[bool]string{true: " has", false: " have"}[m.rows() == 1], m.spec.K))
+	}
+}
+
+// join connects each component to the next by an edge between their first vertices, of the smallest weight that the
+// graph has on the grid. The new edges count in the degrees.
+func (m *method) join(ctx context.Context) error {
+	pieces, isGraph := m.pieces(nil)
+	if !isGraph || pieces.Count() == 1 {
+		m.leaveOut() // of points there can be isolated ones
+		return nil
+	}
+	least := math.Inf(1)
+	for _, w := range m.Graph().Weight {
+		if w = m.EdgeWeight(w); w > 0 {
+			least = min(least, w)
+		}
+	}
+	if math.IsInf(least, 1) {
+		least = m.Matrix.Grid.Round(1) // there are no edges
+	}
+	var bridges []dataset.Edge
+	last := int32(-1) // the first vertex of the piece before
+	for i, c := range pieces.Of {
+		if int(c) == len(bridges)+1 || c == 0 && last < 0 { // the first vertex of its piece
+			if last >= 0 {
+				bridges = append(bridges, dataset.Edge{Source: last, Target: int32(i), Weight: least})
+			}
+			last = int32(i)
+		}
+	}
+	m.joined = true
+	m.family.Warn(m.o, "COMPONENTS_JOINED", fmt.Sprintf("the graph had %d connected components; they are joined by edges of weight %g", pieces.Count(), m.FromUnit(least)))
+	if err := m.family.AddEdges(ctx, bridges); err != nil {
+		return err
+	}
+	return m.loadDegrees(ctx)
+}
+
+// VectorsPerProduct is how many vectors the matrix is multiplied with at a time.
+func (p *Problem) VectorsPerProduct() int { return embedding.ProductsAtOnce }
+
+// SparseEntries is how many entries the sparse part of the matrix has at most.
+func (p *Problem) SparseEntries() int64 {
+	entries := 2 * int64(p.Constraints.Len())
+	if p.options.Components == ComponentsJoin && p.Matrix.Function == kernel.Adjacency {
+		entries += 2 * int64(p.n)
+	}
+	return entries
+}

@@ -1,0 +1,267 @@
+package spectral
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// beliefOperator is Qbar = D^-1/2 Q D^-1/2.
+type beliefOperator struct{ *method }
+
+func (b beliefOperator) Rows() int { return b.n }
+
+func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]float64, error) {
+	products := make([][]float64, len(columns))
+	for v := range columns {
+		products[v] = make([]float64, b.n)
+	}
+	b.beliefs.multiply(products, columns, b.roots)
+	return products, nil
+}
+
+// constrained is constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy
+// the constraints to at least beta,
+//
+//	min v' Lbar v  with  v' Qbar v >= beta,  v'v = vol,  v != D^1/2 1        Wang2014 (6)
+func (m *method) constrained(ctx context.Context, result *clustering.Result) error {
+	eigenvalues, err := m.beliefEigenvalues(ctx)
+	if err != nil {
+		return err
+	}
+	beta, feasible, err := m.chooseBeta(eigenvalues)
+	if err != nil {
+		return err
+	}
+	k := m.spec.K
+	// The cheapest cuts need not have the least lambda. So a small problem is solved for all cuts.
+	count := feasible
+	if m.rows() > maxExactRows {
+		count = min(feasible, k-1+extraCuts)
+	}
+	cuts, err := eigen.Constrained(ctx, eigen.CutProblem{
+		Affinity: m.affinity(), Beliefs: m.kept.Restrict(beliefOperator{m}), Ratio: beta / m.volume, Volume: m.volume, Null: m.nullVectors(),
+	}, eigen.Wanted{Cuts: k - 1, Among: count}, m.Random(clustering.StreamEigen), m.solverOptions())
+	if err != nil {
+		return err
+	}
+	if len(cuts.Values) < k-1 {
+		remedy := "give a smaller beta"
+		if _, count := m.components(); count > 1 {
+			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count; components: join connects them", count)
+		}
+		return fault.Invalid("TOO_FEW_CUTS", "only %d of the %d cuts that %d clusters need were found at beta = %.6g; %s",
+			len(cuts.Values), k-1, k, beta, remedy)
+	}
+	used := k - 1
+	report := &clustering.EigenReport{
+		Beta: &beta, FeasibleVectors: &feasible, Volume: m.FromUnit(m.volume), Eigenvalues: cuts.Values[:used],
+		Residuals: cuts.Residuals[:used], Products: cuts.Products,
+	}
+	for _, cost := range cuts.Costs[:used] {
+		report.Costs = append(report.Costs, m.FromUnit(cost))
+	}
+	vectors := m.kept.Expand(cuts.Vectors[:used])
+	for _, v := range vectors { // u = D^-1/2 v
+		for i := range v {
+			v[i] *= m.roots[i]
+		}
+		report.Satisfaction = append(report.Satisfaction, satisfaction(m.beliefs, v))
+	}
+	result.Eigen = report
+	m.warnUnconverged(cuts.Converged, report.Residuals)
+	m.leastCut = cuts.Floor / m.volume
+	return m.discretize(ctx, result, vectors, cuts.Costs)
+}
+
+// warnCutsByChance warns when labels hardly depend on the data. Where beta demands more than any clustering can
+// satisfy, cuts isolate the points with beliefs, or follow the accidental pattern of the pairs. The normalized cut of
+// random labels is k - 1, and no labels have less than the k - 1 cheapest cuts cost.
+func (m *method) warnCutsByChance(result *clustering.Result) {
+	const share = 0.75 // of the way from the least possible cut to that of random labels
+	chance := float64(m.spec.K - 1)
+	why := ""
+	sizes := make([]int, m.spec.K)
+	for _, c := range result.Labels {
+		sizes[c]++
+	}
+	if empty := slices.Index(sizes, 0); empty >= 0 {
+		why = fmt.Sprintf("cluster %d is empty", empty)
+	} else if result.Objective > m.leastCut+float64(share*(chance-m.leastCut)) {
+		why = fmt.Sprintf("the labels have a normalized cut of %.3g, near that of random ones (%.3g; the data allow %.3g at best)",
+			result.Objective, chance, m.leastCut)
+	} else {
+		return
+	}
+	beta := *result.Eigen.Beta
+	smaller := -float64(m.beliefs.count()) // a negative beta is a weight: the lower, the more the data count
+	if beta <= smaller {
+		smaller = 10 * beta
+	}
+	m.family.Warn(m.o, "CUTS_BY_CHANCE", fmt.Sprintf(
+		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta, such as %.4g",
+		why, beta, smaller))
+}
+
+const (
+	maxExactRows = 2000 // up to this size problems are solved for all cuts
+	extraCuts    = 2    // how many more than necessary larger problems are solved for
+)
+
+// discretize makes labels of the relaxed indicators.
+func (m *method) discretize(ctx context.Context, result *clustering.Result, vectors [][]float64, costs []float64) error {
+	if m.spec.K == 2 {
+		result.Labels = bySign(vectors[0]) // and the embedding has the sign that it chooses
+		result.Embedding = embedding.New(vectors, false)
+		return nil
+	}
+	result.Embedding = embedding.New(vectors, false)
+	rows, columns := slices.Clone(result.Embedding.Values), len(vectors)
+	for at := range rows {
+		switch m.options.Discretization {
+		case DiscretizeSign: // Wang2014 (15)
+			rows[at] = sign(rows[at])
+		case DiscretizeWeighted:
+			rows[at] /= costs[at%columns]
+		}
+	}
+	found, err := m.kept.Cluster(ctx, rows, columns, m.kmeansSpec())
+	result.Labels, result.Runs = found.Labels, found.Runs
+	return err
+}
+
+// bySign is label 0 where u_i >= 0, else 1. First u is negated, if need be, so that its entry of largest magnitude
+// (the first of equal ones) is positive.
+func bySign(u []float64) []int32 {
+	largest := 0.0
+	for _, v := range u {
+		if math.Abs(v) > math.Abs(largest) {
+			largest = v
+		}
+	}
+	if largest < 0 {
+		for i := range u {
+			u[i] = -u[i]
+		}
+	}
+	labels := make([]int32, len(u))
+	for i, v := range u {
+		if v < 0 {
+			labels[i] = 1
+		}
+	}
+	return labels
+}
+
+func sign(v float64) float64 {
+	if v < 0 {
+		return -1
+	}
+	return 1
+}
+
+// beliefEigenvalues are those of Qbar, descending: all of them, group by group, or only the largest if a group is too
+// large. Points without beliefs have the eigenvalue 0.
+func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
+	groups, believed := m.beliefs.groups(), 0
+	for at := range groups {
+		groups[at] = slices.DeleteFunc(groups[at], m.kept.Left)
+	}
+	for _, points := range groups {
+		if len(points) > maxExactRows {
+			found, err := eigen.Largest(snapshot.Within(ctx, "beliefs"), m.kept.Restrict(beliefOperator{m}), min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs), eigen.Options{Tolerance: 1e-6})
+			return found.Values, err
+		}
+		believed += len(points)
+	}
+	var eigenvalues []float64
+	for _, points := range groups {
+		size := len(points)
+		values := make([]float64, size*size)
+		for a, i := range points {
+			for b, j := range points {
+				values[a*size+b] = float64(float64(m.beliefs.entry(i, j)*m.roots[i]) * m.roots[j])
+			}
+		}
+		eigenvalues = append(eigenvalues, eigen.DenseEigenvalues(size, values)...)
+	}
+	eigenvalues = append(eigenvalues, make([]float64, m.rows()-believed)...)
+	slices.SortFunc(eigenvalues, func(a, b float64) int { return cmp.Compare(b, a) })
+	return eigenvalues, nil
+}
+
+// chooseBeta resolves beta and counts the vectors that are feasible with it: in a connected graph, as many as Qbar has
+// eigenvalues above beta/vol, less one if D^1/2 1, which is no cut, is among them.
+func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, err error) {
+	k, total := m.spec.K, m.beliefs.sum()
+	if !m.kept.All() { // 1'Q1 of what takes part
+		ones := m.kept.Expand([][]float64{clustering.Ones(m.rows())})
+		total = satisfaction(m.beliefs, ones[0])
+	}
+	at := func(place int) float64 { // the place-th largest eigenvalue, from 1 on
+		if place > len(eigenvalues) {
+			return math.Inf(-1)
+		}
+		return eigenvalues[place-1]
+	}
+	count := func(beta float64) int {
+		above := 0
+		for _, v := range eigenvalues {
+			if v > beta/m.volume {
+				above++
+			}
+		}
+		if total > beta {
+			above--
+		}
+		return above
+	}
+	// Just below this limit, k - 1 vectors are feasible.
+	limit := at(k-1) * m.volume
+	if !(limit > total) {
+		limit = at(k) * m.volume
+	}
+	switch {
+	case m.options.BetaRule == BetaGiven:
+		beta = m.options.Beta
+	case m.options.BetaRule == BetaStrict:
+		upper, lower := at(k-1), at(k)
+		if total > (upper+lower)/2*m.volume {
+			upper, lower = at(k), at(k+1)
+		}
+		beta = (upper + lower) / 2 * m.volume
+	case m.options.Transfer: // so that k are above: the largest belongs to the whole graph, which is no cut
+		beta = (at(k) + at(k+1)) / 2 * m.volume
+	case k == 2: // Wang2014 (19)
+		beta = float64(at(1)*m.volume) * (0.5 + float64(0.4*float64(m.beliefs.count())/(float64(m.n)*float64(m.n))))
+	default:
+		if beta = 0.25 * at(k-1) * m.volume; count(beta) < k-1 {
+			beta = 0.25 * limit
+		}
+	}
+	const field = "spec.constrained_spectral.beta"
+	if math.IsNaN(beta) || math.IsInf(beta, 0) {
+		return 0, 0, fault.Invalid("INFEASIBLE_BETA", "there are too few beliefs for %d clusters: the matrix of beliefs has too few positive eigenvalues", k).OnField(field)
+	}
+	if feasible = count(beta); feasible < k-1 {
+		usable := fmt.Sprintf("the largest usable beta is just below %.6g", limit)
+		switch {
+		case !(limit > 0):
+			usable = fmt.Sprintf("no beta above 0 does: there are too few beliefs for so many clusters, or more of them say apart than together (largest usable beta %.6g)", limit)
+		case beta < total && limit > total: // here the whole graph, which is no cut, takes one of the places
+			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", total, limit)
+		}
+		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, and %d clusters need %d; %s",
+			beta, max(0, feasible), k, k-1, usable).With("largest_beta", fmt.Sprint(limit)).OnField(field)
+		return 0, 0, f
+	}
+	return beta, feasible, nil
+}

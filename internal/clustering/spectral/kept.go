@@ -1,0 +1,72 @@
+package spectral
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/component"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+)
+
+// Where vertices are left out, the eigenproblem is that of the others. Everything else, such as degrees, beliefs and
+// embeddings, is about all vertices; there, rows that are left out are 0.
+
+// setKept leaves vertices out.
+func (m *method) setKept(left []bool) {
+	m.kept = embedding.NewSubset(left)
+	m.setDegrees()
+}
+
+// rows is how many vertices take part.
+func (m *method) rows() int { return m.kept.Size(m.n) }
+
+// affinity is D^-1/2 M D^-1/2 of what takes part.
+func (m *method) affinity() eigen.Operator {
+	return m.kept.Restrict(embedding.NewScaled(m.x, m.roots))
+}
+
+// clusterLargest clusters the rows of the k leading eigenvectors of a matrix on what takes part. Where that is fewer
+// vertices than clusters, there are fewer eigenvectors; all others are 0.
+func (m *method) clusterLargest(ctx context.Context, result *clustering.Result, op eigen.Operator) error {
+	pairs := eigen.Eigenpairs{Converged: true}
+	if count := min(m.spec.K, op.Rows()); count > 0 {
+		var err error
+		pairs, err = m.shareEigenpairs(m.given.Pairs(), count, func() (eigen.Eigenpairs, error) {
+			return eigen.Largest(ctx, op, min(m.mostClusters(), op.Rows()), m.Random(clustering.StreamEigen), m.solverOptions())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	m.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
+	vectors := m.kept.Expand(pairs.Vectors)
+	for len(vectors) < m.spec.K {
+		vectors = append(vectors, make([]float64, m.n))
+	}
+	return m.clusterRows(ctx, result, vectors)
+}
+
+// oneEach gives each vertex that takes part a cluster of its own: there are fewer of them than clusters.
+func (m *method) oneEach(result *clustering.Result) {
+	columns := m.spec.K - 1
+	result.Labels = clustering.Unassigned(m.n)
+	for at := range m.rows() {
+		result.Labels[m.kept.Row(at)] = int32(at)
+	}
+	result.Embedding = &clustering.Embedding{Rows: m.n, Columns: columns, Values: make([]float64, m.n*columns)}
+	result.Eigen = &clustering.EigenReport{Volume: m.FromUnit(m.volume)}
+}
+
+// attach gives the vertices that were left out their clusters.
+func (m *method) attach(labels []int32) {
+	if m.kept.All() {
+		return
+	}
+	for i := range labels {
+		if m.kept.Left(int32(i)) {
+			labels[i] = -1
+		}
+	}
+	component.Attach(labels, m.spec.K, m.Graph(), m.given)
+}

@@ -1,0 +1,152 @@
+package spectral
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+// learning is spectral learning (Kamvar et al. 2003, Kulis2009 2.2.2). Affinities are divided by the largest, set to
+// 1 on must-links and to 0 on cannot-links; then come the k leading eigenvectors of
+//
+//	N = (A + d_max I - D) / d_max
+func (m *method) learning(ctx context.Context, result *clustering.Result) error {
+	maxima, err := m.x.Maxima(ctx)
+	if err != nil {
+		return err
+	}
+	largest := slices.Max(maxima)
+	if !(largest > 0) {
+		largest = 1 // all affinities are 0
+	}
+	corrections, err := m.corrections(ctx, largest)
+	if err != nil {
+		return err
+	}
+	degrees := make([]float64, m.n)
+	dMax := 0.0
+	for i := range degrees {
+		degrees[i] = m.degrees[i] / largest
+		_, values := corrections.row(i)
+		for _, v := range values {
+			degrees[i] += v
+		}
+		if !m.kept.Left(int32(i)) {
+			dMax = max(dMax, degrees[i])
+		}
+	}
+	if !(dMax > 0) {
+		dMax = 1 // cannot-links took every affinity away
+	}
+	return m.clusterLargest(ctx, result, m.kept.Restrict(learned{m, corrections, degrees, largest, dMax}))
+}
+
+// learned is N.
+type learned struct {
+	*method
+	corrections   *symmetric
+	degrees       []float64
+	largest, dMax float64
+}
+
+func (l learned) Rows() int { return l.n }
+
+func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
+	products, err := l.x.Multiply(ctx, columns)
+	if err != nil {
+		return nil, err
+	}
+	for _, y := range products {
+		for i := range y {
+			y[i] /= l.largest
+		}
+	}
+	l.corrections.multiply(products, columns, clustering.Ones(l.n))
+	for v, y := range products {
+		for i := range y {
+			y[i] = (y[i] + float64((l.dMax-l.degrees[i])*columns[v][i])) / l.dMax
+		}
+	}
+	return products, nil
+}
+
+// corrections are what has to be added to constrained affinities, after the division, to make them 1 or 0. A pair
+// that is both must- and cannot-linked gets 0.
+func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, error) {
+	wanted := map[[2]int32]float64{}
+	var order [][2]int32
+	for _, pair := range m.given.Pairs() {
+		if m.kept.Left(pair.I) || m.kept.Left(pair.J) {
+			continue
+		}
+		key := [2]int32{min(pair.I, pair.J), max(pair.I, pair.J)}
+		if _, seen := wanted[key]; !seen {
+			order = append(order, key)
+			wanted[key] = 1
+		}
+		if pair.Kind == constraint.CannotLink {
+			wanted[key] = 0
+		}
+	}
+	affinities, err := m.affinities(ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	s := newSymmetric(m.n)
+	for at, key := range order {
+		s.add(key[0], key[1], wanted[key]-affinities[at]/largest)
+	}
+	s.finish()
+	return s, nil
+}
+
+// columnsAtOnce is how many columns of the matrix are asked for at a time.
+const columnsAtOnce = 16
+
+// affinities are single entries of the matrix: of graphs and given matrices from the data, of points from
+// columns of the executor.
+func (m *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, error) {
+	values := make([]float64, len(pairs))
+	switch data := m.data.(type) {
+	case *dataset.Graph:
+		for at, pair := range pairs {
+			neighbors, weights := data.Row(int(pair[0]))
+			if place, found := slices.BinarySearch(neighbors, pair[1]); found {
+				values[at] = m.ToUnit(weights[place])
+			}
+		}
+		return values, nil
+	case *dataset.Kernel:
+		for at, pair := range pairs {
+			values[at] = data.Values[int(pair[0])*data.N+int(pair[1])]
+		}
+		return values, nil
+	}
+	byColumn := map[int32][]int{}
+	var columns []int32
+	for at, pair := range pairs {
+		if byColumn[pair[0]] == nil {
+			columns = append(columns, pair[0])
+		}
+		byColumn[pair[0]] = append(byColumn[pair[0]], at)
+	}
+	for some := range slices.Chunk(columns, columnsAtOnce) {
+		lists := make([][]int32, len(some))
+		for at, column := range some {
+			lists[at] = []int32{column}
+		}
+		sums, err := m.x.ColumnSums(ctx, lists)
+		if err != nil {
+			return nil, err
+		}
+		for at, column := range some {
+			for _, pair := range byColumn[column] {
+				values[pair] = sums[at][pairs[pair][1]]
+			}
+		}
+	}
+	return values, nil
+}

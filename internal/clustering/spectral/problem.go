@@ -1,0 +1,72 @@
+package spectral
+
+import (
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Problem is a spec of the spectral family made exact for its data. The affinity and the objective that is
+// reported are those of the cuts of kernel k-means (Kulis2009 Table 3).
+type Problem struct {
+	*kernelkmeans.Problem
+	options Options
+	spec    clustering.Spec // as it is given; that of the embedded problem is about the matrix alone
+	n       int
+	data    dataset.Dataset   // for single affinities
+	beliefs beliefs           // Q of Constrained
+	given   *constraint.Set   // the constraints, also where they are not part of the matrix
+	pairs   []constraint.Pair // of Constrained by BetaAuto: constraints and seeds
+	shared  *Shared           // with problems of other k; nil: there are none
+}
+
+// Prepare checks a spec against the data and resolves it.
+func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
+	if err := clustering.Validate(data.Rows(), spec); err != nil {
+		return nil, err
+	}
+	o := *spec.Algorithm.(*Options)
+	p := &Problem{options: o, spec: spec, n: data.Rows()}
+	base := spec
+	base.Restarts, base.Choose = 1, false
+	matrix := &kernelkmeans.Options{
+		Objective: kernelkmeans.ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiagonal: o.KeepDiagonal,
+		MatrixOf: o.Algorithm.String(),
+	}
+	weight := constraint.UnitWeight
+	if o.Algorithm == Spectral {
+		weight = constraint.KulisWeight(data.Rows(), spec.K)
+		if o.Objective == kernelkmeans.ObjectiveRatioAssociation {
+			matrix.Objective = kernelkmeans.ObjectiveRatioAssociation
+		}
+	} else {
+		base.Constraints, base.Entail = nil, false // they are not part of the matrix
+	}
+	base.Algorithm = matrix
+	var err error
+	if p.Problem, err = kernelkmeans.Prepare(data, base); err != nil {
+		return nil, err
+	}
+	if p.data, err = p.Units.Apply(data); err != nil {
+		return nil, err
+	}
+	if p.given, err = clustering.NewConstraintSet(p.n, spec, weight); err != nil {
+		return nil, err
+	}
+	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting && o.Algorithm != Spectral {
+		p.Warnings = append(p.Warnings, notice)
+	}
+	switch {
+	case o.Algorithm != Constrained:
+	case p.choosesByPairs():
+		p.pairs = p.allPairs()
+		if len(p.pairs) == 0 {
+			err = fault.Invalid("NO_BELIEFS", "no two points are constrained: the constraints are of points with themselves, or the seeds are as likely equal as not").OnField("spec.supervision.constraints")
+		}
+	default:
+		p.beliefs, err = p.allBeliefs()
+	}
+	return p, err
+}

@@ -1,0 +1,257 @@
+package spectral
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// method is one run: a single step that finds the eigenvectors and makes labels of them. Its history is empty; the
+// observer hears the steps of the eigensolver instead.
+type method struct {
+	*Problem
+	family   *kernelkmeans.Family
+	x        kernelkmeans.Executor
+	o        clustering.Observer
+	roots    []float64 // D^-1/2, where the matrix is normalized by it
+	volume   float64   // sum of the degrees
+	degrees  []float64
+	reporter *embedding.Reporter
+	leastCut float64           // a lower bound of all normalized cuts, for Constrained
+	joined   bool              // the components of the graph were connected
+	kept     embedding.Subset  // the vertices that take part
+	result   clustering.Result // once the step is done
+	stop     clustering.StopReason
+}
+
+// family is a problem on its executor. There is one run: the restarts that a user asks for are those of k-means
+// on the eigenvectors.
+type family struct {
+	clustering.Sequential
+	p      *Problem
+	x      kernelkmeans.Executor
+	kernel *kernelkmeans.Family
+}
+
+// Run runs a problem.
+func Run(ctx context.Context, p *Problem, x kernelkmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
+	return clustering.Run(ctx, &family{p: p, x: x}, o)
+}
+
+// Notices implements clustering.Job.
+func (f *family) Notices() []clustering.Notice { return f.p.Warnings }
+
+// Begin implements clustering.Job.
+func (f *family) Begin(ctx context.Context, o clustering.Observer) (_ clustering.Family, err error) {
+	f.kernel, err = kernelkmeans.NewFamily(ctx, f.p.Problem, f.x, o)
+	return f, err
+}
+
+// K implements clustering.Family.
+func (f *family) K() int { return f.p.spec.K }
+
+// Restarts implements clustering.Family.
+func (f *family) Restarts() int { return 1 }
+
+// MaxIterations implements clustering.Family.
+func (f *family) MaxIterations() int { return 1 }
+
+// KeepsRuns implements clustering.Family: there is one run, and those of k-means within it are kept by the method.
+func (f *family) KeepsRuns() bool { return false }
+
+// Method implements clustering.Family.
+func (f *family) Method(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Method {
+	return &method{Problem: f.p, family: f.kernel, x: f.x, o: o, reporter: embedding.NewReporter(o), stop: clustering.StopConverged}
+}
+
+// FillResult implements clustering.Family.
+func (f *family) FillResult(r *clustering.Result) {
+	r.Warnings, r.ObjectiveName, r.Matrix = f.kernel.Notices(), f.p.Objective.String(), &f.p.Matrix
+	r.Units, r.Satisfaction = f.p.Units, f.p.given.Satisfaction(r.Labels)
+}
+
+// Init implements clustering.Method.
+func (m *method) Init(ctx context.Context) (clustering.Report, error) {
+	if err := m.loadDegrees(ctx); err != nil {
+		return clustering.Report{}, err
+	}
+	return clustering.Report{}, m.handleComponents(ctx)
+}
+
+// Step implements clustering.Method.
+func (m *method) Step(ctx context.Context) (clustering.Report, error) {
+	var result clustering.Result
+	var err error
+	switch m.options.Algorithm {
+	case Spectral:
+		err = m.leading(ctx, &result)
+	case Learning:
+		err = m.learning(ctx, &result)
+	case Constrained:
+		switch {
+		case m.rows() < m.spec.K:
+			m.oneEach(&result)
+		case m.choosesByPairs():
+			err = m.chosen(ctx, &result)
+		default:
+			err = m.constrained(ctx, &result)
+		}
+	default:
+		err = fmt.Errorf("cut: there is no algorithm %v", m.options.Algorithm)
+	}
+	if err != nil {
+		return clustering.Report{}, err
+	}
+	m.attach(result.Labels)
+	if result.Objective, result.PlainObjective, err = m.family.ObjectiveOf(ctx, result.Labels); err != nil {
+		return clustering.Report{}, err
+	}
+	if m.Generalized() && result.Eigen.Beta != nil {
+		m.warnCutsByChance(&result)
+	}
+	m.result = result
+	return clustering.Report{Stop: m.stop}, nil
+}
+
+// Labels implements clustering.Method.
+func (m *method) Labels() []int32 { return m.result.Labels }
+
+// Value implements clustering.Method; there is no other run to compare it with.
+func (m *method) Value() float64 { return 0 }
+
+// FillResult implements clustering.Method.
+func (m *method) FillResult(result *clustering.Result) {
+	result.Objective, result.PlainObjective = m.result.Objective, m.result.PlainObjective
+	result.Eigen, result.Embedding = m.result.Eigen, m.result.Embedding
+	if result.Runs = m.result.Runs; result.Embedding != nil && clustering.Complete(result.Labels) {
+		own, next := result.Embedding.Distances(result.Labels, m.spec.K, m.kept.Kept())
+		result.SetDistances(clustering.MeasureEmbedding, own, next)
+	}
+}
+
+// loadDegrees gets the degrees of the affinity, without constraints.
+func (m *method) loadDegrees(ctx context.Context) (err error) {
+	m.degrees = m.family.Weights()
+	if m.Objective != kernelkmeans.ObjectiveNormalizedCut {
+		if m.degrees, err = m.x.Degrees(ctx); err != nil {
+			return err
+		}
+	}
+	m.setDegrees()
+	return nil
+}
+
+// setDegrees sets what follows from the degrees.
+func (m *method) setDegrees() {
+	m.volume = partition.SumByTile(m.n, func(i int) float64 {
+		if m.kept.Left(int32(i)) {
+			return 0
+		}
+		return m.degrees[i]
+	})
+	m.roots = make([]float64, m.n)
+	for i, d := range m.degrees {
+		switch {
+		case m.kept.Left(int32(i)):
+		case m.Objective != kernelkmeans.ObjectiveNormalizedCut:
+			m.roots[i] = 1
+		case d > 0: // else the vertex will be left out
+			m.roots[i] = 1 / math.Sqrt(d)
+		}
+	}
+}
+
+// solverOptions are those of an eigensolver that the observer hears.
+func (m *method) solverOptions() eigen.Options {
+	return m.reporter.SolverOptions(cmp.Or(m.options.Eigenvectors.Tolerance, embedding.DefaultTolerance))
+}
+
+// Eigenpairs is how many eigenpairs a search looks for.
+func (p *Problem) Eigenpairs() int {
+	switch {
+	case p.options.Algorithm != Constrained:
+		return p.spec.K
+	case p.choosesByPairs():
+		return max(1, p.size()-1)
+	}
+	return p.spec.K - 1 + extraCuts
+}
+
+// Generalized tells whether the eigenpairs are those of two matrices.
+func (p *Problem) Generalized() bool {
+	return p.options.Algorithm == Constrained && !p.choosesByPairs()
+}
+
+// SolvesDense tells whether the problem is small enough to be solved from all its entries.
+func (p *Problem) SolvesDense() bool {
+	return p.Generalized() && p.n <= maxExactRows || p.asksPaper()
+}
+
+// EmbeddingColumns is how many columns the embedding has at most.
+func (p *Problem) EmbeddingColumns() int {
+	if p.Generalized() {
+		return p.spec.K - 1
+	}
+	return p.spec.K
+}
+
+// CoordinatorEntries is how many entries the sparse matrix has that the coordinator keeps and multiplies with itself:
+// that of the beliefs, or of the corrections of constrained affinities.
+func (p *Problem) CoordinatorEntries() int64 {
+	switch p.options.Algorithm {
+	case Constrained:
+		if p.choosesByPairs() {
+			return 2 * int64(len(p.pairs))
+		}
+		return int64(p.beliefs.stored())
+	case Learning:
+		return 2 * int64(p.given.Len())
+	}
+	return 0
+}
+
+// leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
+func (m *method) leading(ctx context.Context, result *clustering.Result) error {
+	return m.clusterLargest(ctx, result, m.affinity())
+}
+
+// report adds the eigenpairs to the result.
+func (m *method) report(result *clustering.Result, pairs eigen.Eigenpairs, cost func(j int) float64) {
+	result.Eigen = &clustering.EigenReport{
+		Volume: m.FromUnit(m.volume), Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
+	}
+	for j := range pairs.Values {
+		result.Eigen.Costs = append(result.Eigen.Costs, m.FromUnit(m.volume*cost(j)))
+	}
+	m.warnUnconverged(pairs.Converged, pairs.Residuals)
+}
+
+func (m *method) warnUnconverged(converged bool, residuals []float64) {
+	if !converged {
+		m.stop = clustering.StopMaxProducts
+		m.family.Warn(m.o, "NOT_CONVERGED", fmt.Sprintf(
+			"the eigensolver stopped at its limit of products with a residual of %.3g; the vectors are the best so far", slices.Max(residuals)))
+	}
+}
+
+// kmeansSpec is the spec of k-means on the rows of eigenvectors.
+func (m *method) kmeansSpec() clustering.Spec {
+	e := m.options.Eigenvectors
+	return clustering.Spec{K: m.spec.K, Seed: m.spec.Seed, Restarts: e.KmeansRestarts, MaxIterations: e.KmeansMaxIterations}
+}
+
+// clusterRows makes vectors an embedding and clusters its rows by k-means.
+func (m *method) clusterRows(ctx context.Context, result *clustering.Result, vectors [][]float64) error {
+	result.Embedding = embedding.New(vectors, m.Objective == kernelkmeans.ObjectiveNormalizedCut)
+	found, err := m.kept.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, m.kmeansSpec())
+	result.Labels, result.Runs = found.Labels, found.Runs
+	return err
+}

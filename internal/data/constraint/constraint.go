@@ -1,0 +1,202 @@
+// Package constraint holds the supervision: pairs of points that must or cannot be together.
+//
+// A Set is a checked list of pairs, without duplicates, and the transitive closure of its must-links
+// in the form of components. A cannot-link between two components entails a cannot-link between every
+// point of one and every point of the other. Entailed pairs are not stored; Entail makes the whole
+// list, which grows with the square of the size of the components.
+package constraint
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Kind says whether a pair belongs together or apart.
+type Kind uint8
+
+// The two kinds of constraint.
+const (
+	MustLink   Kind = 1
+	CannotLink Kind = 2
+)
+
+func (k Kind) String() string {
+	switch k {
+	case MustLink:
+		return "must"
+	case CannotLink:
+		return "cannot"
+	}
+	return "unknown"
+}
+
+// Constraint is one constraint as the user gave it.
+type Constraint struct {
+	I, J     int32
+	Kind     Kind
+	Weight   float64
+	Weighted bool // false: no weight was given, take the algorithm's default
+}
+
+// Pair is one distinct constraint: I < J, and Weight is the sum over the constraints merged into it.
+type Pair struct {
+	I, J   int32
+	Kind   Kind
+	Weight float64
+}
+
+// Constraint is a pair as a constraint with its weight.
+func (p Pair) Constraint() Constraint {
+	return Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: p.Weight, Weighted: true}
+}
+
+// Seed is a known label of a point. A point may have several seeds, each with its probability.
+type Seed struct {
+	Index, Label int32
+	// Probability is the probability of this label. Zero means that the label is certain. Readers scale the
+	// probabilities of one point to the sum 1.
+	Probability float64
+}
+
+// Belief is an entry of the constraint matrix Q of Wang 2014, for an unordered pair or on the diagonal. A positive
+// value says that the points belong together, a negative one that they belong apart.
+type Belief struct {
+	I, J  int32
+	Value float64
+}
+
+// Set is the supervision of one problem of n points.
+type Set struct {
+	n          int
+	pairs      []Pair // sorted by (I, J, Kind)
+	given      []Pair // those that were given, where pairs has more; nil: all were
+	components *Components
+	apart      map[[2]int32]struct{} // pairs of cannot-linked components, the smaller number first
+}
+
+// KulisWeight is the default weight of the kernel family, w = n / (k m) with m distinct
+// constraints (Kulis2009 5.2).
+func KulisWeight(n, k int) func(distinct int) float64 {
+	return func(distinct int) float64 { return float64(n) / (float64(k) * float64(distinct)) }
+}
+
+// UnitWeight is the default weight of the vector and spectral families.
+func UnitWeight(int) float64 { return 1 }
+
+// NewSet checks and merges the constraints of n points. Constraints of the same kind between the same
+// two points, in either order, count as one, with the sum of their weights; a must-link of a point with
+// itself says nothing and is dropped. A constraint without a weight gets defaultWeight of the number of
+// distinct constraints.
+func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) float64) (*Set, error) {
+	sorted := make([]Constraint, 0, len(constraints))
+	for at, c := range constraints {
+		if err := checkConstraint(n, at, c); err != nil {
+			return nil, err
+		}
+		if c.I == c.J {
+			continue
+		}
+		if c.I > c.J {
+			c.I, c.J = c.J, c.I
+		}
+		sorted = append(sorted, c)
+	}
+	slices.SortStableFunc(sorted, func(a, b Constraint) int {
+		return cmp.Or(cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J), cmp.Compare(a.Kind, b.Kind))
+	})
+	distinct := 0
+	for at, c := range sorted {
+		if at == 0 || !samePair(sorted[at-1], c) {
+			distinct++
+		}
+	}
+	s := &Set{n: n, pairs: make([]Pair, 0, distinct)}
+	for at, c := range sorted {
+		if !c.Weighted {
+			c.Weight = defaultWeight(distinct)
+		}
+		if at > 0 && samePair(sorted[at-1], c) {
+			s.pairs[len(s.pairs)-1].Weight += c.Weight
+			continue
+		}
+		s.pairs = append(s.pairs, Pair{I: c.I, J: c.J, Kind: c.Kind, Weight: c.Weight})
+	}
+	for _, p := range s.pairs {
+		if math.IsInf(p.Weight, 0) {
+			return nil, fault.Invalid("BAD_WEIGHT", "the weights of the %v-links %d-%d add up to infinity", p.Kind, p.I, p.J)
+		}
+	}
+	s.computeClosure()
+	return s, nil
+}
+
+func samePair(a, b Constraint) bool { return a.I == b.I && a.J == b.J && a.Kind == b.Kind }
+
+func checkConstraint(n, at int, c Constraint) error {
+	switch {
+	case c.Kind != MustLink && c.Kind != CannotLink:
+		return fault.Invalid("UNKNOWN_CONSTRAINT_KIND", "constraint %d (%d,%d) has no kind; use must or cannot", at, c.I, c.J)
+	case c.I < 0 || int(c.I) >= n || c.J < 0 || int(c.J) >= n:
+		return fault.Invalid("INDEX_OUT_OF_RANGE", "constraint %d (%d,%d) names a point outside 0..%d", at, c.I, c.J, n-1)
+	case c.I == c.J && c.Kind == CannotLink:
+		return fault.Invalid("SELF_CANNOT_LINK", "constraint %d says that point %d cannot be with itself", at, c.I)
+	case c.Weighted && (!(c.Weight > 0) || math.IsInf(c.Weight, 0)):
+		return fault.Invalid("BAD_WEIGHT", "constraint %d (%d,%d) has weight %v; weights must be positive and finite", at, c.I, c.J, c.Weight)
+	}
+	return nil
+}
+
+// Points is the number of points, constrained or not.
+func (s *Set) Points() int { return s.n }
+
+// Pairs are the distinct constraints, sorted by (I, J, Kind); the caller must not change them.
+func (s *Set) Pairs() []Pair { return s.pairs }
+
+// Len is the number of distinct constraints.
+func (s *Set) Len() int { return len(s.pairs) }
+
+// Components are those of the must-links' transitive closure. A point without must-links is a
+// component of its own.
+func (s *Set) Components() *Components { return s.components }
+
+// Apart tells whether there is a cannot-link between two components, so that every point of one must
+// be apart from every point of the other.
+func (s *Set) Apart(a, b int32) bool {
+	if a > b {
+		a, b = b, a
+	}
+	_, apart := s.apart[[2]int32{a, b}]
+	return apart
+}
+
+// Without is the set without the constraints of some points.
+func (s *Set) Without(left []bool) *Set {
+	rest := &Set{n: s.n}
+	for _, p := range s.pairs {
+		if !left[p.I] && !left[p.J] {
+			rest.pairs = append(rest.pairs, p)
+		}
+	}
+	rest.computeClosure()
+	return rest
+}
+
+func (s *Set) computeClosure() {
+	sets := newUnionFind(s.n)
+	for _, p := range s.pairs {
+		if p.Kind == MustLink {
+			sets.union(p.I, p.J)
+		}
+	}
+	s.components = sets.components()
+	s.apart = make(map[[2]int32]struct{})
+	for _, p := range s.pairs {
+		if p.Kind == CannotLink {
+			a, b := s.components.Of(p.I), s.components.Of(p.J)
+			s.apart[[2]int32{min(a, b), max(a, b)}] = struct{}{}
+		}
+	}
+}

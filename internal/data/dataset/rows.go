@@ -1,0 +1,280 @@
+package dataset
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+)
+
+// rows makes the compressed rows of a graph by counting, in two steps. First the entries, both directions of every edge,
+// are put into buckets of consecutive rows, in the order of the edges. Then the rows of each bucket are filled, sorted and
+// freed of repeated entries. A bucket fits into the cache of a core, where one step over all rows would wait for
+// memory at every entry. Threads share the edges, then the buckets; the result does not depend on their number.
+type rows struct {
+	n       int
+	shift   int // bucket b has the rows from b << shift on
+	buckets int
+	threads int
+	pool    *parallel.Pool
+
+	first  []int   // where the entries of each bucket start, and where the last one's end
+	row    []int32 // of each entry; of a finished bucket, how many entries were added up to one
+	column []int32
+	weight []float64 // nil: all edges have weight 1
+
+	start   []int64 // while buckets are finished, the number of entries of row i is start[i+1]
+	scratch sync.Pool
+}
+
+// Buckets are many enough to be small, and few enough to be filled side by side.
+const (
+	maxBuckets     = 512
+	minBucketShift = 10
+	edgesPerPart   = 1 << 16
+)
+
+func newRows(n int, lists []Edges) *rows {
+	r := &rows{n: n, threads: threadsFor(CountEdges(lists)), start: make([]int64, n+1)}
+	r.scratch.New = func() any { return &bucketRows{} }
+	for r.shift = minBucketShift; n>>r.shift >= maxBuckets; r.shift++ {
+	}
+	r.buckets = 1 + (n-1)>>r.shift
+	r.pool = parallel.NewPool(r.threads)
+	return r
+}
+
+// each calls do for the numbers below count, on all threads.
+func (r *rows) each(count int, do func(at int) error) error {
+	return r.pool.Run(context.Background(), r.threads, count, do)
+}
+
+// threadsFor is how many threads the work on so many edges is worth.
+func threadsFor(edges int) int { return min(runtime.GOMAXPROCS(0), 1+edges/edgesPerPart) }
+
+// fill puts the entries into the buckets and empties the lists.
+func (r *rows) fill(lists []Edges) error {
+	shares := r.share(lists)
+	next := make([][]int, len(shares)) // of each share: its place in each bucket
+	err := r.each(len(shares), func(share int) error {
+		counts := make([]int, r.buckets)
+		for _, e := range shares[share] {
+			for at, source := range e.Source {
+				target := e.Target[at]
+				counts[source>>r.shift]++
+				if source != target {
+					counts[target>>r.shift]++
+				}
+			}
+		}
+		next[share] = counts
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.first = make([]int, r.buckets+1)
+	total := 0
+	for b := range r.buckets {
+		r.first[b] = total
+		for share := range next {
+			next[share][b], total = total, total+next[share][b]
+		}
+	}
+	r.first[r.buckets] = total
+	r.row, r.column = make([]int32, total), make([]int32, total)
+	if slices.ContainsFunc(lists, func(e Edges) bool { return e.Weight != nil }) {
+		r.weight = make([]float64, total)
+	}
+	err = r.each(len(shares), func(share int) error {
+		next := next[share]
+		put := func(row, column int32) int {
+			place := next[row>>r.shift]
+			next[row>>r.shift]++
+			r.row[place], r.column[place] = row, column
+			return place
+		}
+		for _, e := range shares[share] {
+			for at, source := range e.Source {
+				target := e.Target[at]
+				place, mirror := put(source, target), -1
+				if source != target {
+					mirror = put(target, source)
+				}
+				if r.weight != nil {
+					w := e.weight(at)
+					r.weight[place] = w
+					if mirror >= 0 {
+						r.weight[mirror] = w
+					}
+				}
+			}
+		}
+		return nil
+	})
+	clear(lists)
+	return err
+}
+
+// share divides the edges among the threads.
+func (r *rows) share(lists []Edges) [][]Edges {
+	var parts []Edges
+	for _, e := range lists {
+		for from := 0; from < e.Len(); from += edgesPerPart {
+			to := min(from+edgesPerPart, e.Len())
+			part := Edges{Source: e.Source[from:to], Target: e.Target[from:to]}
+			if e.Weight != nil {
+				part.Weight = e.Weight[from:to]
+			}
+			parts = append(parts, part)
+		}
+	}
+	return slices.Collect(slices.Chunk(parts, max(1, (len(parts)+r.threads-1)/r.threads)))
+}
+
+// bucketRows are the rows of one bucket while it is finished. The memory is used again for others.
+type bucketRows struct {
+	next   []int
+	column []int32
+	weight []float64
+	keys   []uint64
+	sorted []float64
+}
+
+// finish sorts the entries of a bucket by row and column, adds up repeated ones, and counts what is left of each row. The
+// entries stay in the memory of the bucket, from its beginning on.
+func (r *rows) finish(b int) error {
+	w := r.scratch.Get().(*bucketRows)
+	defer r.scratch.Put(w)
+	from, to := r.first[b], r.first[b+1]
+	low := b << r.shift
+	height := min(r.n-low, 1<<r.shift)
+	w.sort(r, int32(low), height, from, to)
+	place, begin := from-1, 0
+	for i := range height {
+		end, before := w.next[i], place
+		for at := begin; at < end; at++ {
+			repeated := at > begin && w.column[at] == w.column[at-1]
+			if !repeated {
+				place++
+				r.column[place], r.row[place] = w.column[at], 0
+			}
+			r.row[place]++
+			if r.weight != nil && repeated {
+				r.weight[place] += w.weight[at]
+			} else if r.weight != nil {
+				r.weight[place] = w.weight[at]
+			}
+		}
+		r.start[low+i+1], begin = int64(place-before), end
+		for at := before + 1; r.weight != nil && at <= place; at++ {
+			if !finite(r.weight[at]) {
+				return fault.Invalid("NOT_FINITE", "the weights of edge %d-%d add up to %v", low+i, r.column[at], r.weight[at])
+			}
+		}
+	}
+	return nil
+}
+
+// sort copies the entries of a bucket and sorts them by row, column, and the order of the edges. Then next is where
+// each row ends.
+func (w *bucketRows) sort(r *rows, low int32, height, from, to int) {
+	w.next = append(w.next[:0], make([]int, height+1)...)
+	for _, i := range r.row[from:to] {
+		w.next[i-low+1]++
+	}
+	for i := range height {
+		w.next[i+1] += w.next[i]
+	}
+	w.column = slices.Grow(w.column[:0], to-from)[:to-from]
+	if r.weight != nil {
+		w.weight = slices.Grow(w.weight[:0], to-from)[:to-from]
+	}
+	for at := from; at < to; at++ {
+		place := &w.next[r.row[at]-low]
+		w.column[*place] = r.column[at]
+		if r.weight != nil {
+			w.weight[*place] = r.weight[at]
+		}
+		*place++
+	}
+	begin := 0
+	for _, end := range w.next[:height] {
+		w.sortRow(begin, end, r.weight != nil)
+		begin = end
+	}
+}
+
+// sortRow sorts the entries of one row by column, repeated ones in the order of the edges.
+func (w *bucketRows) sortRow(from, to int, weighted bool) {
+	columns := w.column[from:to]
+	if slices.IsSorted(columns) {
+		return
+	}
+	if !weighted {
+		sortColumns(columns)
+		return
+	}
+	weights := w.weight[from:to]
+	w.keys, w.sorted = w.keys[:0], append(w.sorted[:0], weights...)
+	for at, c := range columns {
+		w.keys = append(w.keys, uint64(c)<<32|uint64(at)) // distinct, so that any sort is stable
+	}
+	slices.Sort(w.keys)
+	for at, key := range w.keys {
+		columns[at], weights[at] = int32(key>>32), w.sorted[uint32(key)]
+	}
+}
+
+// sortColumns sorts columns. Most rows are short, for which insertion is fastest.
+func sortColumns(columns []int32) {
+	const short = 40
+	if len(columns) > short {
+		slices.Sort(columns)
+		return
+	}
+	for at := 1; at < len(columns); at++ {
+		c, place := columns[at], at
+		for ; place > 0 && columns[place-1] > c; place-- {
+			columns[place] = columns[place-1]
+		}
+		columns[place] = c
+	}
+}
+
+// graph finishes all buckets and puts their rows together.
+func (r *rows) graph() (*Graph, error) {
+	if err := r.each(r.buckets, r.finish); err != nil {
+		return nil, err
+	}
+	for i := range r.n {
+		r.start[i+1] += r.start[i]
+	}
+	g := &Graph{N: r.n, RowStart: r.start, Column: r.column, Weight: r.weight}
+	repeated := r.start[r.n] < int64(len(r.column))
+	if repeated {
+		g.Column = make([]int32, r.start[r.n])
+	}
+	if repeated || r.weight == nil {
+		g.Weight = make([]float64, r.start[r.n])
+	}
+	err := r.each(r.buckets, func(b int) error {
+		from, to := r.start[b<<r.shift], r.start[min(r.n, (b+1)<<r.shift)]
+		place := r.first[b]
+		if repeated {
+			copy(g.Column[from:to], r.column[place:])
+		}
+		if r.weight == nil {
+			for at := range g.Weight[from:to] {
+				g.Weight[int(from)+at] = float64(r.row[place+at]) // so many ones
+			}
+		} else if repeated {
+			copy(g.Weight[from:to], r.weight[place:])
+		}
+		return nil
+	})
+	return g, err
+}

@@ -1,0 +1,315 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Apply makes points of a table that has the columns of the features, among others. The columns of ids and labels may be
+// missing: new rows have no classes yet.
+func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
+	p := &Prepared{Names: r.Names(), rows: t.Rows()}
+	whole := t
+	if r.total(t) {
+		t, p.Total = t.First(t.Rows()-1), true
+	}
+	sources, err := r.sources(t)
+	if err != nil {
+		return nil, err
+	}
+	if r.Missing == Drop {
+		p.Kept = complete(t.Rows(), sources)
+		if p.Kept != nil && len(p.Kept) == 0 {
+			return nil, fault.Invalid("EMPTY_DATA", "no row is left; all %d have missing values", t.Rows())
+		}
+	}
+	if p.Kept == nil && p.Total {
+		p.Kept = make([]int32, t.Rows())
+		for row := range p.Kept {
+			p.Kept[row] = int32(row)
+		}
+	}
+	rows := t.Rows()
+	if p.Kept != nil {
+		rows = len(p.Kept)
+	}
+	columns := len(p.Names)
+	if rows > 0 && columns > (1<<40)/rows {
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table would become %d rows of %d columns, which is too much; --ignore leaves columns out", rows, columns)
+	}
+	similar, err := newSimilarity(sources)
+	if err != nil {
+		return nil, err
+	}
+	p.Points, err = dataset.MakePoints(rows, columns, func(from, to int, values []float64) error {
+		fillRows(values, columns, from, to, p.Kept, sources, similar)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.Points.Words = r.words()
+	for at := range sources {
+		p.Notices = append(p.Notices, sources[at].notices()...)
+	}
+	if p.IDs, err = r.ids(t); err != nil {
+		return nil, err
+	}
+	if c := columnOf(t, r.Label); c != nil {
+		p.Labels = texts(c)
+	}
+	if p.Total && p.IDs != nil {
+		p.IDs = append(slices.Clip(p.IDs), totalID(columnOf(whole, r.ID), p.IDs))
+	}
+	if p.Total && p.Labels != nil {
+		p.Labels = append(slices.Clip(p.Labels), "")
+	}
+	return p, nil
+}
+
+// columnOf is a column by its name, nil where there is none.
+func columnOf(t *table.Table, name string) *table.Column {
+	for at := range t.Columns {
+		if t.Columns[at].Name == name {
+			return &t.Columns[at]
+		}
+	}
+	return nil
+}
+
+// source is where the values of a feature come from.
+type source struct {
+	*Feature
+	column   *table.Column
+	at       int            // the first column of the points that it makes
+	category map[string]int // the number of each category
+	one      bool           // they are no and yes
+
+	mu      sync.Mutex
+	unknown map[string]int // how many rows have a category that is not known
+}
+
+func (r *Recipe) sources(t *table.Table) ([]source, error) {
+	columns := make(map[string]*table.Column, len(t.Columns))
+	for at := range t.Columns {
+		columns[t.Columns[at].Name] = &t.Columns[at]
+	}
+	sources := make([]source, len(r.Features))
+	first := 0
+	for at := range r.Features {
+		f := &r.Features[at]
+		s := &sources[at]
+		s.Feature, s.column, s.at = f, columns[f.Column], first
+		first += f.columns()
+		if s.column == nil {
+			return nil, unknownColumn(t, f.Column)
+		}
+		if f.Categories == nil {
+			s.column = f.clean(s.column, r.Decimals)
+		}
+		empty, row := countEmpty(s.column)
+		if empty > 0 && r.Missing == Error {
+			return nil, t.Fault(s.column, row, "MISSING_VALUE", "there is no value; fill it in")
+		}
+		if f.Categories != nil {
+			s.category, s.unknown, s.one = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch()
+			for number, category := range f.Categories {
+				s.category[s.spelled(category)] = number
+			}
+		} else if s.column.Type == table.Text && empty < t.Rows() {
+			if f.Dates != "" {
+				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := days(s, f.Dates); return s != "" && !ok })
+				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is no date as others of the column are", s.column.Texts[row])
+			}
+			row := noNumberAt(s.column)
+			return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is no number", s.column.Texts[row])
+		}
+	}
+	return sources, nil
+}
+
+// noNumberAt is the first text that is no number, or the first of all where they are written in ways that do not go together.
+func noNumberAt(c *table.Column) int {
+	first := -1
+	for row, s := range c.Texts {
+		switch {
+		case c.IsEmpty(row):
+		case !isNumber(s):
+			return row
+		case first < 0:
+			first = row
+		}
+	}
+	return max(first, 0)
+}
+
+// complete are the rows without missing values; nil where that is all.
+func complete(rows int, sources []source) []int32 {
+	gap := make([]bool, rows)
+	gaps := 0
+	for at := range sources {
+		c := sources[at].column
+		if c.Empty == nil && c.Type != table.Text {
+			continue
+		}
+		for row := range gap {
+			if !gap[row] && c.IsEmpty(row) {
+				gap[row] = true
+				gaps++
+			}
+		}
+	}
+	if gaps == 0 {
+		return nil
+	}
+	kept := make([]int32, 0, rows-gaps)
+	for row, empty := range gap {
+		if !empty {
+			kept = append(kept, int32(row))
+		}
+	}
+	return kept
+}
+
+// fillRows writes the values of all features for the points [first, last), a few rows at a time, so that these stay in the cache
+// while each column is written to them.
+func fillRows(values []float64, columns, first, last int, kept []int32, sources []source, similar *similarity) {
+	const few = 256
+	var distances []float64
+	if similar != nil {
+		distances = make([]float64, similar.donors)
+	}
+	numbers := make([]int32, 0, few) // of the rows of the table
+	for from := first; from < last; from += few {
+		to := min(from+few, last)
+		numbers = numbers[:0]
+		for row := from; row < to; row++ {
+			if kept != nil {
+				numbers = append(numbers, kept[row])
+			} else {
+				numbers = append(numbers, int32(row))
+			}
+		}
+		for at := range sources {
+			sources[at].fill(values[(from-first)*columns:(to-first)*columns], columns, numbers)
+		}
+		if similar == nil {
+			continue
+		}
+		for at, row := range numbers {
+			point := (from - first + at) * columns
+			similar.fillRow(values[point:point+columns], int(row), distances)
+		}
+	}
+}
+
+// fill writes the values of one feature for some rows of the table.
+func (s *source) fill(values []float64, columns int, rows []int32) {
+	at := s.at
+	switch c := s.column; {
+	case s.category != nil:
+		for _, row := range rows {
+			s.mark(values[at:], int(row))
+			at += columns
+		}
+	case c.Empty != nil || c.Type == table.Text: // texts, which are all empty
+		for _, row := range rows {
+			if c.IsEmpty(int(row)) {
+				values[at] = s.Fill
+			} else {
+				values[at] = numberAt(c, int(row))
+			}
+			at += columns
+		}
+	case c.Type == table.Integer:
+		for _, row := range rows {
+			values[at] = float64(c.Integers[row])
+			at += columns
+		}
+	default:
+		for _, row := range rows {
+			values[at] = c.Numbers[row]
+			at += columns
+		}
+	}
+}
+
+// spelled is a category as it is compared: TRUE, as spreadsheets write it, is the true of other programs.
+func (s *source) spelled(category string) string {
+	if s.one {
+		return strings.ToLower(category)
+	}
+	return category
+}
+
+// mark puts a 1 at the category of a row. A category that is not known has none.
+func (s *source) mark(values []float64, row int) {
+	value := s.FillCategory
+	if !s.column.IsEmpty(row) {
+		value = s.column.CellText(row)
+	}
+	number, known := s.category[s.spelled(value)]
+	if !known && s.Other != "" {
+		number, known = s.category[s.Other]
+	}
+	switch {
+	case !known:
+		s.mu.Lock()
+		s.unknown[value]++
+		s.mu.Unlock()
+	case s.one:
+		values[0] = float64(number)
+	default:
+		values[number] = 1
+	}
+}
+
+// notices tell of categories that are not known.
+func (s *source) notices() []string {
+	if len(s.unknown) == 0 {
+		return nil
+	}
+	rows, example := 0, ""
+	for value, count := range s.unknown {
+		rows += count
+		if example == "" || value < example {
+			example = value
+		}
+	}
+	return []string{fmt.Sprintf("column %q: %s another category than those that are known, such as %.40q; they belong to none",
+		s.Column, text.Count(rows, "row has", "rows have"), example)}
+}
+
+// ids are the names of all rows: complete and distinct.
+func (r *Recipe) ids(t *table.Table) ([]string, error) {
+	c := columnOf(t, r.ID)
+	if c == nil {
+		return nil, nil
+	}
+	if empty, row := countEmpty(c); empty > 0 {
+		return nil, t.Fault(c, row, "EMPTY_CELL", "the row has no id; give it one, or use another --id-column")
+	}
+	if first, second, repeats := repetition(c); repeats {
+		return nil, t.Fault(c, second, "DUPLICATE_ID", "the id %.40q stands here again; it was %s", c.CellText(second), t.Place(first))
+	}
+	return texts(c), nil
+}
+
+// texts are the cells of a column as texts.
+func texts(c *table.Column) []string {
+	if c.Type == table.Text && c.Empty == nil {
+		return c.Texts
+	}
+	all := make([]string, c.Len())
+	for row := range all {
+		all[row] = c.CellText(row)
+	}
+	return all
+}

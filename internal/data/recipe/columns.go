@@ -1,0 +1,223 @@
+package recipe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// role is what a column is used for.
+type role int
+
+const (
+	undecided  role = iota
+	identifies      // it names the rows
+	classifies      // it says their classes
+	unused
+	feature
+	category // a feature whose values are categories
+	kept     // a feature as it is
+)
+
+// Find is the place of a column by its name, or by its number from 1.
+func Find(t *table.Table, name string) (int, error) {
+	for at := range t.Columns {
+		if t.Columns[at].Name == name {
+			return at, nil
+		}
+	}
+	if number, err := strconv.Atoi(name); err == nil {
+		if number >= 1 && number <= len(t.Columns) {
+			return number - 1, nil
+		}
+		return 0, fault.Invalid("UNKNOWN_COLUMN", "the table has no column %s; it has %s", name, text.Plural(len(t.Columns), "column")).With("column", name)
+	}
+	return 0, unknownColumn(t, name)
+}
+
+func unknownColumn(t *table.Table, name string) error {
+	names := make([]string, len(t.Columns))
+	for at := range t.Columns {
+		names[at] = t.Columns[at].Name
+	}
+	help := "it has " + quoted(names)
+	if similar := similarTo(name, names); similar != "" {
+		help = fmt.Sprintf("did you mean %.60q?", similar)
+	}
+	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q; %s", name, help).With("column", name)
+}
+
+// similarTo is the name that a mistaken one was probably meant to be, whatever their capitals; "": none is like it.
+func similarTo(mistaken string, names []string) string {
+	lower := make([]string, len(names))
+	for at, name := range names {
+		lower[at] = strings.ToLower(name)
+	}
+	found := text.Similar(strings.ToLower(mistaken), lower)
+	for at, name := range lower {
+		if name == found {
+			return names[at]
+		}
+	}
+	return ""
+}
+
+// wished gives columns the roles that the wishes say.
+func (w *Wishes) wished(t *table.Table) ([]role, error) {
+	roles := make([]role, len(t.Columns))
+	give := func(name string, r role) error {
+		at, err := Find(t, name)
+		if err != nil {
+			return err
+		}
+		if before := roles[at]; before != undecided && before != r && !(before == feature && (r == kept || r == category)) && !(before == kept && r == category) {
+			return fault.Invalid("COLUMN_USED_TWICE", "column %.60q is named for two uses; a column is an id, a label, a feature or ignored", t.Columns[at].Name).
+				With("column", t.Columns[at].Name)
+		}
+		roles[at] = r
+		return nil
+	}
+	for _, list := range []struct {
+		names []string
+		role  role
+	}{{named(w.ID), identifies}, {named(w.Label), classifies}, {w.Ignore, unused}, {w.Only, feature}, {w.Keep, kept}, {w.Categorical, category}} {
+		for _, name := range list.names {
+			if err := give(name, list.role); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return roles, nil
+}
+
+func named(column string) []string {
+	if column == "" {
+		return nil
+	}
+	return []string{column}
+}
+
+// looksLikeID tells whether a column is called as people call one that names its rows.
+func looksLikeID(t *table.Table, at int) bool {
+	name := t.Columns[at].Name
+	if name == table.Unnamed(at) { // an index, as pandas writes it, if all other columns have names
+		return at == 0 && len(t.Columns) > 1 && t.Columns[1].Name != table.Unnamed(1)
+	}
+	return table.IsIDName(name)
+}
+
+// looksLikeLabel tells whether a column is called as people call the answer that they know.
+func looksLikeLabel(t *table.Table, at int) bool {
+	switch strings.ToLower(t.Columns[at].Name) {
+	case "class", "label", "target", "truth", "cluster", "species":
+		return true
+	case "y": // beside x it is a coordinate
+		for other := range t.Columns {
+			if strings.EqualFold(t.Columns[other].Name, "x") {
+				return false
+			}
+		}
+		return len(t.Columns) > 1 && t.Columns[at].Type != table.Number
+	}
+	return false
+}
+
+// repetition is a pair of rows with the same value, in the order of the table; found is false where all values differ.
+// Cells that are empty are not compared.
+func repetition(c *table.Column) (first, second int, found bool) {
+	if c.Type == table.Integer && c.Empty == nil && ascending(c.Integers) {
+		return 0, 0, false
+	}
+	seen := make(map[string]int, c.Len())
+	for row := range c.Len() {
+		if c.IsEmpty(row) {
+			continue
+		}
+		value := c.CellText(row)
+		if before, repeated := seen[value]; repeated {
+			return before, row, true
+		}
+		seen[value] = row
+	}
+	return 0, 0, false
+}
+
+func ascending(numbers []int64) bool {
+	for at := 1; at < len(numbers); at++ {
+		if numbers[at] <= numbers[at-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// mixedAt is the first text that is no number in a column where most are, or one that is written otherwise than those before; -1
+// in all others.
+func mixedAt(c *table.Column) int {
+	const enough = 1000
+	numbers, first, seen := 0, -1, 0
+	for row := 0; row < c.Len() && seen < enough; row++ {
+		if c.IsEmpty(row) {
+			continue
+		}
+		seen++
+		if isNumber(c.Texts[row]) {
+			numbers++
+		} else if first < 0 {
+			first = row
+		}
+	}
+	if 2*numbers < seen || numbers == 0 {
+		return -1
+	}
+	for row := enough; first < 0 && row < c.Len(); row++ {
+		if !c.IsEmpty(row) && !isNumber(c.Texts[row]) {
+			first = row
+		}
+	}
+	if first < 0 {
+		return otherDecimals(c)
+	}
+	return first
+}
+
+// otherDecimals is the first number with a decimal point in a column of decimal commas, or the other way round; -1: there is none.
+func otherDecimals(c *table.Column) int {
+	commas := ""
+	for row, s := range c.Texts {
+		if at := strings.IndexAny(s, ".,"); at >= 0 && !c.IsEmpty(row) && isNumber(s) {
+			if commas != "" && commas != s[at:at+1] {
+				return row
+			}
+			commas = s[at : at+1]
+		}
+	}
+	return -1
+}
+
+// isNumber tells whether a text is a number, if perhaps with a decimal comma.
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
+	return err == nil
+}
+
+// countEmpty is how many cells are empty, and which is the first.
+func countEmpty(c *table.Column) (count, first int) {
+	if c.Empty == nil && c.Type != table.Text {
+		return 0, -1
+	}
+	first = -1
+	for row := range c.Len() {
+		if c.IsEmpty(row) {
+			if count == 0 {
+				first = row
+			}
+			count++
+		}
+	}
+	return count, first
+}

@@ -1,0 +1,262 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Fit decides how the rows of a table become points. The notices say what it found by itself.
+func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
+	if t.Rows() == 0 {
+		return nil, nil, fault.Invalid("EMPTY_DATA", "the table has no rows")
+	}
+	f := &fitting{Table: t, wishes: w, recipe: &Recipe{Missing: w.Missing, Decimals: w.Decimals}}
+	if w.Missing == "" {
+		f.recipe.Missing = Auto
+	}
+	if !slices.Contains(Ways(), string(f.recipe.Missing)) {
+		return nil, nil, fault.Invalid("BAD_MISSING", "missing values can be treated as %s; %.40q is none of them", strings.Join(Ways(), ", "), string(w.Missing))
+	}
+	if !slices.Contains([]string{"", ".", ","}, w.Decimals) {
+		return nil, nil, fault.Invalid("BAD_DECIMALS", "%.40q does not stand before decimals; it is . or , or left out", w.Decimals)
+	}
+	var err error
+	if f.roles, err = w.wished(t); err != nil {
+		return nil, nil, err
+	}
+	f.findTotal()
+	f.findAdded()
+	for _, step := range []func() error{f.findID, f.findLabels, f.findFeatures} {
+		if err := step(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return f.recipe, arranged(f.notices), nil
+}
+
+// fitting is a recipe in the making.
+type fitting struct {
+	*table.Table
+	wishes  Wishes
+	roles   []role
+	recipe  *Recipe
+	notices []string
+	retyped []bool   // columns of texts in the table that are numbers but for the totals; nil: none
+	reasons []string // why columns are left out
+}
+
+func (f *fitting) notice(format string, args ...any) {
+	f.notices = append(f.notices, fmt.Sprintf(format, args...))
+}
+
+// leaveOut says why a column is no feature. Where features were named, no one expects others.
+func (f *fitting) leaveOut(c *table.Column, format string, args ...any) {
+	said := fmt.Sprintf("column %q is left out: "+format, append([]any{c.Name}, args...)...)
+	f.reasons = append(f.reasons, said)
+	if len(f.wishes.Only) == 0 || slices.Contains(f.wishes.Only, c.Name) {
+		f.notices = append(f.notices, said)
+	}
+}
+
+// findID finds the column that names the rows: the one that was wished for, or else one that is called so and has
+// distinct values, or else one of distinct texts.
+func (f *fitting) findID() error {
+	for at, r := range f.roles {
+		if r == identifies {
+			f.recipe.ID = f.Columns[at].Name // Apply checks its values
+		}
+	}
+	for at := range f.Columns {
+		if f.roles[at] == undecided && f.Columns[at].Type != table.Number && looksLikeID(f.Table, at) && !hasDecimals(&f.Columns[at]) {
+			f.considerID(at)
+		}
+	}
+	for at := range f.Columns {
+		c := &f.Columns[at]
+		if f.roles[at] != undecided || c.Type != table.Text || looksLikeLabel(f.Table, at) {
+			continue
+		}
+		if empty, _ := countEmpty(c); empty > 0 || f.Rows() < 2 {
+			continue
+		}
+		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 || f.wishes.Dates && holdsDates(c) || hasDecimals(c) {
+			continue
+		}
+		f.roles[at] = unused
+		if f.recipe.ID == "" && !hasUnits(c) && !isProse(c) {
+			f.recipe.ID = c.Name
+			f.notice("column %q names the rows: its texts are all different", c.Name)
+		} else {
+			f.leaveOut(c, "%s", whyNoFeature(c))
+		}
+	}
+	return nil
+}
+
+// hasDecimals tells whether all texts of a column are numbers, some with decimals, as no id is: an index may be a measurement.
+func hasDecimals(c *table.Column) bool {
+	found := false
+	for row, s := range c.Texts {
+		if c.IsEmpty(row) {
+			continue
+		}
+		if !isNumber(s) {
+			return false
+		}
+		found = found || strings.ContainsAny(s, ".,")
+	}
+	return found
+}
+
+// considerID decides about a column that is called as an id.
+func (f *fitting) considerID(at int) {
+	c := &f.Columns[at]
+	f.roles[at] = unused
+	empty, row := countEmpty(c)
+	first, second, repeats := repetition(c)
+	switch {
+	case empty > 0:
+		f.leaveOut(c, "it is called as an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
+	case repeats:
+		f.leaveOut(c, "it is called as an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
+	case f.recipe.ID != "":
+		f.leaveOut(c, "it is called as an id, and %q names the rows", f.recipe.ID)
+	default:
+		f.recipe.ID = c.Name
+		f.notice("column %q names the rows, and is no feature", c.Name)
+	}
+}
+
+// findLabels sets aside what looks like an answer: to cluster by it would be to give the answer away.
+func (f *fitting) findLabels() error {
+	for at, r := range f.roles {
+		if r == classifies {
+			f.recipe.Label = f.Columns[at].Name
+		}
+	}
+	for at := range f.Columns {
+		if f.roles[at] == undecided && len(f.wishes.Only) == 0 && looksLikeLabel(f.Table, at) {
+			f.roles[at] = unused
+			if f.recipe.Label == "" {
+				f.notice("column %q looks like known classes and is not used; --label-column %s uses it as such", f.Columns[at].Name, typed(f.Columns[at].Name, at))
+			} else {
+				f.notice("column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
+			}
+		}
+	}
+	return nil
+}
+
+// typed is a column as it is typed in a shell: by its name, or by its number if it has none.
+func typed(name string, at int) string {
+	if name == table.Unnamed(at) {
+		return strconv.Itoa(at + 1)
+	}
+	if strings.ContainsAny(name, " \t'\"$&|;()<>*?`\\!#~") {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
+}
+
+// findFeatures makes features of all other columns.
+func (f *fitting) findFeatures() error {
+	var gaps, constants, counting []gap // of the features, and of columns that say nothing about rows, unless there are no others
+	for at := range f.Columns {
+		g := gap{at: at, role: f.roles[at], asked: f.roles[at] != undecided}
+		if g.role == undecided && len(f.wishes.Only) == 0 {
+			g.role = feature
+		}
+		if g.role != feature && g.role != category && g.role != kept {
+			continue
+		}
+		if err := f.read(&g); err != nil {
+			return err
+		}
+		switch {
+		case g.column == nil: // left out
+		case g.asked || f.Rows() < 3:
+			gaps = append(gaps, g)
+		case isConstant(g.column):
+			constants = append(constants, g)
+		case g.made.Categories == nil && likeID(g.column) != "" && f.Rows() < enoughRows:
+			f.notice("column %q %s and is used as a feature; if it is none: --id-column %s, or --ignore", g.made.Column, likeID(g.column), f.typed(at))
+			gaps = append(gaps, g)
+		case g.made.Categories == nil && likeID(g.column) != "":
+			counting = append(counting, g)
+		default:
+			gaps = append(gaps, g)
+		}
+	}
+	switch {
+	case len(gaps) > 0:
+		f.sayConstant(constants)
+		for _, g := range counting {
+			f.leaveOut(g.column, "it %s; --keep %s uses it, --id-column %s names rows by it", likeID(g.column), f.typed(g.at), f.typed(g.at))
+		}
+	case len(counting) > 0:
+		f.sayConstant(constants)
+		gaps = counting
+		f.notice("column %q %s, but is used: no other is left", gaps[0].made.Column, likeID(gaps[0].column))
+	case len(constants) > 0:
+		gaps = constants
+		f.notice("all rows are alike: no column that is left has two values")
+	default:
+		return f.noFeatures()
+	}
+	gaps, err := f.withoutCopies(gaps)
+	if err != nil {
+		return err
+	}
+	for at := range gaps {
+		f.sayCategories(&gaps[at])
+		gaps[at].after = len(f.notices)
+		f.recipe.Features = append(f.recipe.Features, gaps[at].made)
+	}
+	return f.findFills(gaps)
+}
+
+// noFeatures says why no column is left.
+func (f *fitting) noFeatures() error {
+	why := ""
+	if f.recipe.ID != "" {
+		f.reasons = append([]string{fmt.Sprintf("column %q names the rows", f.recipe.ID)}, f.reasons...)
+	}
+	if len(f.reasons) > 0 {
+		why = " (" + text.First(f.reasons, 3) + ")"
+	}
+	help := "--columns names those that are to be used"
+	if len(f.Columns) == 1 && strings.ContainsAny(f.Columns[0].Name, ",;|\t ") {
+		help = "the table has a single column; does --delimiter say what separates its cells?"
+	}
+	return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; %s", why, help)
+}
+
+// typed is a column of the table as it is typed in a shell.
+func (f *fitting) typed(at int) string { return typed(f.Columns[at].Name, at) }
+
+// gap is a column that becomes a feature, with what there is to fill in.
+type gap struct {
+	at     int // in the table
+	role   role
+	asked  bool // it was named
+	coded  bool // its name says that its numbers are those of categories
+	made   Feature
+	column *table.Column // as the feature reads it; nil: it is left out
+	empty  int           // cells
+	after  int           // how many notices come before the one about it
+}
+
+// quoted are the first of many names.
+func quoted(names []string) string {
+	shown := make([]string, len(names))
+	for at, name := range names {
+		shown[at] = fmt.Sprintf("%.40q", name)
+	}
+	return text.First(shown, 6)
+}

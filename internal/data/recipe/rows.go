@@ -1,0 +1,95 @@
+package recipe
+
+import (
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+)
+
+// Rows says which row of a table a point is, and what it is called.
+type Rows struct {
+	Count int      // of the table
+	Kept  []int32  // the rows that became points, in order; nil: all
+	IDs   []string // of each row; nil: rows go by their numbers
+
+	names func() *table.IDs // made when they are needed, once
+}
+
+// NewRows makes Rows.
+func NewRows(count int, kept []int32, ids []string) *Rows {
+	return &Rows{Count: count, Kept: kept, IDs: ids, names: sync.OnceValue(func() *table.IDs { return table.NewIDs(ids) })}
+}
+
+// Rows are those of the table that was prepared.
+func (p *Prepared) Rows() *Rows {
+	return NewRows(p.rows, p.Kept, p.IDs)
+}
+
+// Points is how many rows became points.
+func (r *Rows) Points() int {
+	if r.Kept != nil {
+		return len(r.Kept)
+	}
+	return r.Count
+}
+
+// Number is a table about rows, which go by their ids or numbers, as one about points: what it says about rows that became
+// no points is left out.
+func (r *Rows) Number(t *table.Table) (*table.Table, error) {
+	numbered, err := t.Number(r.names())
+	if err != nil || r.Kept == nil {
+		return numbered, err
+	}
+	place := make([]int32, r.Count)
+	for row := range place {
+		place[row] = -1
+	}
+	for point, row := range r.Kept {
+		place[row] = int32(point)
+	}
+	return numbered.Keep(place)
+}
+
+// The columns of Rows as a table.
+const pointColumn, idColumn = "point", "id"
+
+// Table has a row for each row, or is nil where points are the rows and have no ids.
+func (r *Rows) Table() *table.Table {
+	var columns []table.Column
+	if r.Kept != nil {
+		c := table.Column{Name: pointColumn, Type: table.Integer, Integers: make([]int64, r.Count), Empty: make([]bool, r.Count)}
+		for row := range c.Empty {
+			c.Empty[row] = true
+		}
+		for point, row := range r.Kept {
+			c.Integers[row], c.Empty[row] = int64(point), false
+		}
+		columns = append(columns, c)
+	}
+	if r.IDs != nil {
+		columns = append(columns, table.Column{Name: idColumn, Type: table.Text, Texts: r.IDs})
+	}
+	if columns == nil {
+		return nil
+	}
+	t, _ := table.New(columns) // they are those of a table
+	return t
+}
+
+// RowsOf reads what Table made.
+func RowsOf(t *table.Table) *Rows {
+	var kept []int32
+	var ids []string
+	if c := columnOf(t, pointColumn); c != nil {
+		kept = []int32{}
+		for row := range c.Integers {
+			if !c.IsEmpty(row) {
+				kept = append(kept, int32(row))
+			}
+		}
+	}
+	if c := columnOf(t, idColumn); c != nil {
+		ids = c.Texts
+	}
+	return NewRows(t.Rows(), kept, ids)
+}

@@ -1,0 +1,439 @@
+package recipe
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// measured is a column of so many numbers that nothing speaks against.
+func measured(name string, rows int) table.Column {
+	random := rand.New(rand.NewPCG(uint64(len(name)), uint64(name[0])))
+	c := table.Column{Name: name, Type: table.Number}
+	for range rows {
+		c.Numbers = append(c.Numbers, random.NormFloat64()+20)
+	}
+	return c
+}
+
+// A rule acts, says so in one line, and does not act where it is told not to.
+func TestRules(t *testing.T) {
+	const rows = 40
+	x := measured("x", rows)
+	cells := func(name string, cell func(row int) string) table.Column {
+		list := make([]string, rows)
+		for row := range list {
+			list[row] = cell(row)
+		}
+		return words(name, list...)
+	}
+	fahrenheit := measured("fahrenheit", rows)
+	rounded := measured("rounded", rows)
+	sizes := integers("size")
+	sentinels, zeros := measured("s", rows), measured("z", rows)
+	for row, v := range x.Numbers {
+		fahrenheit.Numbers[row] = 1.8*v + 32
+		rounded.Numbers[row] = math.Round(10*x.Numbers[row]*3) / 10
+		sizes.Integers = append(sizes.Integers, int64(row*row%7)*3)
+	}
+	tenths := measured("tenths", rows)
+	for row := range tenths.Numbers {
+		tenths.Numbers[row] = math.Round(100*tenths.Numbers[row]) / 10
+		rounded.Numbers[row] = math.Round(18*tenths.Numbers[row]+320) / 10
+	}
+	sentinels.Numbers[3], sentinels.Numbers[9] = -999, -999
+	zeros.Numbers[3], zeros.Numbers[9] = 0, 0
+	often := cells("city", func(row int) string {
+		if row%4 == 0 {
+			return fmt.Sprint("village ", row)
+		}
+		return []string{"Rome", "Oslo", "Bern"}[row%3]
+	})
+	rare := cells("remark", func(row int) string { return fmt.Sprint("word ", row/2*2) })
+	stray := cells("weight", func(row int) string {
+		if row == 7 {
+			return "ca. 5"
+		}
+		return fmt.Sprint(row*row%23, ",5")
+	})
+	for name, c := range map[string]struct {
+		columns []table.Column
+		does    string // the names of the columns of the points
+		says    string
+		instead Wishes
+		then    string
+	}{
+		"constant": {[]table.Column{x, integers("one", slices.Repeat([]int64{1}, rows)...)}, "x", `column "one" is left out: it is the same in all rows; --keep one`, Wishes{Keep: []string{"one"}}, "x one"},
+		"copy":     {[]table.Column{x, fahrenheit}, "x", `column "fahrenheit" (of "x") is left out: a copy, perhaps in another unit; --keep fahrenheit`, Wishes{Keep: []string{"fahrenheit"}}, "x fahrenheit"},
+		"rounded":  {[]table.Column{tenths, rounded}, "tenths", `"rounded" (of "tenths") is left out`, Wishes{Only: []string{"tenths", "rounded"}}, "tenths rounded"},
+		"sentinel": {[]table.Column{x, sentinels}, "x s", `column "s": 2 cells are -999 and read as missing; --keep s keeps them`, Wishes{Keep: []string{"s"}}, "x s"},
+		"zeros":    {[]table.Column{x, zeros}, "x z", `column "z": 2 cells are 0 and read as missing; --keep z keeps them`, Wishes{Keep: []string{"z"}}, "x z"},
+		"often":    {[]table.Column{x, often}, "x city=Bern city=Oslo city=Rome city=other", `column "city" has 13 different values: those of fewer than 10 rows, in 10 rows, become one, "other"; --categorical city`, Wishes{Ignore: []string{"city"}}, "x"},
+		"rare":     {[]table.Column{x, rare}, "x", `column "remark" is left out: its 20 different values hardly repeat in 40 rows; --categorical remark`, Wishes{Ignore: []string{"remark"}}, "x"},
+		"code":     {[]table.Column{x, renamed(sizes, "countryCode")}, "x countryCode=0 countryCode=3 countryCode=6 countryCode=12", `column "countryCode" is called a code: its 4 numbers are categories; --keep countryCode`, Wishes{Keep: []string{"countryCode"}}, "x countryCode"},
+		"size":     {[]table.Column{x, sizes}, "x size", "", Wishes{Categorical: []string{"size"}}, "x size=0 size=3 size=6 size=12"},
+		"stray":    {[]table.Column{x, stray}, "x weight", `column "weight": 1 cell is not a number and read as missing, the first "ca. 5" in row 7; --categorical weight`, Wishes{Ignore: []string{"weight"}}, "x"},
+	} {
+		of := made(t, c.columns...)
+		r, notices, err := Fit(of, Wishes{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if said := strings.Join(notices, "\n"); strings.Join(r.Names(), " ") != c.does || !strings.Contains(said, c.says) || c.says == "" && said != "" {
+			t.Errorf("%s: got %q with %s", name, r.Names(), said)
+		}
+		if _, err := r.Apply(of); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		r, notices, err = Fit(of, c.instead)
+		if err != nil || strings.Join(r.Names(), " ") != c.then || c.says != "" && strings.Contains(strings.Join(notices, "\n"), c.says) {
+			t.Errorf("%s, otherwise: got %q with %q, %v", name, r.Names(), notices, err)
+		}
+	}
+	if _, _, err := Fit(made(t, x, stray), Wishes{Keep: []string{"weight"}}); !fault.Is(err, "NOT_A_NUMBER") {
+		t.Errorf("a stray word that is kept: got %v", err)
+	}
+	if _, _, err := Fit(made(t, x, sentinels), Wishes{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `"-999" stands for a missing value; --keep s`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func renamed(c table.Column, name string) table.Column {
+	c.Name = name
+	return c
+}
+
+// New rows are read as those of the table were: what stands for a missing value there does so here, and values that are rare are other ones.
+func TestNewRowsAreReadAlike(t *testing.T) {
+	const rows = 60
+	x := measured("x", rows)
+	weight := words("weight", make([]string, rows)...)
+	city := words("city", make([]string, rows)...)
+	for row := range rows {
+		weight.Texts[row], weight.Empty[row] = fmt.Sprint(row*row%23), false
+		city.Texts[row], city.Empty[row] = []string{"Rome", "Oslo"}[row%2], false
+		if row >= 48 {
+			city.Texts[row] = fmt.Sprint("village ", row)
+		}
+	}
+	for row := 20; row < 48; row++ {
+		city.Texts[row] = fmt.Sprint("town ", row/4)
+	}
+	weight.Texts[5], x.Numbers[8], x.Numbers[9] = "unknown", 9999, 9999
+	of := made(t, x, weight, city)
+	r, notices, err := Fit(of, Wishes{Missing: Median})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(r.Features[0].Absent, []float64{9999}) || !r.Features[1].AbsentTexts || r.Features[2].Other != "other" {
+		t.Fatalf("got %+v, %q", r, notices)
+	}
+	p, err := r.Apply(made(t, numbers("x", 9999, 5), words("weight", "unknown", "7"), words("city", "Paris", "Rome")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, rome := slices.Index(p.Names, "city=other"), slices.Index(p.Names, "city=Rome")
+	first, second := p.Points.Row(0), p.Points.Row(1)
+	if first[0] != r.Features[0].Fill || first[1] != r.Features[1].Fill || second[0] != 5 || second[1] != 7 || first[other] != 1 || second[rome] != 1 || len(p.Notices) > 0 {
+		t.Errorf("got %v of %v, %q", p.Points.Values, p.Names, p.Notices)
+	}
+}
+
+// A last row of totals becomes no point, whatever tells that it is one.
+func TestTotals(t *testing.T) {
+	a, b := integers("a", 1, 2, 4, 9, 3, 7, 26), numbers("b", 1.5, 2, 0.25, 9, 3, 4, 19.75)
+	who := words("who", "ann", "bob", "cat", "dan", "eve", "flo", "Total:")
+	means := numbers("c", 10.5, 20.25, 30.125, 40.5, 50.75, 60.5, 35.4375)
+	for name, c := range map[string]struct {
+		columns []table.Column
+		total   bool
+	}{
+		"called so":      {[]table.Column{who, means}, true},
+		"sums":           {[]table.Column{a, b}, true},
+		"sums and means": {[]table.Column{a, b, means}, true},
+		"among numbers":  {[]table.Column{words("case", "1", "2", "3", "4", "5", "6", "Total"), words("w", "1.5", "3.5", "2", "9", "4", "5", "Sum"), means}, true},
+		"one sum":        {[]table.Column{a, numbers("d", 1, 2, 3, 5, 8, 13, 21)}, false},
+		"an average":     {[]table.Column{words("level", "low", "low", "high", "high", "low", "high", "average"), numbers("d", 1, 2, 3, 5, 8, 13, 21)}, false},
+		"an id that is none": {[]table.Column{
+			words("id", "1", "2", "3", "4", "5", "6", ""), a, b}, true},
+	} {
+		of := made(t, c.columns...)
+		r, notices, err := Fit(of, Wishes{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		p, err := r.Apply(of)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if p.Total != c.total || c.total && (p.Points.N != 6 || len(p.Kept) != 6 || !strings.HasPrefix(notices[0], "the last row is left out: ")) || !c.total && p.Kept != nil {
+			t.Errorf("%s: got %+v with %q", name, p, notices)
+		}
+		if p.IDs != nil && len(p.IDs) != 7 || p.Rows().Count != 7 {
+			t.Errorf("%s: got the ids %q of %d rows", name, p.IDs, p.Rows().Count)
+		}
+		if name == "among numbers" {
+			if got := strings.Join(r.Names(), " "); got != "case w c" || r.ID != "" || p.Points.Row(1)[1] != 3.5 {
+				t.Errorf("got %s of %v", got, p.Points.Values)
+			}
+			continue
+		}
+		if r, _, err = Fit(of, Wishes{KeepLastRow: true, ID: r.ID}); err != nil {
+			t.Fatal(err)
+		}
+		if name == "an id that is none" {
+			if p, err = r.Apply(of); !fault.Is(err, "EMPTY_CELL") {
+				t.Errorf("%s, kept: got %+v, %v", name, p, err)
+			}
+		} else if p, err = r.Apply(of); err != nil || p.Total || p.Points.N != 7 {
+			t.Errorf("%s, kept: got %+v, %v", name, p, err)
+		}
+	}
+}
+
+// Dates are days, however they are written.
+func TestDays(t *testing.T) {
+	for _, c := range []struct {
+		cells []string
+		order string
+		first float64
+	}{
+		{[]string{"1970-01-02", "2024-02-29"}, "ymd", 1},
+		{[]string{"2000/03/01 12:00"}, "ymd", 11017.5},
+		{[]string{"01.03.2000", "1.5.24"}, "dmy", 11017},
+		{[]string{"3/1/2000", "3/14/2000"}, "mdy", 11017},
+		{[]string{"3/1/2000"}, "mdy", 11017},
+		{[]string{"1/3/2000", "14/3/2000"}, "dmy", 11017},
+		{[]string{"14/3/2000", "3/14/2000"}, "", 0},
+		{[]string{"1970-01-02T01:00:00+01:00"}, "ymd", 1},
+		{[]string{"1/2/1970 12:00 AM"}, "mdy", 1},
+		{[]string{"31.12.69"}, "dmy", -1},
+	} {
+		column := words("when", c.cells...)
+		order := orderOf(&column)
+		if order != c.order {
+			t.Errorf("%v: got %q", c.cells, order)
+		}
+		if got, ok := days(c.cells[0], order); order != "" && (!ok || got != c.first) {
+			t.Errorf("%v: got %v, %v", c.cells, got, ok)
+		}
+	}
+	for _, s := range []string{"2023-02-29", "2024-13-01", "2024-00-01", "99999-01-01", "2024-01-01 77:00", ""} {
+		if got, ok := days(s, yearFirst); ok {
+			t.Errorf("%q is %v", s, got)
+		}
+	}
+	when := words("when", "2024-05-01", "2024-05-03", "2024-05-02", "2024-06-01")
+	r, notices, err := Fit(made(t, when, numbers("x", 1, 2, 3, 5)), Wishes{Dates: true})
+	if err != nil || strings.Join(r.Names(), " ") != "when x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" holds dates, read as days since 1970`) {
+		t.Fatalf("got %+v, %q, %v", r, notices, err)
+	}
+	p, err := r.Apply(made(t, words("when", "1970-01-11", ""), numbers("x", 1, 2)))
+	if err != nil || p.Points.Row(0)[0] != 10 || p.Points.Row(1)[0] != r.Features[0].Fill {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	if _, err := r.Apply(made(t, words("when", "soon"), numbers("x", 1))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), `"soon" is no date`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// twoKinds are rows of two kinds, far apart in all columns, of which some cells are missing.
+func twoKinds(t *testing.T, rows int, missing float64) (*table.Table, []int) {
+	random := rand.New(rand.NewPCG(1, 1))
+	kinds := make([]int, rows)
+	columns := []table.Column{{Name: "a", Type: table.Number}, {Name: "b", Type: table.Number}, {Name: "c", Type: table.Number}, {Name: "color", Type: table.Text}}
+	for row := range kinds {
+		kinds[row] = row % 2
+		for at := range columns {
+			c := &columns[at]
+			c.Empty = append(c.Empty, random.Float64() < missing)
+			if c.Type == table.Text {
+				c.Texts = append(c.Texts, []string{"red", "blue"}[kinds[row]])
+			} else {
+				c.Numbers = append(c.Numbers, (random.NormFloat64()+10*float64(kinds[row]))*math.Pow(10, float64(at)))
+			}
+		}
+	}
+	for at := range columns { // what is in an empty cell is nothing
+		for row, empty := range columns[at].Empty {
+			if empty && columns[at].Type == table.Text {
+				columns[at].Texts[row] = ""
+			} else if empty {
+				columns[at].Numbers[row] = 0
+			}
+		}
+	}
+	return made(t, columns...), kinds
+}
+
+// What is filled in is what rows of the same kind have.
+func TestGapsAreFilledFromSimilarRows(t *testing.T) {
+	of, kinds := twoKinds(t, 3000, 0.3)
+	r, _, err := Fit(of, Wishes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.Apply(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Features[0].Donors) != maxDonors {
+		t.Errorf("got %d donors", len(r.Features[0].Donors))
+	}
+	wrong, filled := 0, 0
+	blue := slices.Index(p.Names, "color=blue")
+	for row, kind := range kinds {
+		gaps := 0
+		for at := range of.Columns {
+			if of.Columns[at].IsEmpty(row) {
+				gaps++
+			}
+		}
+		if gaps == 0 || gaps == 4 {
+			continue
+		}
+		for at := range 3 {
+			filled++
+			if (p.Points.Row(row)[at] > 5*math.Pow(10, float64(at))) != (kind == 1) {
+				wrong++
+			}
+		}
+		if (p.Points.Row(row)[blue] > 0.5) != (kind == 1) {
+			wrong++
+		}
+	}
+	if wrong > filled/100 {
+		t.Errorf("%d of %d are of the other kind", wrong, filled)
+	}
+	// A single new row is filled as it was among all.
+	for row := range 50 {
+		alone, err := r.Apply(of.Take([]int{row}))
+		if err != nil || !slices.Equal(alone.Points.Row(0), p.Points.Row(row)) {
+			t.Fatalf("row %d alone is %v, not %v: %v", row, alone.Points.Row(0), p.Points.Row(row), err)
+		}
+	}
+}
+
+// The fast way to the nearest donors agrees with sorting them.
+func TestChoose(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.IntRange(1, 300).Draw(t, "donors")
+		distances := rapid.SliceOfN(rapid.Float64Range(0, 4), count, count).Draw(t, "distances")
+		values := rapid.SliceOfN(rapid.SampledFrom([]float64{1, 2, math.NaN()}), count, count).Draw(t, "values")
+		for at := range distances {
+			distances[at] = math.Round(distances[at] * 4) // many are equal
+		}
+		var want []int
+		for donor, v := range values {
+			if v == v {
+				want = append(want, donor)
+			}
+		}
+		few := min(nearest, max(3, len(want)/5))
+		slices.SortStableFunc(want, func(a, b int) int { return int(distances[a] - distances[b]) })
+		want = want[:min(few, len(want))]
+		if got := choose(distances, values, nil); !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+}
+
+// Donors that a file has mixed up are refused.
+func TestDonorsThatDoNotFit(t *testing.T) {
+	of, _ := twoKinds(t, 50, 0.2)
+	for name, spoil := range map[string]func(*Feature){
+		"fewer":    func(f *Feature) { f.Donors = f.Donors[1:] },
+		"gap":      func(f *Feature) { f.DonorGaps = []uint32{1000} },
+		"category": func(f *Feature) { f.Donors[3] = 7 },
+		"infinite": func(f *Feature) { f.Donors[3] = math.Inf(1) },
+		"unit":     func(f *Feature) { f.Unit = math.NaN() },
+	} {
+		r, _, err := Fit(of, Wishes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil(&r.Features[3])
+		if _, err := r.Apply(of); !fault.Is(err, "BAD_RECIPE") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// Rows are drawn without order, and always the same ones.
+func TestDonorRows(t *testing.T) {
+	if got := donorRows(7, 3); !slices.Equal(got, []int{0, 1, 2, 3, 4, 5, 6}) {
+		t.Errorf("got %v", got)
+	}
+	rows := donorRows(100_000, 8)
+	if len(rows) != maxDonors || !slices.IsSorted(rows) || !reflect.DeepEqual(rows, donorRows(100_000, 8)) || rows[0] < 0 || rows[maxDonors-1] >= 100_000 {
+		t.Errorf("got %v", rows)
+	}
+	odd := 0
+	for _, row := range rows {
+		odd += row % 2
+	}
+	if odd < 400 || odd > 600 {
+		t.Errorf("%d of %d rows are odd", odd, len(rows))
+	}
+	if got := len(donorRows(1000, 100)) * 100; got > maxDonorCells {
+		t.Errorf("%d cells", got)
+	}
+	if got := donorRows(1000, 10_000); got != nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+// A table in which nothing tells rows apart still becomes points.
+func TestHardlyAnything(t *testing.T) {
+	for name, columns := range map[string][]table.Column{
+		"one row":       {numbers("x", 5), words("color", "red")},
+		"alike":         {numbers("x", 5, 5, 5, 5), words("color", "red", "red", "red", "red")},
+		"words only":    {words("color", "red", "blue", "red", "blue"), words("size", "s", "s", "l", "l")},
+		"only counting": {integers("n", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)},
+	} {
+		of := made(t, columns...)
+		r, notices, err := Fit(of, Wishes{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if said := strings.Join(notices, "\n"); strings.Contains(said, "left out") || name == "alike" && !strings.Contains(said, "all rows are alike") || name == "only counting" && !strings.Contains(said, "counts the rows from 1, but is used") {
+			t.Errorf("%s: %s", name, said)
+		}
+		if p, err := r.Apply(of); err != nil || p.Points.N != of.Rows() {
+			t.Errorf("%s: got %+v, %v", name, p, err)
+		}
+	}
+}
+
+func BenchmarkFillFromSimilarRows(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 1))
+	columns := make([]table.Column, 8)
+	for at := range columns {
+		c := table.Column{Name: string(rune('a' + at)), Type: table.Number, Numbers: make([]float64, 20_000), Empty: make([]bool, 20_000)}
+		for row := range c.Numbers {
+			c.Numbers[row], c.Empty[row] = random.NormFloat64(), random.IntN(10) == 0
+		}
+		columns[at] = c
+	}
+	of := made(b, columns...)
+	r, _, err := Fit(of, Wishes{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := r.Apply(of); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

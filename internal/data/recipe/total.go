@@ -1,0 +1,204 @@
+package recipe
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+)
+
+// What a last row is called that sums up the others.
+var (
+	totals   = []string{"total", "totals", "sum", "sums", "grand total", "overall", "all", "subtotal", "summe", "gesamt", "gesamtsumme", "insgesamt", "total général", "totale", "suma", "somme"}
+	averages = []string{"average", "averages", "mean", "means", "avg", "median", "durchschnitt", "mittelwert", "mittel", "schnitt", "moyenne", "media", "promedio"}
+)
+
+// fewestSummed is how many rows a total has above it, at least.
+const fewestSummed = 3
+
+// findTotal leaves out a last row that sums up the others.
+func (f *fitting) findTotal() {
+	if f.wishes.KeepLastRow || f.Rows() <= fewestSummed {
+		return
+	}
+	r, last := f.recipe, f.Rows()-1
+	for at := range f.Columns {
+		if c := &f.Columns[at]; f.roles[at] != unused && saysTotal(c) && (slices.Contains(totals, called(c)) || f.hasMeans()) {
+			r.TotalColumn = c.Name
+			f.notice("the last row is left out: column %q calls it %.40q; --keep-last-row uses it", c.Name, c.Texts[last])
+			break
+		}
+	}
+	if r.TotalColumn == "" {
+		var columns []*table.Column
+		blank := false // a text that all other rows have
+		for at := range f.Columns {
+			c := &f.Columns[at]
+			switch {
+			case f.roles[at] == unused || f.roles[at] == identifies || f.roles[at] == classifies || looksLikeID(f.Table, at) || looksLikeLabel(f.Table, at):
+			case c.Type != table.Text:
+				columns = append(columns, c)
+			default:
+				empty, first := countEmpty(c)
+				blank = blank || empty == 1 && first == last
+			}
+		}
+		sums, means, all := summed(columns)
+		if !all || sums < 2 && means < 3 && !(blank && sums+means > 0) || last < 5 {
+			return
+		}
+		r.TotalSums = true
+		what := "sums"
+		if means > sums {
+			what = "means"
+		}
+		f.notice("the last row is left out: it has the %s of the rows before; --keep-last-row uses it", what)
+	}
+	whole := f.Columns
+	f.Table, f.retyped = f.First(last), make([]bool, len(whole))
+	for at := range whole {
+		if c := &whole[at]; c.Type == table.Text && !c.IsEmpty(last) {
+			if _, ok := readNumber(c.Texts[last], r.Decimals); !ok {
+				f.retyped[at] = f.retype(&f.Columns[at])
+			}
+		}
+	}
+}
+
+// retype makes a column one of numbers that only its last cell kept from being one.
+func (f *fitting) retype(c *table.Column) bool {
+	if found := findStrays(c, f.recipe.Decimals); found.count > 0 || found.numbers == 0 || ambiguousCommas(c) {
+		return false
+	}
+	read := asNumbers(c, f.recipe.Decimals)
+	whole := true
+	for _, v := range read.Numbers {
+		whole = whole && v == math.Trunc(v) && math.Abs(v) < 1<<53
+	}
+	if whole {
+		read.Type, read.Integers = table.Integer, make([]int64, len(read.Numbers))
+		for row, v := range read.Numbers {
+			read.Integers[row] = int64(v)
+		}
+		read.Numbers = nil
+	}
+	*c = *read
+	return true
+}
+
+// total tells whether the last row of a table sums up the others, as the recipe says.
+func (r *Recipe) total(t *table.Table) bool {
+	if t.Rows() <= fewestSummed {
+		return false
+	}
+	if r.TotalColumn != "" {
+		c := columnOf(t, r.TotalColumn)
+		return c != nil && saysTotal(c)
+	}
+	if !r.TotalSums {
+		return false
+	}
+	var columns []*table.Column
+	for at := range r.Features {
+		f := &r.Features[at]
+		c := columnOf(t, f.Column)
+		if c == nil || f.Categories != nil {
+			continue
+		}
+		if c = f.clean(c, r.Decimals); c.Type != table.Text {
+			columns = append(columns, c)
+		}
+	}
+	sums, means, all := summed(columns)
+	return all && sums+means > 0
+}
+
+// totalID is what a row of totals is called, beside the ids of the others.
+func totalID(c *table.Column, ids []string) string {
+	name := cmp.Or(c.CellText(c.Len()-1), "total")
+	for slices.Contains(ids, name) {
+		name += "'"
+	}
+	return name
+}
+
+// saysTotal tells whether the last cell of a column calls its row a total, and no other does.
+func saysTotal(c *table.Column) bool {
+	if c.Type != table.Text {
+		return false
+	}
+	last := c.Texts[len(c.Texts)-1]
+	if name := called(c); !slices.Contains(totals, name) && !slices.Contains(averages, name) {
+		return false
+	}
+	return slices.Index(c.Texts, last) == len(c.Texts)-1
+}
+
+// called is what the last cell of a column says.
+func called(c *table.Column) string {
+	return strings.ToLower(strings.Trim(c.Texts[len(c.Texts)-1], " :"))
+}
+
+// hasMeans tells whether the last row has the sum or mean of some column: average is a word as others are.
+func (f *fitting) hasMeans() bool {
+	for at := range f.Columns {
+		if c := &f.Columns[at]; c.Type != table.Text {
+			if sums, means, _ := summed([]*table.Column{c}); sums+means > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// summed counts the columns whose last number is the sum of those before, or their mean; all says that this is so wherever there is
+// one. What would be so by chance, such as the sum of zeros or a mean of few digits, counts for neither.
+func summed(columns []*table.Column) (sums, means int, all bool) {
+	for _, c := range columns {
+		last := c.Len() - 1
+		if c.IsEmpty(last) {
+			continue
+		}
+		value, sum, size, squares, count := numberAt(c, last), 0.0, 0.0, 0.0, 0.0
+		for row := range last {
+			if !c.IsEmpty(row) {
+				v := numberAt(c, row)
+				sum, size, count = sum+v, size+math.Abs(v), count+1
+				squares += float64(v * v)
+			}
+		}
+		if count == 0 {
+			return 0, 0, false
+		}
+		mean := sum / count
+		deviation := math.Sqrt(max(0, squares/count-float64(mean*mean)))
+		step := stepOf(value)
+		exact, rounding := 1e-9*size, min(0.51*step, deviation/20)
+		switch {
+		case math.Abs(value-sum) <= exact+rounding:
+			if count > 1 && size > 0 && deviation > 0 {
+				sums++
+			}
+		case math.Abs(value-mean) <= exact/count+rounding:
+			if deviation > 20*step {
+				means++
+			}
+		default:
+			return 0, 0, false
+		}
+	}
+	return sums, means, true
+}
+
+// stepOf is what the last digit of a number counts.
+func stepOf(v float64) float64 {
+	digits := strconv.FormatFloat(v, 'f', -1, 64)
+	_, decimals, found := strings.Cut(digits, ".")
+	if !found {
+		return 1
+	}
+	return math.Pow10(-len(decimals))
+}

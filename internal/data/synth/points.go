@@ -1,0 +1,123 @@
+// Package synth makes data whose true clusters are known: circles, moons, Gaussians, graphs with
+// blocks, noise around them, and constraints drawn from the truth.
+//
+// Everything random comes from the generator that is passed in, so that the same seed gives the same
+// data. Point i belongs to cluster i mod k, so that any range of rows has about the same number of
+// points of each cluster.
+package synth
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// The radii of TwoCircles, and amounts of noise with which the shapes stay well apart.
+const (
+	InnerRadius  = 1.0
+	OuterRadius  = 3.0
+	CirclesNoise = 0.1
+	MoonsNoise   = 0.05
+)
+
+// TwoCircles puts half of n points on a circle of radius 1 (label 0) and half on one of radius 3
+// around it (label 1), as the TwoCircles set of Kulis2009 5.1: no line separates them. Angles are
+// uniform; noise is the standard deviation of what is added to each coordinate.
+func TwoCircles(n int, noise float64, rng *rand.Rand) (*dataset.Points, []int32, error) {
+	return curves(n, noise, rng, func(label int32) (x, y float64) {
+		radius := InnerRadius
+		if label == 1 {
+			radius = OuterRadius
+		}
+		sin, cos := math.Sincos(2 * math.Pi * rng.Float64())
+		return radius * cos, radius * sin
+	})
+}
+
+// TwoMoons puts n points on two interleaving half circles of radius 1, with noise as in TwoCircles.
+func TwoMoons(n int, noise float64, rng *rand.Rand) (*dataset.Points, []int32, error) {
+	return curves(n, noise, rng, func(label int32) (x, y float64) {
+		sin, cos := math.Sincos(math.Pi * rng.Float64())
+		if label == 1 {
+			return 1 - cos, 0.5 - sin
+		}
+		return cos, sin
+	})
+}
+
+// curves makes n points of two clusters, each on a curve of its own, and adds noise.
+func curves(n int, noise float64, rng *rand.Rand, curve func(label int32) (x, y float64)) (*dataset.Points, []int32, error) {
+	if err := checkSizes(n, 2); err != nil {
+		return nil, nil, err
+	}
+	if err := checkNumber("noise", noise); err != nil {
+		return nil, nil, err
+	}
+	truth := roundRobin(n, 2)
+	values := make([]float64, 0, 2*n)
+	for _, label := range truth {
+		x, y := curve(label)
+		values = append(values, x+noise*rng.NormFloat64(), y+noise*rng.NormFloat64())
+	}
+	points, err := dataset.NewPoints(n, 2, values)
+	return points, truth, err
+}
+
+// centerBox is half the side of the cube that the centers of Gaussians lie in.
+const centerBox = 10
+
+// Gaussians draws n points of d features from k round Gaussians with the standard deviation
+// spread, whose centers are uniform in the cube from -10 to 10.
+func Gaussians(n, d, k int, spread float64, rng *rand.Rand) (*dataset.Points, []int32, error) {
+	if err := checkSizes(n, k); err != nil {
+		return nil, nil, err
+	}
+	if d < 1 || d > math.MaxInt/8/n {
+		return nil, nil, fault.Invalid("BAD_DIMENSION", "%d features were asked for; at least 1 is needed, and no more than memory holds", d)
+	}
+	if err := checkNumber("spread", spread); err != nil {
+		return nil, nil, err
+	}
+	centers := make([]float64, k*d)
+	for i := range centers {
+		centers[i] = centerBox * (2*rng.Float64() - 1)
+	}
+	truth := roundRobin(n, k)
+	values := make([]float64, 0, n*d)
+	for _, label := range truth {
+		for _, center := range centers[int(label)*d : (int(label)+1)*d] {
+			values = append(values, center+spread*rng.NormFloat64())
+		}
+	}
+	points, err := dataset.NewPoints(n, d, values)
+	return points, truth, err
+}
+
+// roundRobin labels n points 0, 1, ..., k-1, 0, 1, and so on.
+func roundRobin(n, k int) []int32 {
+	truth := make([]int32, n)
+	for i := range truth {
+		truth[i] = int32(i % k)
+	}
+	return truth
+}
+
+func checkSizes(n, k int) error {
+	switch {
+	case n < 2 || n > dataset.MaxRows:
+		return fault.Invalid("BAD_SIZE", "%d points were asked for; 2 to %d can be made", n, dataset.MaxRows)
+	case k < 1 || k > n:
+		return fault.Invalid("BAD_CLUSTER_COUNT", "%d clusters of %d points were asked for; 1 to %d are possible", k, n, n)
+	}
+	return nil
+}
+
+// checkNumber refuses what is negative or not finite.
+func checkNumber(what string, value float64) error {
+	if !(value >= 0) || math.IsInf(value, 0) {
+		return fault.Invalid("BAD_NUMBER", "the %s is %v; it must be 0 or more, and finite", what, value)
+	}
+	return nil
+}

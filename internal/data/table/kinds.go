@@ -1,0 +1,176 @@
+package table
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+var index, label = ColumnSpec{Name: "index", Type: Integer}, ColumnSpec{Name: "label", Type: Integer}
+
+// ignored is a column of numbers that may be there and says nothing.
+func ignored(name string) ColumnSpec {
+	return ColumnSpec{Name: name, Type: Number, Optional: true, Ignored: true}
+}
+
+// Constraints have i, j, kind ("must" or "cannot") and optionally a weight.
+var Constraints = Kind[constraint.Constraint]{
+	Columns{{Name: "i", Type: Integer}, {Name: "j", Type: Integer}, {Name: "kind", Type: Text}, {Name: "weight", Type: Number, Optional: true}},
+	func(r *reading) []constraint.Constraint {
+		list := slices.Grow([]constraint.Constraint(nil), r.rows)
+		for r.next() {
+			c := constraint.Constraint{I: r.index(0), J: r.index(1), Weighted: r.has(3)}
+			switch kind := r.columns[2].Texts[r.at]; strings.ToLower(kind) {
+			case "must", "must-link":
+				c.Kind = constraint.MustLink
+			case "cannot", "cannot-link":
+				c.Kind = constraint.CannotLink
+			default:
+				r.refuse(2, "UNKNOWN_CONSTRAINT_KIND", "the kind is %.60q; use must or cannot", kind)
+			}
+			if c.I == c.J && c.Kind == constraint.CannotLink {
+				r.refuse(1, "SELF_CANNOT_LINK", "point %d cannot be apart from itself", c.I)
+			}
+			if c.Weighted {
+				c.Weight = r.weight(3)
+			}
+			list = append(list, c)
+		}
+		return list
+	},
+}
+
+// Seeds have an index, a label and optionally a probability. A point occurs once, or with several labels that all
+// have a probability. A label without one is certain.
+var Seeds = Kind[constraint.Seed]{
+	Columns{index, label, {Name: "probability", Type: Number, Optional: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
+	func(r *reading) []constraint.Seed {
+		list := slices.Grow([]constraint.Seed(nil), r.rows)
+		first, same := map[int32]int{}, map[[2]int32]int{} // the first row with a point, and the row with a point and a label
+		for r.next() {
+			s := constraint.Seed{Index: r.index(0), Label: int32(r.integer(1))}
+			if v := r.integer(1); v < 0 || v > math.MaxInt32 {
+				r.refuse(1, "BAD_SEED_LABEL", "the label is %d; seeds name clusters, which are numbered from 0", v)
+			}
+			if r.has(2) {
+				if s.Probability = r.number(2); !(s.Probability > 0 && s.Probability <= 1) {
+					r.refuse(2, "BAD_PROBABILITY", "the probability is %v; it must be above 0 and at most 1, or the cell empty for certain "+
+						"(leave out labels that the point cannot have)", s.Probability)
+				}
+			}
+			if row, again := same[[2]int32{s.Index, s.Label}]; again {
+				r.refuse(0, "DUPLICATE_INDEX", "point %d has the label %d here again; it was %s", s.Index, s.Label, r.Place(row))
+			}
+			same[[2]int32{s.Index, s.Label}] = r.at
+			if row, again := first[s.Index]; !again {
+				first[s.Index] = r.at
+			} else if list[row].Probability == 0 || s.Probability == 0 {
+				r.refuse(1, "CONTRADICTORY_SEEDS", "point %d has the label %d here and the label %d %s; if it may be either, give both a probability",
+					s.Index, s.Label, list[row].Label, r.Place(row))
+			}
+			list = append(list, s)
+		}
+		return list
+	},
+}
+
+// Weights have an index and a weight, and give one for each point; a point that is not listed weighs 1.
+var Weights = Kind[float64]{
+	Columns{index, {Name: "weight", Type: Number}},
+	func(r *reading) []float64 {
+		weights := slices.Repeat([]float64{1}, r.points)
+		for r.next() {
+			if at, weight := r.once(0), r.weight(1); r.err == nil {
+				weights[at] = weight
+			}
+		}
+		return weights
+	},
+}
+
+// Labels have an index and a label, any integer, for each point; or a label alone, in the order of the points.
+// With 0 points there are as many as rows. What a run says of each label beside may be there too.
+var Labels = Kind[int64]{
+	Columns{{Name: "index", Type: Integer, Optional: true}, label, {Name: "class", Type: Text, Optional: true, Ignored: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
+	func(r *reading) []int64 {
+		if r.points == 0 {
+			r.points = r.rows
+		}
+		labels := make([]int64, r.points)
+		for r.next() {
+			at := r.at
+			if r.columns[0] != nil {
+				at = int(r.once(0))
+			}
+			if at < r.points {
+				labels[at] = r.integer(1)
+			}
+		}
+		if r.err == nil && r.rows != r.points {
+			r.err = r.invalid("SIZE_MISMATCH", "the table has %s for %s; each needs one", text.Plural(r.rows, "label"), text.Plural(r.points, "point"))
+		}
+		return labels
+	},
+}
+
+// Clusters are Labels that are numbers of clusters.
+var Clusters = Kind[int32]{
+	Labels.Columns,
+	func(r *reading) []int32 {
+		labels := Labels.read(r)
+		clusters := make([]int32, len(labels))
+		for i, label := range labels {
+			if r.err == nil && (label < 0 || label > math.MaxInt32) {
+				r.err = fault.Invalid("LABEL_OUT_OF_RANGE", "point %d has the label %d; labels here are clusters, which are numbered from 0", i, label).
+					With("index", strconv.Itoa(i))
+			}
+			clusters[i] = int32(label)
+		}
+		return clusters
+	},
+}
+
+// Beliefs have i, j and a belief: an entry of a symmetric matrix, above 0 together, below 0 apart. A pair occurs
+// once, in either order; i and j may be the same.
+var Beliefs = Kind[constraint.Belief]{
+	Columns{{Name: "i", Type: Integer}, {Name: "j", Type: Integer}, {Name: "belief", Type: Number}},
+	func(r *reading) []constraint.Belief {
+		list := slices.Grow([]constraint.Belief(nil), r.rows)
+		rows := make([]int, 0, r.rows)
+		for r.next() {
+			list, rows = append(list, constraint.Belief{I: r.index(0), J: r.index(1), Value: r.number(2)}), append(rows, r.at)
+		}
+		// Sorted by pairs, those that occur twice are neighbors. Most tables are sorted, and may be whole matrices, for
+		// which a map is slow.
+		pair := func(row int) int64 {
+			return int64(min(list[row].I, list[row].J))<<32 | int64(max(list[row].I, list[row].J))
+		}
+		slices.SortFunc(rows, func(a, b int) int { return cmp.Or(cmp.Compare(pair(a), pair(b)), a-b) })
+		for at := 1; at < len(rows) && r.err == nil; at++ {
+			if first := rows[at-1]; pair(first) == pair(rows[at]) {
+				r.at = rows[at]
+				r.refuse(1, "DUPLICATE_PAIR", "the pair %d, %d stands here again; it was %s, and one belief is for both orders",
+					list[r.at].I, list[r.at].J, r.Place(first))
+			}
+		}
+		return list
+	},
+}
+
+// Indices are distinct points, in the order of the rows.
+var Indices = Kind[int32]{
+	Columns{index},
+	func(r *reading) []int32 {
+		list := make([]int32, 0, r.rows)
+		for r.next() {
+			list = append(list, r.once(0))
+		}
+		return list
+	},
+}

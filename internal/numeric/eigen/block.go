@@ -1,0 +1,250 @@
+package eigen
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// columns makes count columns of n zeros.
+func columns(n, count int) [][]float64 {
+	block, all := make([][]float64, count), make([]float64, n*count)
+	for j := range block {
+		block[j] = all[j*n : (j+1)*n : (j+1)*n]
+	}
+	return block
+}
+
+// inParallel calls work for consecutive parts of 0..n-1, each of the given size, on all processors. What work
+// computes for an index must not depend on the part that it is in.
+func inParallel(n, size int, work func(from, to int)) {
+	parts := (n + size - 1) / size
+	threads := min(runtime.GOMAXPROCS(0), parts)
+	if threads <= 1 {
+		for from := 0; from < n; from += size {
+			work(from, min(from+size, n))
+		}
+		return
+	}
+	var taken atomic.Int64
+	var group sync.WaitGroup
+	for range threads {
+		group.Go(func() {
+			for {
+				from := (int(taken.Add(1)) - 1) * size
+				if from >= n {
+					return
+				}
+				work(from, min(from+size, n))
+			}
+		})
+	}
+	group.Wait()
+}
+
+// overTiles calls work for every tile of n rows.
+func overTiles(n int, work func(tile int, rows partition.Range)) {
+	const worthIt = 4 // tiles: fewer short ones are done before another thread has woken up
+	size := 1
+	if n < worthIt*1024 {
+		size = partition.TileCount(n)
+	}
+	inParallel(partition.TileCount(n), size, func(from, to int) {
+		for tile := from; tile < to; tile++ {
+			work(tile, partition.Tile(n, tile))
+		}
+	})
+}
+
+// Gram computes X'Y, row by row. Each entry is summed per tile in row order, then in tile order.
+func Gram(n int, x, y [][]float64) [][]float64 {
+	total := columns(len(y), len(x))
+	if len(x) == 0 || len(y) == 0 {
+		return total
+	}
+	parts := make([][][]float64, partition.TileCount(n))
+	overTiles(n, func(tile int, rows partition.Range) {
+		part := columns(len(y), len(x))
+		dots(x, y, rows, part)
+		parts[tile] = part
+	})
+	for _, part := range parts {
+		for i, row := range part {
+			for j, v := range row {
+				total[i][j] += v
+			}
+		}
+	}
+	return total
+}
+
+// dots computes x'y of some rows for every x and every y, four by four of them at a time.
+func dots(x, y [][]float64, rows partition.Range, into [][]float64) {
+	i := 0
+	for ; i+groupColumns <= len(x); i += groupColumns {
+		left, j := four(x[i:], rows), 0
+		for ; j+groupColumns <= len(y); j += groupColumns {
+			right := four(y[j:], rows)
+			for at, product := range plainDotBlock(&left, &right) {
+				into[i+at/groupColumns][j+at%groupColumns] = product
+			}
+		}
+		for ; j < len(y); j++ {
+			for at, product := range plainDots(y[j][rows.From:rows.To], &left) {
+				into[i+at][j] = product
+			}
+		}
+	}
+	for ; i < len(x); i++ {
+		for j := range y {
+			into[i][j] = plainDot(x[i][rows.From:rows.To], y[j][rows.From:rows.To])
+		}
+	}
+}
+
+// four returns some rows of the first four columns.
+func four(x [][]float64, rows partition.Range) (parts [groupColumns][]float64) {
+	for c := range parts {
+		parts[c] = x[c][rows.From:rows.To]
+	}
+	return parts
+}
+
+// combine adds X c_j to every column y_j, where factors[i][j] is the factor of x_i in y_j.
+func combine(n int, y, x, factors [][]float64) {
+	if len(x) == 0 || len(y) == 0 {
+		return
+	}
+	overTiles(n, func(_ int, rows partition.Range) {
+		parts := make([][]float64, len(y))
+		for j := range y {
+			parts[j] = y[j][rows.From:rows.To]
+		}
+		addCombinations(parts, x, rows, factors)
+	})
+}
+
+// addCombinations adds X c_j to every column for some rows, four columns of X to four others at a time.
+func addCombinations(to, x [][]float64, rows partition.Range, factors [][]float64) {
+	j := 0
+	for ; j+groupColumns <= len(to); j += groupColumns {
+		some, i := [groupColumns][]float64(to[j:]), 0
+		for ; i+groupColumns <= len(x); i += groupColumns {
+			var block [groupColumns * groupColumns]float64
+			for at := range block {
+				block[at] = factors[i+at%groupColumns][j+at/groupColumns]
+			}
+			four := four(x[i:], rows)
+			addBlock(&some, &four, &block)
+		}
+		for ; i < len(x); i++ {
+			for at, column := range some {
+				subtractMultiple(column, x[i][rows.From:rows.To], -factors[i][j+at])
+			}
+		}
+	}
+	for ; j < len(to); j++ {
+		addCombination(to[j], x, rows, factors, j)
+	}
+}
+
+// addCombination adds X c_j for some rows, four columns of X at a time.
+func addCombination(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
+	i := 0
+	for ; i+groupColumns <= len(x); i += groupColumns {
+		four := four(x[i:], rows)
+		addMultiples(to, &four, &[groupColumns]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
+	}
+	for ; i < len(x); i++ {
+		subtractMultiple(to, x[i][rows.From:rows.To], -factors[i][j])
+	}
+}
+
+// Combination returns X times factors, in new columns.
+func Combination(n int, x, factors [][]float64, count int) [][]float64 {
+	y := columns(n, count)
+	combine(n, y, x, factors)
+	return y
+}
+
+// recombineInPlace replaces the first columns of X by X times factors, and returns them.
+func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
+	count := len(factors[0])
+	pool := sync.Pool{New: func() any {
+		strips := columns(partition.TileRows(n), count)
+		return &strips
+	}}
+	overTiles(n, func(_ int, rows partition.Range) {
+		buffer := pool.Get().(*[][]float64)
+		strips := *buffer
+		for j := range strips {
+			strips[j] = strips[j][:rows.Len()]
+			clear(strips[j])
+		}
+		addCombinations(strips, x, rows, factors)
+		for j, strip := range strips {
+			copy(x[j][rows.From:rows.To], strip)
+		}
+		pool.Put(buffer)
+	})
+	clear(x[count:])
+	return x[:count]
+}
+
+// project removes from every column of w its part in the span of the orthonormal columns of v.
+func project(n int, w, v [][]float64) {
+	parts := Gram(n, v, w)
+	for _, row := range parts {
+		for j := range row {
+			row[j] = -row[j]
+		}
+	}
+	combine(n, w, v, parts)
+}
+
+// dependent is the length that a unit vector must keep after projection, or else it counts as a combination of
+// the others.
+const dependent = 1e-8
+
+// Orthonormalize makes the columns of w orthonormal, to each other and to the orthonormal columns of other blocks,
+// and drops those that depend on the rest. Everything is done twice, which is enough (Kahan).
+func Orthonormalize(n int, w [][]float64, others ...[][]float64) [][]float64 {
+	kept := w[:0:0]
+	for _, x := range w {
+		if normalize(x) > 0 {
+			kept = append(kept, x)
+		}
+	}
+	for _, least := range []float64{dependent, 0.5} {
+		for _, v := range others {
+			project(n, kept, v)
+		}
+		independent := kept[:0:0]
+		for _, x := range kept {
+			for range 2 {
+				for _, u := range independent {
+					subtractMultiple(x, u, dot(u, x))
+				}
+			}
+			if normalize(x) > least {
+				independent = append(independent, x)
+			}
+		}
+		kept = independent
+	}
+	return kept
+}
+
+// normalize divides a vector by its length, unless that is 0, and returns the length.
+func normalize(x []float64) float64 {
+	norm := math.Sqrt(dot(x, x))
+	if norm > 0 {
+		for i := range x {
+			x[i] /= norm
+		}
+	}
+	return norm
+}

@@ -1,0 +1,324 @@
+package eigen
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// CutProblem is the generalized eigenvalue problem Wang2014 (13): Lbar v = lambda B v with Lbar = I - Affinity and
+// B = Beliefs - Ratio I.
+type CutProblem struct {
+	Affinity Operator    // D^-1/2 A D^-1/2
+	Beliefs  Operator    // Qbar = D^-1/2 Q D^-1/2
+	Ratio    float64     // beta / vol
+	Volume   float64     // vol, the sum of A
+	Null     [][]float64 // the null space of Lbar: D^1/2 1 on each connected component, 0 elsewhere
+}
+
+// Cuts are feasible solutions of a CutProblem, in order of Costs.
+type Cuts struct {
+	Values    []float64   // lambda, finite and above 1e-8
+	Vectors   [][]float64 // v with v'v = vol, and with a positive entry of largest magnitude
+	Costs     []float64   // v' Lbar v
+	Residuals []float64   // |Lbar v - lambda B v| / |v|
+	Floor     float64     // about what as many of the cheapest cuts would cost together, feasible or not
+	Work
+	Converged bool
+}
+
+const (
+	minLambda    = 1e-8  // below it are trivial solutions, as in Wang2014's algorithm
+	denseRows    = 2000  // problems of up to this many rows are solved from all their entries
+	negligibleMu = 1e-11 // relative to the largest |mu|: smaller eigenvalues are 0 except for rounding
+)
+
+// Wanted says which feasible solutions are wanted.
+type Wanted struct {
+	Cuts  int // this many, the cheapest ones
+	Among int // of this many with the least lambda; the order by lambda is not that by cost
+}
+
+// Constrained finds feasible solutions, in order of cost; fewer than wanted if no more are feasible. To find the
+// cheapest of all, Among must be the number of feasible ones. Small problems are solved exactly, large ones by
+// the search that Largest uses, where the tolerance applies to Residuals.
+func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Rand, options Options) (Cuts, error) {
+	n := p.Affinity.Rows()
+	switch {
+	case p.Beliefs.Rows() != n:
+		return Cuts{}, fault.Invalid("BELIEF_ROWS", "the belief matrix has %d rows, the graph %d", p.Beliefs.Rows(), n)
+	case wanted.Cuts < 1 || wanted.Cuts > wanted.Among || wanted.Among > n:
+		return Cuts{}, fault.Invalid("EIGENPAIR_COUNT", "%d of %d constrained cuts of a graph of %d vertices were asked for: ask for 1 to %d",
+			wanted.Cuts, wanted.Among, n, n)
+	case math.IsNaN(p.Ratio) || math.IsInf(p.Ratio, 0) || !(p.Volume > 0) || math.IsInf(p.Volume, 0):
+		return Cuts{}, fault.Invalid("BETA_RANGE", "beta is %g times the volume %g: both must be finite, and the volume positive", p.Ratio, p.Volume)
+	case len(p.Null) == 0 || len(p.Null) > n:
+		return Cuts{}, fault.New(fault.Internal, "NULL_VECTORS", "%d null vectors were given for a graph of %d vertices", len(p.Null), n)
+	}
+	return p.solve(ctx, wanted, &generator{Rand: rng}, options, n <= denseRows)
+}
+
+// solve reduces the problem and solves it. In a graph whose clusters are hardly connected, as distant clusters
+// under a Gaussian kernel, there are further vectors that Lbar maps nearly to 0, with tiny lambdas that are no
+// solutions. They would cost all other solutions their digits, so they are added to the null vectors.
+func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *generator, options Options, exact bool) (Cuts, error) {
+	var work Work
+	for round := 0; ; round++ {
+		ctx := snapshot.Within(ctx, fmt.Sprint("reduction ", round))
+		r, err := reduce(ctx, p, &work)
+		if err != nil {
+			return Cuts{}, err
+		}
+		if p.Affinity.Rows() == len(r.excluded) {
+			return Cuts{Work: work, Converged: true}, nil
+		}
+		var found Cuts
+		var nearlyNull [][]float64
+		if exact {
+			found, nearlyNull, err = r.solveFromEntries(ctx, wanted, rng, &work)
+		} else {
+			found, nearlyNull, err = r.solveIteratively(ctx, wanted, rng, options, &work)
+		}
+		if err != nil || len(nearlyNull) == 0 {
+			return found.cheapest(wanted.Cuts, work), err
+		}
+		p.Null = append(slices.Clone(p.Null), nearlyNull...)
+	}
+}
+
+// cheapest returns the first cuts.
+func (c Cuts) cheapest(count int, work Work) Cuts {
+	count = min(count, len(c.Values))
+	return Cuts{c.Values[:count], c.Vectors[:count], c.Costs[:count], c.Residuals[:count], c.Floor, work, c.Converged}
+}
+
+// cuts turns solutions of B_S w = mu Lbar w into solutions of the problem, and computes their costs and residuals.
+func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work *Work) (Cuts, error) {
+	n := r.Affinity.Rows()
+	if len(w) == 0 {
+		return Cuts{}, nil
+	}
+	lw, bw, err := r.both(ctx, work, w)
+	if err != nil {
+		return Cuts{}, err
+	}
+	v := r.lift(mu, w, lw, bw)
+	for _, x := range v {
+		normalize(x)
+		orient(x)
+	}
+	lv, bv, err := r.both(ctx, work, v)
+	if err != nil {
+		return Cuts{}, err
+	}
+	var all, sorted Cuts
+	order := make([]int, len(v))
+	for j, x := range v {
+		order[j] = j
+		lambda := 1 / mu[j]
+		all.Costs = append(all.Costs, float64(r.Volume*dot(x, lv[j])))
+		all.Values = append(all.Values, lambda)
+		subtractMultiple(lv[j], bv[j], lambda)
+		all.Residuals = append(all.Residuals, length(lv[j]))
+		for i := range n {
+			x[i] *= math.Sqrt(r.Volume)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all.Costs[i], all.Costs[j]) })
+	for _, j := range order {
+		sorted.Values = append(sorted.Values, all.Values[j])
+		sorted.Vectors = append(sorted.Vectors, v[j])
+		sorted.Costs = append(sorted.Costs, all.Costs[j])
+		sorted.Residuals = append(sorted.Residuals, all.Residuals[j])
+	}
+	return sorted, nil
+}
+
+// solveFromEntries solves the reduced problem from the entries of both matrices.
+func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *generator, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+	n := r.Affinity.Rows()
+	laplacian, beliefs := make([][]float64, 0, n), make([][]float64, 0, n)
+	for from := 0; from < n; from += unitsPerCall {
+		l, b, err := r.products(ctx, work, unitVectors(n, from))
+		if err != nil {
+			return Cuts{}, nil, err
+		}
+		laplacian, beliefs = append(laplacian, l...), append(beliefs, b...)
+	}
+	// Restricted to the excluded vectors the pencil is (0, I): they appear with mu = 0.
+	laplacian, beliefs = r.within(laplacian), r.within(beliefs)
+	for _, z := range r.excluded {
+		for i, x := range z {
+			subtractMultiple(laplacian[i], z, -x)
+		}
+	}
+	var least float64
+	mu, w := generalized(beliefs, laplacian, func(mu []float64) int {
+		least = float64(negligibleMu * max(math.Abs(mu[0]), math.Abs(mu[n-1])))
+		return sort.Search(n, func(i int) bool { return mu[i] <= least })
+	})
+	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/minLambda {
+		values, vectors := DenseEigenpairs(n, Flatten(laplacian))
+		if near := slices.IndexFunc(values, func(v float64) bool { return v < minLambda }); near >= 0 {
+			return Cuts{}, vectors[near:], nil
+		}
+	}
+	var values []float64
+	var vectors [][]float64
+	for j, x := range w { // those with mu above least
+		if mu[j] < 1/minLambda && len(values) < wanted.Among {
+			normalize(x)
+			values, vectors = append(values, mu[j]), append(vectors, x)
+		}
+	}
+	project(n, vectors, r.excluded)
+	if found, err = r.cuts(ctx, values, vectors, work); err != nil {
+		return Cuts{}, nil, err
+	}
+	found.Converged = true
+	lowest, err := r.lowest(ctx, wanted.Cuts, rng, Options{Tolerance: 1e-2, MaxProducts: 20 * (wanted.Cuts + 2)}, work)
+	found.Floor = r.costFloor(wanted.Cuts, lowest)
+	return found, nil, err
+}
+
+// within computes P M P, where P projects to the complement of the excluded vectors.
+func (r *reduction) within(m [][]float64) [][]float64 {
+	n := len(m)
+	project(n, m, r.excluded)
+	m = transposed(m, n)
+	project(n, m, r.excluded)
+	return m
+}
+
+// solveIteratively searches for the largest mu. It first finds the lowest eigenvectors of Lbar, from which it makes
+// a surrogate for Lbar; the start and the corrections of the search come from the surrogate.
+func (r *reduction) solveIteratively(ctx context.Context, wanted Wanted, rng *generator, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+	const (
+		roughly = 1e-3 // residuals that are good enough for a surrogate
+		rounds  = 12   // of products for it: eigenvectors beyond the graph's clusters are hard to find, and useless
+	)
+	n := r.Affinity.Rows()
+	count := min(wanted.Among, n-len(r.excluded))
+	options = options.withDefaults()
+	before := func(p Progress) { // reports a search that comes before the main one
+		p.Rounds += work.Rounds
+		p.Products += work.Products
+		options.Observe(p)
+	}
+	lowest, err := r.lowest(snapshot.Within(ctx, "lowest"), count+2, rng, Options{
+		Tolerance: roughly, MaxProducts: min(options.MaxProducts, rounds*(count+2)), Observe: before,
+	}, work)
+	if err != nil {
+		return Cuts{}, nil, err
+	}
+	if 1-lowest.Values[0] < roughly*roughly {
+		sharp, err := r.lowest(snapshot.Within(ctx, "sharp"), count+2, rng, Options{
+			Tolerance: minLambda / 10, MaxProducts: options.MaxProducts, Observe: before,
+		}, work)
+		if err != nil {
+			return Cuts{}, nil, err
+		}
+		for j, v := range sharp.Vectors {
+			if 1-sharp.Values[j] < minLambda && sharp.Residuals[j] < minLambda {
+				nearlyNull = append(nearlyNull, v)
+			}
+		}
+		if len(nearlyNull) > 0 {
+			return Cuts{}, nearlyNull, nil
+		}
+	}
+	approximation := &surrogate{r, lowest}
+	start, err := approximation.startVectors(ctx, count, rng, before)
+	if err != nil {
+		return Cuts{}, nil, err
+	}
+	p := r.pencil()
+	p.correct = approximation.correct
+	p.unneeded = func(mu []float64, x [][]float64, forms []float64) []bool {
+		return r.notCheapest(wanted.Cuts, mu, x, forms)
+	}
+	s := newSearch(p, count, options, rng)
+	s.Work, s.piece = *work, snapshot.Open(ctx, "search")
+	if err := s.run(ctx, start); err != nil {
+		return Cuts{}, nil, err
+	}
+	*work = s.Work
+	var values []float64
+	var vectors [][]float64
+	for j, w := range s.vectors() {
+		if mu := s.values[j]; mu > 0 && mu < 1/minLambda {
+			values, vectors = append(values, mu), append(vectors, w)
+		}
+	}
+	found, err = r.cuts(ctx, values, vectors, work)
+	found.Converged = s.converged == count
+	found.Floor = r.costFloor(wanted.Cuts, lowest)
+	return found, nil, err
+}
+
+// pencil is the problem B_S w = mu Lbar w.
+func (r *reduction) pencil() *pencil {
+	return &pencil{
+		rows: r.Affinity.Rows(), excluded: r.excluded,
+		products: func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error) {
+			bx, ax, err = r.products(ctx, w, x)
+			return ax, bx, err
+		},
+		assess: func(mu, residual float64) float64 {
+			// The residual of the problem is lambda times this one. A value that is certainly negative
+			// need not be known exactly, because its vector is not feasible.
+			const surely = 1e-4
+			if mu < 0 && residual < -float64(surely*mu) {
+				return 0
+			}
+			return residual / math.Abs(mu)
+		},
+	}
+}
+
+// notCheapest marks the pairs that are not among the cheapest few, by the costs w'Lbar w / v'v of v = w + Z c,
+// where forms are w'Lbar w and w has length 1.
+func (r *reduction) notCheapest(few int, mu []float64, w [][]float64, forms []float64) []bool {
+	costs, order := make([]float64, len(mu)), make([]int, len(mu))
+	shares := r.shares(w)
+	for j := range mu {
+		square := 1.0
+		for i := range shares {
+			square += float64(shares[i][j] * shares[i][j])
+		}
+		costs[j], order[j] = forms[j]/square, j
+		if mu[j] <= 0 {
+			costs[j] = math.Inf(1)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(costs[i], costs[j]) })
+	is := make([]bool, len(mu))
+	for _, j := range order[min(few, len(order)):] {
+		is[j] = true
+	}
+	return is
+}
+
+// costFloor is what the cheapest cuts cost together. Cuts between connected components cost nothing.
+func (r *reduction) costFloor(cuts int, lowest Eigenpairs) float64 {
+	total := 0.0
+	for _, value := range lowest.Values[:max(0, min(cuts-len(r.null)+1, len(lowest.Values)))] {
+		total += 1 - value
+	}
+	return float64(r.Volume * total)
+}
+
+// lowest finds the lowest eigenvectors of Lbar beside its null vectors, as the largest of the affinity.
+func (r *reduction) lowest(ctx context.Context, count int, rng *generator, options Options, work *Work) (Eigenpairs, error) {
+	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), rng, options)
+	work.Rounds += found.Rounds
+	work.Products += found.Products
+	return found, err
+}

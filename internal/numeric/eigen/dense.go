@@ -1,0 +1,222 @@
+package eigen
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// DenseEigenpairs computes all eigenpairs of a symmetric n x n matrix, of which only the upper triangle is read.
+// The largest eigenvalue comes first; vectors have length 1 and a positive entry of largest magnitude. It is
+// Householder's reduction to tridiagonal form, implicit QL, and the reflections applied to the vectors, with about
+// n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
+func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
+	return leading(n, values, func([]float64) int { return n })
+}
+
+// LeadingEigenpairs computes all eigenvalues of such a matrix, largest first, and the vectors of the first of them: count,
+// given all eigenvalues, returns how many.
+func LeadingEigenpairs(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
+	return leading(n, values, count)
+}
+
+// DenseEigenvalues computes only the eigenvalues, in a fraction of the time.
+func DenseEigenvalues(n int, values []float64) []float64 {
+	a, exponent := mirrored(n, values)
+	t := tridiagonalize(n, a)
+	t.diagonalize(func(int, float64, float64) {})
+	for i := range t.diagonal {
+		t.diagonal[i] = math.Ldexp(t.diagonal[i], exponent)
+	}
+	slices.SortFunc(t.diagonal, func(a, b float64) int { return cmp.Compare(b, a) })
+	return t.diagonal
+}
+
+// leading computes all eigenvalues, and the vectors of the largest ones: count, given all eigenvalues, returns how
+// many.
+func leading(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
+	a, exponent := mirrored(n, values)
+	t := tridiagonalize(n, a)
+	x := t.eigenvectors()
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.diagonal[j], t.diagonal[i]) })
+	for _, i := range order {
+		eigenvalues = append(eigenvalues, math.Ldexp(t.diagonal[i], exponent))
+	}
+	for _, i := range order[:count(eigenvalues)] {
+		vectors = append(vectors, x[i])
+	}
+	t.applyReflections(vectors)
+	for _, v := range vectors {
+		orient(v)
+	}
+	return eigenvalues, vectors
+}
+
+// mirrored copies the upper triangle to both triangles, divided by a power of two so that squares neither overflow
+// nor vanish. The division is exact.
+func mirrored(n int, values []float64) (a [][]float64, exponent int) {
+	largest := 0.0
+	for i := range n {
+		for _, v := range values[i*n+i : (i+1)*n] {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	_, exponent = math.Frexp(largest)
+	a = columns(n, n)
+	for i := range n {
+		for j := i; j < n; j++ {
+			v := math.Ldexp(values[i*n+j], -exponent)
+			a[i][j], a[j][i] = v, v
+		}
+	}
+	return a, exponent
+}
+
+// tridiagonal is the matrix H A H', where H is a product of reflections I - factor v v'.
+type tridiagonal struct {
+	diagonal, offDiagonal []float64
+	reflections           [][]float64 // reflections[k] is v from entry k+1 on; the entries before are 0
+	factors               []float64
+}
+
+// tridiagonalize overwrites a. The rank-two change that a reflection makes is applied when the rows are read for
+// the next reflection, so that the matrix is read once per step.
+func tridiagonalize(n int, a [][]float64) *tridiagonal {
+	t := &tridiagonal{diagonal: make([]float64, n), offDiagonal: make([]float64, n), reflections: make([][]float64, n), factors: make([]float64, n)}
+	v, q := make([]float64, n), make([]float64, n) // of the previous reflection; entries before k are not used any more
+	p := make([]float64, n)
+	for k := range n {
+		row := a[k]
+		update(row[k:], v[k:], q[k:], q[k:], -q[k], -v[k])
+		t.diagonal[k] = row[k]
+		if k == n-1 {
+			break
+		}
+		next, rest := row[k+1:], k+1
+		norm, factor := reflection(next)
+		t.offDiagonal[k], t.factors[k], t.reflections[k] = norm, factor, next
+		inParallel(n-rest, rowsAtATime, func(from, to int) {
+			for i := rest + from; i < rest+to; i++ {
+				p[i] = float64(factor * update(a[i][rest:], v[rest:], q[rest:], next, -q[i], -v[i]))
+			}
+		})
+		half := float64(factor*plainDot(p[rest:], next)) / 2
+		copy(v[rest:], next)
+		for i := rest; i < n; i++ {
+			q[i] = p[i] - float64(half*v[i])
+		}
+	}
+	return t
+}
+
+// rowsAtATime is the grain of parallel work: enough to be worth waking up a thread.
+const rowsAtATime = 64
+
+// decoupled is the squared length that counts as 0 in a matrix whose largest entry is near 1. Shorter vectors are
+// what rounding leaves in matrices of low rank; further reflections would shrink them until their squares
+// vanish.
+const decoupled = 0x1p-112
+
+// reflection replaces x by the v for which I - factor v v' maps x to (norm, 0, ..., 0).
+func reflection(x []float64) (norm, factor float64) {
+	tail := plainDot(x[1:], x[1:])
+	if tail <= decoupled {
+		norm = x[0]
+		clear(x)
+		return norm, 0
+	}
+	norm = -math.Copysign(math.Sqrt(float64(x[0]*x[0])+tail), x[0])
+	x[0] -= norm
+	return norm, 2 / (float64(x[0]*x[0]) + tail)
+}
+
+// rotationChain is rotations of neighboring rows, each with the row before it, from row `last` up.
+type rotationChain struct {
+	last      int
+	rotations []float64 // pairs of cosine and sine
+}
+
+// eigenvectors diagonalizes the matrix; row i of the result is the eigenvector of diagonal[i]. Rotations are
+// collected, and applied to a strip of 16 columns at a time, which is stored row by row and stays in the cache.
+func (t *tridiagonal) eigenvectors() [][]float64 {
+	const gathered = 1 << 16
+	n := len(t.diagonal)
+	strips := columns(n*stripColumns, (n+stripColumns-1)/stripColumns)
+	for i := range n {
+		strips[i/stripColumns][i*stripColumns+i%stripColumns] = 1
+	}
+	var chains []rotationChain
+	var rotations []float64
+	apply := func() {
+		inParallel(len(strips), 1, func(at, _ int) {
+			for _, c := range chains {
+				rotateRows(strips[at], c.last, c.rotations)
+			}
+		})
+		chains, rotations = chains[:0], rotations[:0]
+	}
+	t.diagonalize(func(i int, c, s float64) {
+		end := len(chains) - 1
+		goesOn := end >= 0 && i == chains[end].last-len(chains[end].rotations)/2-1
+		if !goesOn && len(rotations) >= 2*gathered {
+			apply()
+		}
+		rotations = append(rotations, c, s)
+		if goesOn {
+			grown := &chains[end].rotations
+			*grown = rotations[len(rotations)-len(*grown)-2:]
+		} else {
+			chains = append(chains, rotationChain{i + 1, rotations[len(rotations)-2:]})
+		}
+	})
+	apply()
+	x := columns(n, n)
+	inParallel(n, rowsAtATime, func(from, to int) {
+		for at, rows := range strips {
+			for i := from; i < to; i++ {
+				copy(x[i][at*stripColumns:], rows[i*stripColumns:(i+1)*stripColumns])
+			}
+		}
+	})
+	return x
+}
+
+// diagonalize leaves the eigenvalues on the diagonal, and reports every rotation of rows i and i+1 to onRotation.
+func (t *tridiagonal) diagonalize(onRotation func(i int, c, s float64)) {
+	largest := 0.0
+	for i, d := range t.diagonal {
+		largest = max(largest, math.Abs(d), math.Abs(t.offDiagonal[i]))
+	}
+	for l := range t.diagonal {
+		diagonalize(t.diagonal, t.offDiagonal, l, float64(0x1p-54*largest), onRotation)
+	}
+}
+
+// applyReflections turns eigenvectors of the tridiagonal matrix into those of the original matrix.
+func (t *tridiagonal) applyReflections(x [][]float64) {
+	const together = 16 // vectors for which a reflection is read once
+	inParallel(len(x), together, func(from, to int) {
+		some := x[from:to]
+		for len(some)%groupColumns != 0 { // whole groups of four
+			some = append(some[:len(some):len(some)], make([]float64, len(t.diagonal)))
+		}
+		for k := len(t.diagonal) - 2; k >= 0; k-- {
+			v, factor := t.reflections[k], t.factors[k]
+			if factor == 0 {
+				continue
+			}
+			for at := 0; at < len(some); at += groupColumns {
+				y := [groupColumns][]float64{some[at][k+1:], some[at+1][k+1:], some[at+2][k+1:], some[at+3][k+1:]}
+				shares := plainDots(v, &y)
+				for c := range shares {
+					shares[c] = -float64(factor * shares[c])
+				}
+				addTo(&y, v, &shares)
+			}
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package eigen
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// Largest finds the count algebraically largest eigenvalues of a symmetric operator and their vectors, repeated
+// eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an
+// eigenvalue found, or to Options.Scale. SearchColumns tells the memory that it takes. A small matrix on which the search is slow is
+// solved from all its entries. The search is remembered, as one of the work of the context.
+func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
+	n := op.Rows()
+	if count < 1 || count > n {
+		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "%d eigenvectors of a matrix of %d rows were asked for: ask for 1 to %d", count, n, n)
+	}
+	options = options.withDefaults()
+	draws := &generator{Rand: rng}
+	if n > denseRows || options.MaxProducts < 2*n {
+		return largest(ctx, op, nil, count, draws, options)
+	}
+	// Once a search has multiplied as many columns as a small matrix has, computing all entries would have been
+	// faster.
+	most := options.MaxProducts
+	options.MaxProducts = n
+	found, err := largest(ctx, op, nil, count, draws, options)
+	if err != nil || found.Converged {
+		return found, err
+	}
+	options.MaxProducts = most
+	return largestFromEntries(ctx, op, count, options, found.Work)
+}
+
+// largestFromEntries solves for all pairs from all entries of the matrix.
+func largestFromEntries(ctx context.Context, op Operator, count int, options Options, work Work) (Eigenpairs, error) {
+	rows, err := work.entries(ctx, op)
+	if err != nil {
+		return Eigenpairs{}, err
+	}
+	values, vectors := leading(len(rows), Flatten(rows), func([]float64) int { return count })
+	result := Eigenpairs{Values: values[:count], Vectors: vectors, Converged: true}
+	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]), options.Scale)
+	worst := 0.0
+	for j, v := range vectors {
+		rest := make([]float64, len(rows))
+		for i, row := range rows {
+			rest[i] = plainDot(row, v)
+		}
+		subtractMultiple(rest, v, values[j])
+		residual := length(rest)
+		result.Residuals = append(result.Residuals, residual)
+		if residual > float64(options.Tolerance*scale) {
+			result.Converged = false
+		}
+		worst = max(worst, residual)
+	}
+	result.Work = work
+	told := Progress{Iteration: 1, Work: work, Tolerance: options.Tolerance, Wanted: count}
+	if scale > 0 {
+		told.Residual = worst / scale
+	}
+	if result.Converged {
+		told.Converged = count
+	}
+	options.Observe(told)
+	return result, nil
+}
+
+// largest searches in the complement of some orthonormal eigenvectors.
+func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *generator, options Options) (Eigenpairs, error) {
+	p := &pencil{rows: op.Rows(), excluded: outside, standard: true}
+	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {
+		ax, err = w.multiply(ctx, op, x)
+		return ax, nil, err
+	}
+	s := newSearch(p, count, options, rng)
+	s.scale = options.Scale
+	p.assess = func(value, residual float64) float64 {
+		s.scale = max(s.scale, math.Abs(value))
+		if s.scale == 0 {
+			return residual
+		}
+		return residual / s.scale
+	}
+	s.piece = snapshot.Open(ctx, "search")
+	if found, known := s.found(count, count); known {
+		return found, nil
+	}
+	if err := s.run(ctx, s.randomStart(cloneColumns(options.Start))); err != nil {
+		return Eigenpairs{}, err
+	}
+	result := Eigenpairs{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}
+	for j, v := range result.Vectors {
+		orient(v)
+		result.Residuals = append(result.Residuals, length(s.residuals[j]))
+	}
+	s.finish(result)
+	return result, nil
+}

@@ -1,0 +1,122 @@
+// Package eigen finds eigenvalues and eigenvectors of symmetric matrices: of small ones from their entries
+// (DenseEigenpairs), of large ones from their products with blocks of vectors, which workers compute (Largest,
+// Constrained), and the least eigenvalue only (Least).
+//
+// Largest and Constrained share one search (search.go): Rayleigh-Ritz over a basis that grows by the residuals of
+// the wanted pairs, with thick restarts from its best half and the pairs' previous approximations. For a standard
+// problem this spans the same space as block Lanczos with thick restarts. It was chosen over that recurrence and
+// over LOBPCG for these reasons:
+//
+//   - A product is a round trip to workers, and a block of vectors takes hardly longer than one vector. A block
+//     also finds repeated eigenvalues, such as 1 in a graph of several components, of which a single vector
+//     finds only one copy.
+//   - Pairs that have converged need no further products, but stay in the basis.
+//   - The basis is several blocks long, instead of the two or three of LOBPCG. Where eigenvalues crowd below the
+//     wanted ones, that takes less than half the rounds.
+//   - Products are kept beside the basis. So residuals are those of the vectors that are returned, not estimates
+//     of a recurrence, and the generalized problem and its corrections (surrogate.go) need no second algorithm.
+//     The price is twice the memory of Lanczos.
+//
+// All arithmetic has a fixed order (routines.go), and sums over rows are taken per tile and then in tile order. So
+// the same operator gives the same bits, whoever computes its products, on any number of threads.
+package eigen
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Operator is a symmetric matrix that is known only by its products with vectors.
+type Operator interface {
+	// Rows is the number of rows, and of columns.
+	Rows() int
+	// Multiply computes M x for every column x. The result is valid at least until the next call. Multiply neither
+	// changes nor keeps the columns.
+	Multiply(ctx context.Context, columns [][]float64) ([][]float64, error)
+}
+
+// Eigenpairs are eigenvalues with their eigenvectors. Vectors[j] has length 1, and its entry of largest magnitude
+// (the first of equals) is positive. Residuals[j] is |M v - value v|.
+type Eigenpairs struct {
+	Values    []float64
+	Vectors   [][]float64
+	Residuals []float64
+	Work
+	Converged bool // every residual is within the tolerance
+}
+
+// Work counts the products that a search has asked for.
+type Work struct {
+	Rounds   int // calls of Multiply
+	Products int // columns multiplied
+}
+
+// multiply calls op.Multiply, counts the work, and checks the result.
+func (w *Work) multiply(ctx context.Context, op Operator, columns [][]float64) ([][]float64, error) {
+	w.Rounds++
+	w.Products += len(columns)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	products, err := op.Multiply(ctx, columns)
+	if err != nil {
+		return nil, err
+	}
+	if len(products) != len(columns) {
+		return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator was given %d columns and returned %d", len(columns), len(products))
+	}
+	for j, y := range products {
+		if len(y) != op.Rows() {
+			return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator of %d rows returned a column of %d", op.Rows(), len(y))
+		}
+		for i, v := range y {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fault.New(fault.Internal, "PRODUCT_NOT_FINITE",
+					"the product in row %d of column %d is %g: the matrix has an entry that is not finite, or overflows", i, j, v)
+			}
+		}
+	}
+	return products, nil
+}
+
+// entries returns all entries of a small matrix, row by row, as products with unit vectors.
+func (w *Work) entries(ctx context.Context, op Operator) ([][]float64, error) {
+	n := op.Rows()
+	rows := make([][]float64, 0, n)
+	for from := 0; from < n; from += unitsPerCall {
+		products, err := w.multiply(ctx, op, unitVectors(n, from))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, cloneColumns(products)...)
+	}
+	return rows, nil
+}
+
+const unitsPerCall = 64
+
+// unitVectors returns unitsPerCall unit vectors, starting with number from, or fewer at the end.
+func unitVectors(n, from int) [][]float64 {
+	some := columns(n, min(unitsPerCall, n-from))
+	for j := range some {
+		some[j][from+j] = 1
+	}
+	return some
+}
+
+// orient changes the sign of a vector so that its entry of largest magnitude, the first of equals, is positive.
+func orient(v []float64) {
+	largest := 0.0
+	for _, x := range v {
+		if math.Abs(x) > math.Abs(largest) {
+			largest = x
+		}
+	}
+	if largest < 0 {
+		for i := range v {
+			v[i] = -v[i]
+		}
+	}
+}

@@ -1,0 +1,315 @@
+package eigen
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// Options of a search. A zero asks for the default.
+type Options struct {
+	Tolerance   float64        // of residuals; the default is 1e-8
+	MaxProducts int            // columns to multiply before the best so far is returned; the default is 20,000
+	Basis       int            // columns of the basis: more take more memory, but fewer products
+	Rough       int            // so many of the wanted pairs, the last ones, need to be known only roughly
+	Scale       float64        // what residuals of Largest are relative to at least, where a larger eigenvalue is known
+	Start       [][]float64    // columns near the wanted vectors, if any are known; a search by products begins with them
+	Observe     func(Progress) // is called after every iteration
+}
+
+// Pairs that need to be known only roughly have residuals of `rough` times their values, since values of a kernel fall
+// quickly, and residuals of small ones are small for any vectors. Values of less than `least` of the largest count as so
+// much.
+const (
+	rough = 1e-2
+	least = 1e-3
+)
+
+// Progress is the state after one iteration of a search. A solver may do several searches, each of which counts its
+// iterations from 1.
+type Progress struct {
+	Iteration int
+	Work
+	Residual  float64 // the largest of the wanted pairs, as it is compared with the tolerance
+	Tolerance float64
+	Converged int // wanted pairs within the tolerance
+	Wanted    int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Tolerance <= 0 {
+		o.Tolerance = 1e-8
+	}
+	if o.MaxProducts <= 0 {
+		o.MaxProducts = 20_000
+	}
+	if o.Observe == nil {
+		o.Observe = func(Progress) {}
+	}
+	return o
+}
+
+// pencil is the problem A x = value B x, with B positive definite, in the complement of some vectors.
+type pencil struct {
+	rows     int
+	excluded [][]float64 // orthonormal: the search stays orthogonal to them
+	products func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error)
+	standard bool // B = I, and products returns no bx
+
+	// assess converts a residual |A x - value B x| of a unit vector to what is compared with the tolerance. It is
+	// called once per round for every pair, for the largest values first.
+	assess func(value, residual float64) float64
+	// correct, if not nil, turns residuals into corrections, in place, given the values of their pairs and all
+	// approximate vectors.
+	correct func(ctx context.Context, residuals [][]float64, values []float64, x [][]float64) error
+	// unneeded, if not nil, tells which of the wanted pairs need to be known only roughly, given their unit vectors
+	// and the forms x'B x.
+	unneeded func(values []float64, x [][]float64, forms []float64) []bool
+}
+
+// search is the Rayleigh-Ritz method for a pencil, over a growing basis.
+type search struct {
+	*pencil
+	Options
+	Work
+	count int // pairs wanted
+	block int // pairs worked on, see blockSize
+	rng   *generator
+
+	piece       *snapshot.Piece // what is remembered of the search
+	told        log
+	drawnBefore int     // numbers that the generator had drawn before
+	scale       float64 // the largest magnitude of a value so far, which only some problems use
+
+	basis, a, b        [][]float64 // orthonormal columns, and their products
+	forms, weights     [][]float64 // basis' A basis, basis' B basis
+	values             []float64   // Ritz values, largest first
+	ritz, previousRitz [][]float64 // their vectors as combinations of the basis, in this round and in the one before
+	x                  [][]float64 // the vectors of the pairs worked on, for generalized problems only
+	residuals, bx      [][]float64 // A x - value B x, and B x, of these
+	errors             []float64   // the residuals' lengths, as assessed
+	tolerances         []float64
+	converged          int
+	iteration          int
+}
+
+func newSearch(p *pencil, count int, options Options, rng *generator) *search {
+	s := &search{pencil: p, Options: options.withDefaults(), count: count, rng: rng, drawnBefore: rng.drawn}
+	room := p.rows - len(p.excluded)
+	s.block = min(blockSize(count), room)
+	if s.Basis <= 0 {
+		s.Basis = basisSize(s.block)
+	}
+	s.Basis = min(max(s.Basis, 4*s.block), room)
+	s.residuals = columns(p.rows, s.block)
+	s.bx = columns(p.rows, s.block)
+	return s
+}
+
+// randomStart appends a block of random columns to columns that are known to be good.
+func (s *search) randomStart(good [][]float64) [][]float64 {
+	for range s.block {
+		good = append(good, randomUnit(s.rows, s.rng))
+	}
+	return good
+}
+
+// run searches from some columns, which must be enough for a block.
+func (s *search) run(ctx context.Context, start [][]float64) error {
+	candidates := s.restore()
+	if candidates == nil {
+		candidates = start
+	}
+	for {
+		s.iteration++
+		fresh := Orthonormalize(s.rows, candidates, s.excluded, s.basis)
+		room := s.rows - len(s.excluded) - len(s.basis)
+		for len(s.basis)+len(fresh) < s.block || len(fresh) == 0 && room > 0 {
+			another := [][]float64{randomUnit(s.rows, s.rng)}
+			fresh = append(fresh, Orthonormalize(s.rows, another, s.excluded, s.basis, fresh)...)
+		}
+		fresh = fresh[:min(len(fresh), room)]
+		if err := s.expand(ctx, fresh); err != nil {
+			return err
+		}
+		s.solve()
+		worst := 0.0
+		s.converged = 0
+		for j, e := range s.errors[:s.count] {
+			if s.tolerances[j] == s.Tolerance {
+				worst = max(worst, e)
+			}
+			if e <= s.tolerances[j] {
+				s.converged++
+			}
+		}
+		s.tell(Progress{
+			Iteration: s.iteration, Work: s.Work, Residual: worst, Tolerance: s.Tolerance, Converged: s.converged, Wanted: s.count,
+		})
+		whole := len(fresh) == room
+		if s.converged == s.count || whole || s.Products >= s.MaxProducts {
+			return nil
+		}
+		var err error
+		if candidates, err = s.corrections(ctx); err != nil {
+			return err
+		}
+		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.excluded) { // otherwise it may grow to the whole space
+			s.restart()
+		}
+		s.offer(candidates)
+	}
+}
+
+// expand adds columns and their products to the basis.
+func (s *search) expand(ctx context.Context, fresh [][]float64) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	a, b, err := s.products(ctx, &s.Work, fresh)
+	if err != nil {
+		return err
+	}
+	s.basis = append(s.basis, fresh...)
+	s.a = append(s.a, cloneColumns(a)...)
+	s.forms = extendSymmetric(s.forms, Gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
+	if !s.standard {
+		s.b = append(s.b, cloneColumns(b)...)
+		s.weights = extendSymmetric(s.weights, Gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
+	}
+	return nil
+}
+
+func cloneColumns(x [][]float64) [][]float64 {
+	y := make([][]float64, len(x))
+	for j := range x {
+		y[j] = append([]float64(nil), x[j]...)
+	}
+	return y
+}
+
+// extendSymmetric appends columns to a symmetric matrix, and their mirror as rows.
+func extendSymmetric(m, last [][]float64) [][]float64 {
+	size, old := len(last), len(m)
+	grown := columns(size, size)
+	for i := range old {
+		copy(grown[i], m[i])
+	}
+	for i := range size {
+		for j := range size - old {
+			if i <= old+j { // the upper triangle counts
+				grown[i][old+j], grown[old+j][i] = last[i][j], last[i][j]
+			}
+		}
+	}
+	return grown
+}
+
+// solve finds the Ritz pairs, and the residuals of those worked on.
+func (s *search) solve() {
+	s.previousRitz = s.ritz[:min(s.block, len(s.ritz))]
+	if s.standard {
+		s.values, s.ritz = DenseEigenpairs(len(s.forms), Flatten(s.forms))
+	} else {
+		s.values, s.ritz = generalized(s.forms, s.weights, func(values []float64) int { return len(values) })
+		for _, y := range s.ritz {
+			normalize(y)
+		}
+	}
+	factors := transposed(s.ritz[:min(s.block, len(s.ritz))], len(s.basis))
+	for j := range s.residuals {
+		clear(s.residuals[j])
+		clear(s.bx[j])
+	}
+	combine(s.rows, s.residuals, s.a, factors)
+	if s.standard {
+		combine(s.rows, s.bx, s.basis, factors)
+	} else {
+		combine(s.rows, s.bx, s.b, factors)
+	}
+	for j := range s.residuals {
+		subtractMultiple(s.residuals[j], s.bx[j], s.values[j])
+	}
+	if len(s.excluded) > 0 {
+		project(s.rows, s.residuals, s.excluded)
+	}
+	s.errors, s.tolerances = s.errors[:0], s.tolerances[:0]
+	for j, r := range s.residuals {
+		s.errors = append(s.errors, s.assess(s.values[j], length(r)))
+		tolerance := s.Tolerance
+		if s.Rough > 0 && j >= s.count-s.Rough {
+			share := math.Abs(s.values[j]) / max(math.Abs(s.values[0]), s.Scale, math.SmallestNonzeroFloat64)
+			tolerance = max(tolerance, float64(rough*min(1, max(share, least))))
+		}
+		s.tolerances = append(s.tolerances, tolerance)
+	}
+	if s.correct != nil {
+		s.x = Combination(s.rows, s.basis, factors, s.block)
+	}
+	if s.unneeded != nil {
+		s.relax()
+	}
+}
+
+// relax raises the tolerances of pairs that are not needed.
+func (s *search) relax() {
+	const roughly = 1e-3
+	x, forms := s.x[:s.count], make([]float64, s.count)
+	for j := range forms {
+		forms[j] = dot(x[j], s.bx[j])
+	}
+	for j, is := range s.unneeded(s.values[:s.count], x, forms) {
+		if is {
+			s.tolerances[j] = max(s.Tolerance, roughly)
+		}
+	}
+	for j := s.count; j < s.block; j++ {
+		s.tolerances[j] = max(s.Tolerance, roughly)
+	}
+}
+
+// corrections returns the directions in which the basis grows: the residuals of the pairs that have not converged,
+// corrected if the pencil can do that.
+func (s *search) corrections(ctx context.Context) ([][]float64, error) {
+	var residuals [][]float64
+	var values []float64
+	for j, e := range s.errors {
+		if e > s.tolerances[j] {
+			residuals = append(residuals, append([]float64(nil), s.residuals[j]...))
+			values = append(values, s.values[j])
+		}
+	}
+	if s.correct == nil || len(residuals) == 0 {
+		return residuals, nil
+	}
+	return residuals, s.correct(ctx, residuals, values, s.x)
+}
+
+// restart shrinks the basis to the best Ritz vectors, and to what the wanted ones were a round ago. The two together
+// span the direction in which each one moves, which a restart would otherwise forget (Stathopoulos and Saad
+// 1998).
+func (s *search) restart() {
+	keep := append([][]float64(nil), s.ritz[:2*s.block]...)
+	for j, y := range s.previousRitz {
+		if s.errors[j] > s.tolerances[j] {
+			keep = append(keep, append(append([]float64(nil), y...), make([]float64, len(s.basis)-len(y))...))
+		}
+	}
+	kept := cloneColumns(keep[:min(len(keep), s.Basis-s.block)])
+	kept = Orthonormalize(len(s.basis), kept)
+	factors := transposed(kept, len(s.basis))
+	s.basis = recombineInPlace(s.rows, s.basis, factors)
+	s.a = recombineInPlace(s.rows, s.a, factors)
+	s.forms = congruent(s.forms, kept)
+	if !s.standard {
+		s.b = recombineInPlace(s.rows, s.b, factors)
+		s.weights = congruent(s.weights, kept)
+	}
+	s.ritz = nil
+}
+
+// vectors returns the wanted Ritz vectors, of length 1.
+func (s *search) vectors() [][]float64 {
+	return Combination(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
+}

@@ -1,0 +1,117 @@
+package eigen
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// surrogate is a reduction with I - U Theta U' in place of Lbar, where U are the lowest eigenvectors of Lbar and
+// Theta their eigenvalues in the affinity. A product with it needs no product with the affinity, which is what
+// takes the time. Affinities of points are close to such a matrix, and those of graphs are close enough.
+type surrogate struct {
+	*reduction
+	lowest Eigenpairs // of Lbar, given as the largest of the affinity
+}
+
+// products computes, approximately, Lbar x, and exactly B_S x.
+func (s *surrogate) products(ctx context.Context, x [][]float64) (lx, bx [][]float64, err error) {
+	bx, err = new(Work).multiply(ctx, s.Beliefs, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	bx = cloneColumns(bx)
+	for j := range x {
+		subtractMultiple(bx[j], x[j], s.Ratio)
+	}
+	n := len(x[0])
+	combine(n, bx, s.images, s.shares(x))
+	lx = cloneColumns(x)
+	shares := Gram(n, s.lowest.Vectors, x)
+	for i, row := range shares {
+		for j := range row {
+			row[j] *= -s.lowest.Values[i]
+		}
+	}
+	combine(n, lx, s.lowest.Vectors, shares)
+	return lx, bx, nil
+}
+
+// pencil is the surrogate's own problem.
+func (s *surrogate) pencil() *pencil {
+	p := s.reduction.pencil()
+	p.products = func(ctx context.Context, _ *Work, x [][]float64) (ax, bx [][]float64, err error) {
+		bx, ax, err = s.products(ctx, x)
+		return ax, bx, err
+	}
+	p.correct = s.correct
+	return p
+}
+
+// startVectors solves the surrogate problem roughly, for vectors to start the main search from.
+func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator, observe func(Progress)) ([][]float64, error) {
+	const (
+		nearly   = 1e-2
+		products = 4000
+	)
+	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products, Observe: observe}, rng)
+	search.piece = snapshot.Open(ctx, "start")
+	if found, known := search.found(search.block, 0); known {
+		return found.Vectors, nil
+	}
+	believed, err := s.beliefStart(ctx, search.block, rng)
+	if err != nil {
+		return nil, err
+	}
+	if err := search.run(ctx, search.randomStart(append(believed, cloneColumns(s.lowest.Vectors)...))); err != nil {
+		return nil, err
+	}
+	search.finish(Eigenpairs{Vectors: search.x})
+	return search.x, nil
+}
+
+// beliefStart finds columns in the dominant directions of the beliefs. Where few points have beliefs, or most
+// vectors are infeasible, random columns alone would miss the feasible ones.
+func (s *surrogate) beliefStart(ctx context.Context, count int, rng *generator) ([][]float64, error) {
+	x := make([][]float64, count)
+	for j := range x {
+		x[j] = randomUnit(s.Affinity.Rows(), rng)
+	}
+	for range 4 {
+		images, err := new(Work).multiply(ctx, s.Beliefs, x)
+		if err != nil {
+			return nil, err
+		}
+		x = Orthonormalize(s.Affinity.Rows(), cloneColumns(images))
+		if len(x) == 0 {
+			break
+		}
+	}
+	return x, nil
+}
+
+// correct turns residuals r into corrections t by the Jacobi-Davidson equation (Sleijpen and van der Vorst 1996),
+// solved roughly and with the surrogate:
+//
+//	P (B_S - mu Lbar) P t = r,    P projects away the approximate vectors x
+func (s *surrogate) correct(ctx context.Context, residuals [][]float64, mu []float64, x [][]float64) error {
+	const steps = 8
+	n := s.Affinity.Rows()
+	x = Orthonormalize(n, cloneColumns(x))
+	within := func(y [][]float64) {
+		project(n, y, s.excluded)
+		project(n, y, x)
+	}
+	within(residuals)
+	return minres(ctx, func(ctx context.Context, t [][]float64) ([][]float64, error) {
+		lt, bt, err := s.products(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for j := range bt {
+			subtractMultiple(bt[j], lt[j], mu[j])
+		}
+		within(bt)
+		return bt, nil
+	}, residuals, steps)
+}

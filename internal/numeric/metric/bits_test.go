@@ -1,0 +1,68 @@
+package metric
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/data/constraint"
+)
+
+// The same input gives the same bits on every processor, even where the compiler may fuse a product and a sum
+// (GOAMD64=v3, arm64): this hashes all results of some updates and distortions into one number.
+func TestBitsAreTheSameEverywhere(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	uniform := func(d int) []float64 { // without functions of package math, whose bits depend on the processor
+		row := make([]float64, d)
+		for i := range row {
+			row[i] = rng.Float64()
+		}
+		return row
+	}
+	hash := fnv.New64a()
+	add := func(values ...float64) {
+		for _, v := range values {
+			hash.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
+		}
+	}
+	const d = 7
+	for _, form := range []Form{Diagonal, Full} {
+		for _, penalty := range []PenaltyKind{Potts, Basu2003, Bilenko2004} {
+			step := &Step{PenaltyKind: penalty, Scatter: make([]float64, form.Size(d)), Ranges: uniform(d)}
+			for range 20 {
+				form.AddOuter(step.Scatter, 1, uniform(d), uniform(d))
+				kind := constraint.Kind(1 + rng.IntN(2))
+				step.Links = append(step.Links, Link{Kind: kind, Weight: rng.Float64(), X: uniform(d), Y: uniform(d), Violated: rng.IntN(2) == 0})
+			}
+			m, err := NewUnit(form, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				outcome, err := step.Update(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m = outcome.Metric
+				add(m.Values()...)
+				add(m.Factor()...)
+				add(outcome.Parts.Total(), m.Spread(), m.PhiMax(step.Ranges))
+			}
+		}
+	}
+	for _, distortion := range []Distortion{Cosine, KL, IDivergence} {
+		x, y := uniform(d), uniform(d)
+		for i, row := range [][]float64{x, y} {
+			if err := distortion.Prepare(i, row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := Measure{Distortion: distortion}
+		add(m.ToCentroid(x, y), m.Between(x, y))
+	}
+	if got := hash.Sum64(); got != 0xae317222a8370c2a {
+		t.Errorf("the bits are %#x", got)
+	}
+}

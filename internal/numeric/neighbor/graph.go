@@ -1,0 +1,33 @@
+package neighbor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+// Graph makes the neighbor graph (A + A')/2, where A_ij = 1 if j is among the neighbors of i: an edge has the weight 1
+// if both are neighbors of each other, and 1/2 if only one is. The neighbors are those of all n rows, count for each, as
+// Search.All gives them. A row without neighbors has no edges.
+func Graph(n, count int, neighbors []int32) (*dataset.Graph, error) {
+	if n < 1 || count < 0 || len(neighbors) != n*count {
+		return nil, fmt.Errorf("neighbor: %d neighbors of %d rows, %d for each", len(neighbors), n, count)
+	}
+	of := func(i int32) []int32 { return neighbors[int(i)*count : (int(i)+1)*count] }
+	edges := make([]dataset.Edge, 0, len(neighbors))
+	for i := range int32(n) {
+		for at, j := range of(i) {
+			switch {
+			case j == None:
+			case j < 0 || int(j) >= n || j == i || slices.Contains(of(i)[:at], j):
+				return nil, fmt.Errorf("neighbor: row %d of %d cannot have the neighbors %v", i, n, of(i))
+			case !slices.Contains(of(j), i):
+				edges = append(edges, dataset.Edge{Source: i, Target: j, Weight: 0.5})
+			case i < j:
+				edges = append(edges, dataset.Edge{Source: i, Target: j, Weight: 1})
+			}
+		}
+	}
+	return dataset.NewGraph(n, edges)
+}

@@ -1,0 +1,72 @@
+package neighbor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// kernelSearch finds neighbors in a kernel matrix, whose rows it asks for.
+type kernelSearch struct {
+	diagonal []float64
+	read     func(ctx context.Context, from, to int) ([]float64, error)
+}
+
+// KernelDiagonal is the diagonal of a kernel matrix.
+func KernelDiagonal(k *dataset.Kernel) []float64 {
+	diagonal := make([]float64, k.N)
+	for i := range diagonal {
+		diagonal[i] = k.Row(i)[i]
+	}
+	return diagonal
+}
+
+// NewKernelSearch prepares the search in a kernel matrix with this diagonal. Its rows are read when they are needed:
+// consecutive ones that are asked for at a time are read together.
+func NewKernelSearch(diagonal []float64, rows func(ctx context.Context, from, to int) ([]float64, error)) *Search {
+	return &Search{len(diagonal), &kernelSearch{diagonal, rows}}
+}
+
+func (s *kernelSearch) ofRows(ctx context.Context, out, rows []int32, count, threads int) error {
+	for len(rows) > 0 {
+		run := 1
+		for run < len(rows) && rows[run] == rows[0]+int32(run) {
+			run++
+		}
+		if err := s.ofRun(ctx, out[:run*count], int(rows[0]), run, count, threads); err != nil {
+			return err
+		}
+		out, rows = out[run*count:], rows[run:]
+	}
+	return nil
+}
+
+// ofRun finds the neighbors of consecutive rows.
+func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count, threads int) error {
+	n := len(s.diagonal)
+	values, err := s.read(ctx, from, from+run)
+	if err != nil {
+		return err
+	}
+	if len(values) != run*n {
+		return fmt.Errorf("neighbor: %d values for %d rows of a kernel matrix of %d", len(values), run, n)
+	}
+	return forEach(ctx, threads, run, func() *nearest { return &nearest{} }, func(l *nearest, at int) error {
+		l.reset(count)
+		own := from + at
+		for j, v := range values[at*n : (at+1)*n] {
+			// Half of the squared distance, which is in the range of float64 where the whole might not be.
+			if distance := (s.diagonal[own]/2 + s.diagonal[j]/2) - v; j != own && distance <= l.limit() {
+				l.add(distance, int32(j))
+			}
+		}
+		l.write(out[at*count : (at+1)*count])
+		return nil
+	})
+}
+
+func (s *kernelSearch) of(context.Context, []int32, dataset.Dataset, int, int) error {
+	return fault.Invalid("UNSUPPORTED_DATA", "the rows of a kernel matrix say nothing about new rows; neighbors of new rows are found among points")
+}

@@ -1,0 +1,86 @@
+package neighbor
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// groupRows is how many rows are compared with a query at a time. Rows are stored in groups, feature by feature.
+const groupRows = 16
+
+// pointSearch finds neighbors among dense points. Rows that are near each other are stored together, in the leaves of a
+// tree (tree.go), so that most rows that are far from a query are passed over unseen.
+type pointSearch struct {
+	data     *dataset.Points
+	order    []int32 // the rows in the order of the tree
+	place    []int32 // of each row in that order
+	packed   []float64
+	tree     tree
+	routines routines
+}
+
+func newPointSearch(data *dataset.Points) *pointSearch {
+	s := &pointSearch{data: data, order: make([]int32, data.N), place: make([]int32, data.N), routines: detectRoutines()}
+	for i := range s.order {
+		s.order[i] = int32(i)
+	}
+	s.tree = growTree(data, s.order)
+	s.packed = make([]float64, s.tree.groups*groupRows*data.D)
+	for at, i := range s.order {
+		s.place[i] = int32(at)
+		group, lane := s.group(at/groupRows), at%groupRows
+		for f, v := range data.Row(int(i)) {
+			group[f*groupRows+lane] = v
+		}
+	}
+	return s
+}
+
+// group returns the values of one group of rows, feature by feature, with zeros after the last row.
+func (s *pointSearch) group(g int) []float64 {
+	size := groupRows * s.data.D
+	return s.packed[g*size : (g+1)*size]
+}
+
+func (s *pointSearch) ofRows(ctx context.Context, out, rows []int32, count, threads int) error {
+	// Rows that are near each other are looked for together.
+	turns := make([]int32, len(rows))
+	for at := range turns {
+		turns[at] = int32(at)
+	}
+	slices.SortFunc(turns, func(a, b int32) int { return int(s.place[rows[a]]) - int(s.place[rows[b]]) })
+	return s.each(ctx, out, turns, count, threads, func(at int32) ([]float64, int32) { return s.data.Row(int(rows[at])), rows[at] })
+}
+
+func (s *pointSearch) of(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
+	others, dense := queries.(*dataset.Points)
+	if !dense || others.D != s.data.D {
+		return fault.Invalid("UNSUPPORTED_DATA", "neighbors among points of %d columns are found for points of the same kind and columns", s.data.D)
+	}
+	turns := make([]int32, others.N)
+	for at := range turns {
+		turns[at] = int32(at)
+	}
+	return s.each(ctx, out, turns, count, threads, func(at int32) ([]float64, int32) { return others.Row(int(at)), None })
+}
+
+// each finds the neighbors of queries, in the order of their turns: the values of a query, and which row of the data
+// set it is, or None.
+func (s *pointSearch) each(ctx context.Context, out, turns []int32, count, threads int, query func(at int32) ([]float64, int32)) error {
+	pieces := (len(turns) + blockQueries - 1) / blockQueries
+	return forEach(ctx, threads, pieces, func() *block { return newBlock(s) }, func(b *block, piece int) error {
+		some := turns[piece*blockQueries : min((piece+1)*blockQueries, len(turns))]
+		b.reset(count)
+		for _, at := range some {
+			b.addQuery(query(at))
+		}
+		b.search()
+		for q, at := range some {
+			b.nearest[q].write(out[int(at)*count : (int(at)+1)*count])
+		}
+		return nil
+	})
+}

@@ -1,0 +1,123 @@
+package neighbor
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// sparseSearch finds neighbors among sparse points by their cosines. A row is multiplied with all others at once, column
+// by column: for each of its columns, the rows that have an entry there. So every product is summed in column order.
+type sparseSearch struct {
+	rows    *dataset.SparsePoints // of length 1
+	columns []int32               // those that have entries, ascending: there may be far more columns than entries
+	starts  []int64               // per such column: where the rows that have an entry there begin; and where the last ends
+	holders []int32
+	values  []float64
+}
+
+func newSparseSearch(data *dataset.SparsePoints) *sparseSearch {
+	unit := unitRows(data)
+	columns := slices.Clone(unit.Column)
+	slices.Sort(columns)
+	s := &sparseSearch{rows: unit, starts: make([]int64, 0, min(len(columns), unit.D)+1),
+		holders: make([]int32, len(columns)), values: make([]float64, len(columns))}
+	for at, f := range columns {
+		if at == 0 || f != columns[at-1] {
+			s.starts = append(s.starts, int64(at))
+		}
+	}
+	s.columns, s.starts = slices.Compact(columns), append(s.starts, int64(len(columns)))
+	next := slices.Clone(s.starts)
+	for i := range unit.N {
+		columns, values := unit.Row(i)
+		for at, f := range columns {
+			column, _ := slices.BinarySearch(s.columns, f)
+			s.holders[next[column]], s.values[next[column]] = int32(i), values[at]
+			next[column]++
+		}
+	}
+	return s
+}
+
+// unitRows scales rows to length 1; rows of zeros stay as they are. The largest value of a row is divided out first, so
+// that no square overflows.
+func unitRows(p *dataset.SparsePoints) *dataset.SparsePoints {
+	unit := *p
+	unit.Value = make([]float64, len(p.Value))
+	for i := range p.N {
+		_, values := p.Row(i)
+		_, scaled := unit.Row(i)
+		largest, squares := 0.0, 0.0
+		for _, v := range values {
+			largest = max(largest, math.Abs(v))
+		}
+		for at, v := range values {
+			scaled[at] = v / largest
+			squares += float64(scaled[at] * scaled[at])
+		}
+		length := math.Sqrt(squares)
+		for at := range scaled {
+			scaled[at] /= length
+		}
+	}
+	return &unit
+}
+
+func (s *sparseSearch) ofRows(ctx context.Context, out, rows []int32, count, threads int) error {
+	return s.each(ctx, out, len(rows), count, threads, func(at int) ([]int32, []float64, int32) {
+		columns, values := s.rows.Row(int(rows[at]))
+		return columns, values, rows[at]
+	})
+}
+
+func (s *sparseSearch) of(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
+	others, sparse := queries.(*dataset.SparsePoints)
+	if !sparse || others.D != s.rows.D {
+		return fault.Invalid("UNSUPPORTED_DATA", "neighbors among sparse points of %d columns are found for points of the same kind and columns", s.rows.D)
+	}
+	unit := unitRows(others)
+	return s.each(ctx, out, others.N, count, threads, func(at int) ([]int32, []float64, int32) {
+		columns, values := unit.Row(at)
+		return columns, values, None
+	})
+}
+
+// sparseWorkspace has a cosine for every row. They are 0 between queries.
+type sparseWorkspace struct {
+	nearest
+	cosines []float64
+}
+
+// each finds the neighbors of queries: rows of length 1, and which row of the data set it is, or None.
+func (s *sparseSearch) each(ctx context.Context, out []int32, queries, count, threads int, query func(at int) ([]int32, []float64, int32)) error {
+	workspace := func() *sparseWorkspace { return &sparseWorkspace{cosines: make([]float64, s.rows.N)} }
+	return forEach(ctx, threads, queries, workspace, func(w *sparseWorkspace, at int) error {
+		columns, values, own := query(at)
+		for e, f := range columns {
+			column, there := slices.BinarySearch(s.columns, f)
+			if !there {
+				continue
+			}
+			from, to := s.starts[column], s.starts[column+1]
+			others := s.values[from:to]
+			for p, j := range s.holders[from:to] {
+				w.cosines[j] += float64(values[e] * others[p])
+			}
+		}
+		w.reset(count)
+		least := 0.0 // cosines have to be larger
+		for j, cosine := range w.cosines {
+			if cosine > least && int32(j) != own {
+				w.add(-cosine, int32(j))
+				least = max(0, -w.limit())
+			}
+		}
+		clear(w.cosines)
+		w.write(out[at*count : (at+1)*count])
+		return nil
+	})
+}

@@ -1,0 +1,130 @@
+package neighbor
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// Weights is how the edges of a graph of neighbors are weighted.
+type Weights uint8
+
+// The weights of an edge between i and j, of which at least one is among the neighbors of the other.
+const (
+	WeightsDefault Weights = iota // Unweighted
+	Unweighted                    // 1 if both are neighbors of each other, 1/2 if only one is
+	Gaussian                      // exp(-d_ij²/(s_i s_j)), s being the distance of a row to the last of its neighbors
+)
+
+// String is the name of weights in the catalog.
+func (w Weights) String() string { return [...]string{"", "unweighted", "gaussian"}[w] }
+
+// leastWeight is that of a neighbor which is very far in the units of the other row: an outlier stays connected.
+const leastWeight = 1e-6
+
+// Weigh gives the edges of a graph of neighbors Gaussian weights, in place. The neighbors are those of all rows of the data
+// set, count for each.
+//
+// They weigh how far two rows are apart in units of how far each is from its own neighbors (Zelnik-Manor and Perona 2004),
+// so that sparse regions are connected as well as dense ones.
+func Weigh(ctx context.Context, g *dataset.Graph, data dataset.Dataset, count int, neighbors []int32, threads int) error {
+	const rowsAtOnce = 1024
+	weights := newGaussians(data, count, neighbors)
+	return forEach(ctx, threads, (g.N+rowsAtOnce-1)/rowsAtOnce, func() struct{} { return struct{}{} }, func(_ struct{}, piece int) error {
+		for i := piece * rowsAtOnce; i < min((piece+1)*rowsAtOnce, g.N); i++ {
+			columns, values := g.Row(i)
+			for at, j := range columns { // in the same order from both ends: a graph is symmetric to the last bit
+				values[at] = weights.weight(min(int32(i), j), max(int32(i), j))
+			}
+		}
+		return nil
+	})
+}
+
+type gaussians struct {
+	squared func(i, j int32) float64
+	scales  []float64
+}
+
+func newGaussians(data dataset.Dataset, count int, neighbors []int32) *gaussians {
+	g := &gaussians{squared: squaredDistances(data), scales: make([]float64, data.Rows())}
+	for i := range g.scales {
+		for _, j := range neighbors[i*count : (i+1)*count] {
+			if j != None {
+				g.scales[i] = max(g.scales[i], math.Sqrt(g.squared(int32(i), j)))
+			}
+		}
+	}
+	return g
+}
+
+// weight is exp(-d²/(s_i s_j)). A row whose scale is 0, because all its neighbors equal it, takes that of the other.
+func (g *gaussians) weight(i, j int32) float64 {
+	distance, a, b := math.Sqrt(g.squared(i, j)), g.scales[i], g.scales[j]
+	if a == 0 {
+		a = b
+	}
+	if b == 0 {
+		b = a
+	}
+	exponent := float64((distance / a) * (distance / b))
+	if distance == 0 || math.IsNaN(exponent) { // where squares overflow, all rows are equally far
+		return 1
+	}
+	return max(leastWeight, kernel.Exp(-exponent))
+}
+
+// squaredDistances gives the squared distances of the rows of a data set, as neighbors are compared by them: of sparse
+// points, those of rows of length 1, 2 - 2 cos.
+func squaredDistances(data dataset.Dataset) func(i, j int32) float64 {
+	switch data := data.(type) {
+	case *dataset.SparsePoints:
+		unit := unitRows(data)
+		return func(i, j int32) float64 { return difference(2, float64(2*product(unit, int(i), int(j)))) }
+	case *dataset.Kernel:
+		return func(i, j int32) float64 {
+			row := data.Row(int(i))
+			return 2 * difference(row[i]/2+data.Row(int(j))[j]/2, row[j])
+		}
+	case *dataset.Points:
+		return func(i, j int32) float64 {
+			sum, y := 0.0, data.Row(int(j))
+			for f, x := range data.Row(int(i)) {
+				sum = math.FMA(x-y[f], x-y[f], sum)
+			}
+			return sum
+		}
+	}
+	return nil
+}
+
+// difference is a - b, and 0 where that is no more than what rounding makes of equal rows.
+func difference(a, b float64) float64 {
+	const rounding = 1e-13
+	if d := a - b; d > rounding*math.Abs(a) {
+		return d
+	}
+	return 0
+}
+
+// product is the inner product of two sparse rows.
+func product(p *dataset.SparsePoints, i, j int) float64 {
+	columns, values := p.Row(i)
+	others, otherValues := p.Row(j)
+	sum := 0.0
+	for a, b := 0, 0; a < len(columns) && b < len(others); {
+		switch {
+		case columns[a] < others[b]:
+			a++
+		case columns[a] > others[b]:
+			b++
+		default:
+			sum += float64(values[a] * otherValues[b])
+			a++
+			b++
+		}
+	}
+	return sum
+}

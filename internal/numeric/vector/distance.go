@@ -1,0 +1,211 @@
+package vector
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+)
+
+// distance computes the distortion D(x, mu_c) directly: for dense rows from the differences of all features,
+// for sparse rows from the distortion of a row of zeros and what the listed features change. An absent
+// cluster is infinitely far away. The workspace must not be shared with another thread.
+func (t *terms) distance(c int, x *row, w *workspace) float64 {
+	if t.place[c] < 0 {
+		return math.Inf(1)
+	}
+	mu := t.centroid(c, len(t.model.Centroids)/t.model.Clusters)
+	switch t.model.Distortion {
+	case metric.Cosine:
+		product := 0.0
+		for at, v := range x.values {
+			product += float64(v * mu[x.column(at)])
+		}
+		return max(0, 1-product)
+	case metric.KL:
+		return t.divergenceKL(c, mu, x)
+	case metric.IDivergence:
+		sum := t.bias[c]
+		for at, v := range x.values {
+			if v > 0 {
+				sum += float64(v*metric.Log(v/notZero(mu[x.column(at)]))) - v
+			}
+		}
+		return max(0, sum)
+	}
+	switch {
+	case t.form == metric.Full:
+		return t.fullDistance(x, mu, w)
+	case x.columns != nil:
+		return t.sparseDistance(c, x, mu)
+	}
+	sum := 0.0
+	if t.form == metric.Diagonal {
+		for f, v := range x.values {
+			difference := v - mu[f]
+			sum += float64(t.model.Metric[f] * float64(difference*difference))
+		}
+		return sum
+	}
+	for f, v := range x.values {
+		difference := v - mu[f]
+		sum += float64(difference * difference)
+	}
+	return sum
+}
+
+// distances computes D(x, mu_c) for all clusters. Squared Euclidean ones of dense rows are computed for four clusters at
+// a time, because each is a chain of additions that wait for each other.
+func (t *terms) distances(dst []float64, x *row, w *workspace) {
+	c, d := 0, len(t.model.Centroids)/t.model.Clusters
+	if t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full && x.columns == nil && len(t.present) == len(dst) {
+		values, weights := x.values[:d], t.featureWeights[:d]
+		for ; c+4 <= len(dst); c += 4 {
+			first, second, third, fourth := t.centroid(c, d), t.centroid(c+1, d), t.centroid(c+2, d), t.centroid(c+3, d)
+			p, q, r, s := 0.0, 0.0, 0.0, 0.0
+			for f, v := range values {
+				a, b, e, g, weight := v-first[f], v-second[f], v-third[f], v-fourth[f], weights[f]
+				p += float64(weight * float64(a*a))
+				q += float64(weight * float64(b*b))
+				r += float64(weight * float64(e*e))
+				s += float64(weight * float64(g*g))
+			}
+			dst[c], dst[c+1], dst[c+2], dst[c+3] = p, q, r, s
+		}
+	}
+	for ; c < len(dst); c++ {
+		dst[c] = t.distance(c, x, w)
+	}
+}
+
+// sparseDistance is |mu|^2 plus, for each listed feature, (x - mu)^2 - mu^2 = x (x - 2 mu), all of them times
+// the weights of the features.
+func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
+	sum := t.bias[c]
+	for at, f := range x.columns {
+		v := x.values[at]
+		part := v * (v - 2*mu[f])
+		if t.form == metric.Diagonal {
+			part = t.model.Metric[f] * float64(part)
+		}
+		sum += float64(part)
+	}
+	return max(0, sum)
+}
+
+// fullDistance is (x - mu)'A(x - mu), with each row of A in column order.
+func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
+	difference, d := w.differenceTo(mu, x), len(mu)
+	sum := 0.0
+	for i, v := range difference {
+		product := 0.0
+		for j, a := range t.model.Metric[i*d:][:d] {
+			product += float64(a * difference[j])
+		}
+		sum += float64(v * product)
+	}
+	return sum
+}
+
+// differenceTo computes x - mu in the workspace, for rows without a background.
+func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
+	w.expanded, w.difference = resized(w.expanded, len(mu)), resized(w.difference, len(mu))
+	for f, v := range x.expanded(w.expanded) {
+		w.difference[f] = v - mu[f]
+	}
+	return w.difference
+}
+
+// divergenceKL is the sum of p log(p / mu) over the features, where p = x + u and u is the background. It starts
+// from the sum for a row of background only, u (d log u - sum of log mu), and adds what each listed value
+// changes.
+func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
+	u := x.background
+	logU := metric.Log(u)
+	sum := u * (float64(float64(len(mu))*logU) + t.weight(c, len(mu)))
+	for at, v := range x.values {
+		if v > 0 {
+			f := x.column(at)
+			p := v + u
+			sum += float64(p*metric.Log(p/notZero(mu[f]))) - float64(u*(logU+t.weight(c, f)))
+		}
+	}
+	return max(0, sum)
+}
+
+// Distances returns, for every query, the distortions of its points to all clusters, point after point, for those of
+// the points that are in the given tiles. Absent clusters are infinitely far away.
+func (s *Shard) Distances(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
+	tiles, err := s.tilesOf(numbers)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range queries {
+		if err := s.checkPoints(q.Points); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.setModels(ctx, queries, false); err != nil {
+		return nil, err
+	}
+	count := func(q int, t *tile) int { return len(t.pointsOf(queries[q].Points)) * queries[q].Model.Clusters }
+	return s.measure(ctx, tiles, queries, 1, count, func(q int, t *tile, w *workspace, dst []float64) {
+		terms := s.terms[q]
+		for _, i := range t.pointsOf(queries[q].Points) {
+			x := w.row(int(i) - t.rows.From)
+			terms.distances(dst[:terms.model.Clusters], x, w)
+			dst = dst[terms.model.Clusters:]
+		}
+	})
+}
+
+// Nearest returns, for every query and every row of the given tiles, the distortion to the nearest centroid.
+func (s *Shard) Nearest(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
+	tiles, err := s.tilesOf(numbers)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.setModels(ctx, queries, false); err != nil {
+		return nil, err
+	}
+	count := func(_ int, t *tile) int { return t.rows.Len() }
+	return s.measure(ctx, tiles, queries, 1, count, func(q int, t *tile, w *workspace, dst []float64) {
+		s.nearestDistances(t, s.terms[q], w, dst)
+	})
+}
+
+// Farthest finds, for every query, the point that is farthest from its own centroid; among equals, the lowest point. It
+// leaves out clusters of a single point, and the query's points.
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, queries []Query) ([]labeling.Candidate, error) {
+	tiles, err := s.prepare(ctx, numbers, step, queries, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range queries {
+		if len(q.Counts) != s.clusters {
+			return nil, fmt.Errorf("vector: %d counts for %d clusters", len(q.Counts), s.clusters)
+		}
+	}
+	s.rememberModels(queries)
+	byTile := make([]labeling.Candidate, len(tiles)*len(queries))
+	err = s.perTile(ctx, tiles, len(queries), func(at int, t *tile, w *workspace) {
+		for of, q := range queries {
+			best, left, labels := &byTile[at*len(queries)+of], t.pointsOf(q.Points), s.labelsOf(t, q.Lane)
+			for r, distance := range s.ownDistances(t, q.Lane, s.terms[of], w) {
+				point := int32(t.rows.From + r)
+				if len(left) > 0 && left[0] == point {
+					left = left[1:]
+				} else if !math.IsInf(distance, 1) && q.Counts[labels[r]-s.firstCluster(q.Lane)] >= 2 {
+					*best = best.Farther(labeling.Candidate{Found: true, Point: point, Distance: distance})
+				}
+			}
+		}
+	})
+	farthest := make([]labeling.Candidate, len(queries))
+	for at, found := range byTile {
+		farthest[at%len(queries)] = farthest[at%len(queries)].Farther(found)
+	}
+	return farthest, err
+}

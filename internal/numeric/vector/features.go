@@ -1,0 +1,61 @@
+package vector
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Rows that are features of points: each tile computes those of its rows when it is built, and is then a dense tile like
+// any other.
+
+// newFeatureSource makes the source of rows that are features.
+func newFeatureSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
+	if spec.Preparation != Plain || spec.Mean != nil || spec.Rows != spec.Features.Matrix.Rows || spec.Columns != spec.Features.Rank || len(spec.Grids) != spec.Columns {
+		return nil, fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", spec.Features.Rank, spec.Features.Matrix.Rows, spec.Rows, spec.Columns)
+	}
+	features, err := kernel.NewFeatures(spec.Features, data)
+	if err != nil {
+		return nil, err
+	}
+	s := sourceOf(spec, data)
+	s.features = features
+	return s, nil
+}
+
+// fillFeatures computes the rows of a tile.
+func (s *Source) fillFeatures(t *tile) error {
+	t.packed = make([]float64, t.groups()*groupRows*t.width)
+	some := make([]float64, t.width*kernel.FeatureRows)
+	for from := t.rows.From; from < t.rows.To; from += kernel.FeatureRows {
+		rows := partition.Range{From: from, To: min(from+kernel.FeatureRows, t.rows.To)}
+		if err := s.features.Compute(some, rows); err != nil {
+			return err
+		}
+		for first := 0; first < rows.Len(); first += groupRows {
+			group := t.group((rows.From - t.rows.From + first) / groupRows)
+			count := min(groupRows, rows.Len()-first)
+			for f, c := range s.rounders {
+				line := group[f*groupRows:][:count]
+				for l, v := range some[f*kernel.FeatureRows+first:][:count] {
+					line[l] = (v + c) - c
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// featureRow writes the features of one row.
+func (s *Source) featureRow(dst []float64, i int) error {
+	some := make([]float64, len(dst)*kernel.FeatureRows)
+	if err := s.features.Compute(some, partition.Range{From: i, To: i + 1}); err != nil {
+		return err
+	}
+	for f, c := range s.rounders {
+		dst[f] = (some[f*kernel.FeatureRows] + c) - c
+	}
+	return nil
+}

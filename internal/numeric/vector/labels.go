@@ -1,0 +1,135 @@
+package vector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// errNotReady says that a shard lacks tiles, or labels of the right step.
+var errNotReady = kernel.ErrNotReady
+
+// Load sets the labels of all n points, lane after lane. There may be more clusters than points, when a model is
+// applied to a few new ones.
+func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
+	n := s.source.Rows()
+	if clusters < 1 || clusters > dataset.MaxRows || len(labels) < n || len(labels)%n != 0 {
+		return fmt.Errorf("vector: %d labels of %d clusters for %d points", len(labels), clusters, n)
+	}
+	shape := labeling.Shape{Points: n, Clusters: clusters, Lanes: len(labels) / n}
+	if err := shape.CheckLabels(labels); err != nil {
+		return fmt.Errorf("vector: %w", err)
+	}
+	if s.isAt(step) && s.shape() == shape {
+		return nil
+	}
+	s.labels = append(s.labels[:0], labels...)
+	s.clusters, s.lanes, s.labelsStep, s.loaded = shape.Clusters, shape.Lanes, step, true
+	s.forgetAll()
+	return nil
+}
+
+// Update brings the labels from step to step+1 by the points that moved, which ascend within each lane, lane after
+// lane. It returns how the sums of the clusters over the given tiles change: for each lane that moves are in, Width
+// values for each cluster. Sums are exact, so that it does not matter whether they are changed or taken anew. Labels that
+// are at step+1 already are not changed again.
+func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []labeling.Move) ([]float64, error) {
+	tiles, err := s.tilesOf(numbers)
+	if err != nil {
+		return nil, err
+	}
+	if !s.isAt(step) && !s.isAt(step+1) {
+		return nil, errNotReady
+	}
+	shape := s.shape()
+	for at := 1; at < len(moves); at++ {
+		before, m := moves[at-1], moves[at]
+		if lane := shape.Lane(m); lane < shape.Lane(before) || lane == shape.Lane(before) && m.Point <= before.Point {
+			return nil, fmt.Errorf("vector: a move of point %d after one of point %d; moves must ascend", m.Point, before.Point)
+		}
+	}
+	if s.labelsStep == step {
+		if err := shape.Apply(s.labels, moves); err != nil {
+			return nil, fmt.Errorf("vector: %w", err)
+		}
+		s.labelsStep = step + 1
+		s.forget(moves)
+	} else if err := shape.CheckApplied(s.labels, moves); err != nil {
+		return nil, fmt.Errorf("vector: %w", err)
+	}
+	size := s.clusters * s.source.spec.Width()
+	lanes := MovedLanes(s.clusters, moves)
+	changes := make([]float64, len(lanes)*size)
+	for at, lane := range lanes {
+		count := len(moves)
+		if at+1 < len(lanes) {
+			count = slices.IndexFunc(moves, func(m labeling.Move) bool { return shape.Lane(m) > lane })
+		}
+		if err := s.addMoves(ctx, tiles, moves[:count], s.firstCluster(lane), changes[at*size:(at+1)*size]); err != nil {
+			return nil, err
+		}
+		moves = moves[count:]
+	}
+	return changes, nil
+}
+
+// MovedLanes lists the lanes that moves are in, in ascending order: those that Update answers for.
+func MovedLanes(clusters int, moves []labeling.Move) []int {
+	var lanes []int
+	for _, m := range moves {
+		if lane := (labeling.Shape{Clusters: clusters}).Lane(m); len(lanes) == 0 || lanes[len(lanes)-1] != lane {
+			lanes = append(lanes, lane)
+		}
+	}
+	return lanes
+}
+
+// addMoves adds to changes what the moves of one lane change in the sums of its clusters. Everything is exact, and so
+// independent of the order.
+func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Move, first int32, changes []float64) error {
+	width := s.source.spec.Width()
+	var moved []*tile
+	for _, t := range tiles {
+		if len(t.movesOf(moves)) > 0 {
+			moved = append(moved, t)
+		}
+	}
+	for _, w := range s.workspaces.idle {
+		w.sums = w.sums[:0]
+	}
+	// Each thread has its own sums, which must be added up in the end. That pays only for threads that add more
+	// values than there are sums.
+	threads := min(s.threadsFor(len(moves)*width), 1+len(moves)*width/len(changes))
+	err := s.perTileOn(ctx, threads, moved, func(_ int, t *tile, w *workspace) {
+		if len(w.sums) == 0 {
+			w.sums = resized(w.sums, len(changes)+width) // with an extra place for points without a cluster
+			clear(w.sums)
+		}
+		if t.packed != nil {
+			t.addMovesDense(w.sums, t.movesOf(moves), first)
+			return
+		}
+		for _, m := range t.movesOf(moves) {
+			x := w.row(int(m.Point) - t.rows.From)
+			if m.From >= 0 {
+				x.addTo(w.sums[int(m.From-first)*width:][:width], -1)
+			}
+			if m.To >= 0 {
+				x.addTo(w.sums[int(m.To-first)*width:][:width], 1)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, w := range s.workspaces.idle {
+		for at, v := range w.sums[:min(len(changes), len(w.sums))] {
+			changes[at] += v
+		}
+	}
+	return nil
+}

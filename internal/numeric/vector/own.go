@@ -1,0 +1,140 @@
+package vector
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// An iteration asks twice for the distances of all points to their own centroids in the same model: once the means are
+// taken, and once points were assigned to them. Tiles remember these distances, so that the second time only those of
+// the points that moved are computed.
+
+// rememberedModel is the model of the distances that tiles remember of one lane.
+type rememberedModel struct {
+	version uint64 // changes whenever the model does; 0 is that of no model
+	model   Model
+}
+
+// ownDistances are the distances of a tile's rows to their own centroids in one lane: NaN where they are not known,
+// +Inf for rows without a cluster and for those whose cluster is absent.
+type ownDistances struct {
+	version uint64 // of the model
+	values  []float64
+}
+
+// rememberModels makes the models of the queries those of the distances that tiles remember in their lanes.
+func (s *Shard) rememberModels(queries []Query) {
+	for _, q := range queries {
+		if of := &s.remembered[q.Lane]; of.version == 0 || !of.model.equal(q.Model) {
+			s.versions++
+			of.version = s.versions
+			of.model.copyFrom(q.Model)
+		}
+	}
+}
+
+func (m *Model) equal(other *Model) bool {
+	return m.Distortion == other.Distortion && m.Clusters == other.Clusters && slices.Equal(m.Centroids, other.Centroids) &&
+		slices.Equal(m.Absent, other.Absent) && slices.Equal(m.Metric, other.Metric)
+}
+
+func (m *Model) copyFrom(other *Model) {
+	m.Distortion, m.Clusters = other.Distortion, other.Clusters
+	m.Centroids, m.Absent, m.Metric = append(m.Centroids[:0], other.Centroids...), append(m.Absent[:0], other.Absent...), append(m.Metric[:0], other.Metric...)
+}
+
+// forgetAll forgets the distances of all rows, whose labels have changed.
+func (s *Shard) forgetAll() {
+	s.remembered = slices.Grow(s.remembered[:0], s.lanes)[:s.lanes]
+	for lane := range s.remembered {
+		s.remembered[lane].version = 0
+	}
+	for _, t := range s.tiles {
+		t.own = nil
+	}
+}
+
+// forget forgets the distances of the rows that moved.
+func (s *Shard) forget(moves []labeling.Move) {
+	shape, number, t := s.shape(), -1, (*tile)(nil)
+	for _, m := range moves {
+		if of := partition.TileOf(shape.Points, int(m.Point)); of != number {
+			number, t = of, s.tiles[of]
+		}
+		if t == nil {
+			continue
+		}
+		if lane := shape.Lane(m); lane < len(t.own) && len(t.own[lane].values) > 0 {
+			t.own[lane].values[int(m.Point)-t.rows.From] = math.NaN()
+		}
+	}
+}
+
+// hasDistanceRoutine tells whether there is SIMD code for the distances of a tile's rows to single centroids.
+func (t *terms) hasDistanceRoutine(of *tile) bool {
+	return of.packed != nil && t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full
+}
+
+// ownDistances are those of all rows of a tile in one lane. The lane's model must be remembered.
+func (s *Shard) ownDistances(t *tile, lane int, terms *terms, w *workspace) []float64 {
+	s.addOwnDistances(t, lane, terms, w)
+	return t.own[lane].values
+}
+
+// addOwnDistances computes the distances that are not known and returns the sum of the finite ones, in row order. Each
+// group is added up while the next one is computed: an addition waits for the one before it, which the processor fills
+// with other work.
+func (s *Shard) addOwnDistances(t *tile, lane int, terms *terms, w *workspace) (total float64) {
+	if len(t.own) != s.lanes {
+		t.own = make([]ownDistances, s.lanes)
+	}
+	own, labels, first := &t.own[lane], s.labelsOf(t, lane), s.firstCluster(lane)
+	version := s.remembered[lane].version
+	fresh := own.version != version
+	own.version, own.values = version, resized(own.values, len(labels))
+	for from := 0; from < len(labels); from += groupRows {
+		values := own.values[from:min(from+groupRows, len(labels))]
+		if fresh || anyNaN(values) {
+			s.computeOwn(values, from, fresh, t, labels, first, terms, w)
+		}
+		for _, distance := range values {
+			if !math.IsInf(distance, 1) {
+				total += distance
+			}
+		}
+	}
+	return total
+}
+
+// computeOwn computes the distances of a group's rows, beginning with row from: those that are not known, or all of
+// them.
+func (s *Shard) computeOwn(values []float64, from int, all bool, t *tile, labels []int32, first int32, terms *terms, w *workspace) {
+	routine := terms.hasDistanceRoutine(t)
+	if routine {
+		w.places.set(labels[from:from+len(values)], first, s.source.spec.Columns, 0)
+		s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
+	}
+	for l := range values {
+		switch c := labels[from+l]; {
+		case c < first || terms.place[c-first] < 0:
+			values[l] = math.Inf(1)
+		case routine:
+			values[l] = w.lowest[l]
+		case all || math.IsNaN(values[l]):
+			values[l] = terms.distance(int(c-first), w.row(from+l), w)
+		}
+	}
+}
+
+func anyNaN(values []float64) bool {
+	for _, v := range values {
+		if v != v {
+			return true
+		}
+	}
+	return false
+}

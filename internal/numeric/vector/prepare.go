@@ -1,0 +1,75 @@
+package vector
+
+import (
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+)
+
+// smoothing is added to every value of a row under Probability, and replaces an exact 0 of a centroid in
+// logarithms.
+const smoothing = 1e-12
+
+// preparer applies the preparation to rows, before they are rounded to their grids. Zeros do not affect it,
+// except by centering, so that dense and sparse rows get the same bits.
+type preparer struct {
+	spec   *RowSpec
+	dense  *dataset.Points
+	sparse *dataset.SparsePoints
+	buffer []float64
+}
+
+func newPreparer(spec *RowSpec, data dataset.Dataset) *preparer {
+	p := &preparer{spec: spec}
+	switch data := data.(type) {
+	case *dataset.Points:
+		p.dense = data
+	case *dataset.SparsePoints:
+		p.sparse = data
+	}
+	return p
+}
+
+// prepare returns row i, valid until the next call.
+func (p *preparer) prepare(i int) (row, error) {
+	var r row
+	if p.dense != nil {
+		r.values = p.dense.Row(i)
+	} else {
+		r.columns, r.values = p.sparse.Row(i)
+	}
+	p.buffer = append(p.buffer[:0], r.values...)
+	r.values = p.buffer
+	for at, v := range r.values {
+		switch {
+		case !(max(v, -v) <= maxValue):
+			return row{}, fault.Invalid("OUT_OF_RANGE", "row %d, column %d is %g; scale the data to magnitudes of at most %g", i, r.column(at), v, maxValue).
+				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(r.column(at)))
+		case v < 0 && p.spec.Preparation >= Probability:
+			return row{}, fault.Invalid("NEGATIVE_VALUE", "row %d, column %d is %g; a divergence needs values of 0 and above", i, r.column(at), v).
+				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(r.column(at)))
+		}
+	}
+	for f, mean := range p.spec.Mean {
+		r.values[f] -= mean
+	}
+	switch p.spec.Preparation {
+	case Unit:
+		if err := metric.Cosine.Prepare(i, r.values); err != nil {
+			return row{}, err
+		}
+	case Probability:
+		total := 0.0
+		for _, v := range r.values {
+			total += v
+		}
+		total += float64(float64(p.spec.Columns) * smoothing)
+		for at := range r.values {
+			r.values[at] /= total
+		}
+		r.background = smoothing / total
+	}
+	return r, nil
+}

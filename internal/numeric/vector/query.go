@@ -1,0 +1,143 @@
+package vector
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+)
+
+// Query is what one lane asks of the rows. An operation answers the queries of several lanes in one reading of each
+// tile, and none of them depends on the others.
+type Query struct {
+	Lane   int // whose labels count; Distances and Nearest need none
+	Model  *Model
+	Points []int32     // ascending: those that Distances measures, and that Assign and Farthest leave out
+	Counts []int32     // of Farthest: the sizes of the clusters over the tiles of all shards
+	Kind   ScatterKind // of Scatter
+}
+
+// prepare is the common beginning of operations on labeled points: it finds the tiles and sets the models.
+func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries []Query, forScores bool) ([]*tile, error) {
+	tiles, err := s.tilesOf(numbers)
+	if err != nil {
+		return nil, err
+	}
+	if !s.isAt(step) {
+		return nil, errNotReady
+	}
+	lane := -1
+	for _, q := range queries {
+		if q.Lane <= lane || q.Lane >= s.lanes {
+			return nil, fmt.Errorf("vector: a query of lane %d after one of lane %d of %d; lanes must ascend", q.Lane, lane, s.lanes)
+		}
+		if lane = q.Lane; q.Model.Clusters != s.clusters {
+			return nil, fmt.Errorf("vector: a model of %d clusters for labels of %d", q.Model.Clusters, s.clusters)
+		}
+		if err := s.checkPoints(q.Points); err != nil {
+			return nil, err
+		}
+	}
+	return tiles, s.setModels(ctx, queries, forScores)
+}
+
+// checkPoints makes sure that a list of points is ascending and in range.
+func (s *Shard) checkPoints(points []int32) error {
+	previous := int32(-1)
+	for _, i := range points {
+		if i <= previous || int(i) >= s.source.Rows() {
+			return fmt.Errorf("vector: point %d after %d of %d; points must ascend", i, previous, s.source.Rows())
+		}
+		previous = i
+	}
+	return nil
+}
+
+// piece is a few clusters of one query's model.
+type piece struct {
+	*terms
+	number int
+}
+
+// setModels prepares the models of all queries. It computes weights only if they are needed: for scores, and for KL,
+// whose distances use their logarithms too.
+func (s *Shard) setModels(ctx context.Context, queries []Query, forScores bool) error {
+	spec := s.source.spec
+	for len(s.terms) < len(queries) {
+		s.terms = append(s.terms, &terms{})
+	}
+	s.pieces = s.pieces[:0]
+	values := 0
+	for at, q := range queries {
+		if err := q.Model.check(spec); err != nil {
+			return err
+		}
+		t := s.terms[at]
+		if err := t.choose(q.Model, spec.Columns); err != nil {
+			return err
+		}
+		width := 0
+		if forScores || q.Model.Distortion == metric.KL {
+			width = spec.Width()
+		}
+		for number := range t.layOut(width, s.source.sparse()) {
+			s.pieces = append(s.pieces, piece{t, number})
+		}
+		values += len(q.Model.Centroids) * max(1, len(q.Model.Metric)/spec.Columns)
+	}
+	err := s.pool.Run(ctx, s.threadsFor(values), len(s.pieces), func(at int) error {
+		p := s.pieces[at]
+		p.setPiece(p.number, spec)
+		return nil
+	})
+	for at := range queries {
+		s.terms[at].setMaxBias()
+	}
+	return err
+}
+
+// valuesPerThread is how many values are worth waking up another thread for.
+const valuesPerThread = 1 << 14
+
+// threadsFor is how many threads work on a number of values.
+func (s *Shard) threadsFor(values int) int { return min(s.threads, 1+values/valuesPerThread) }
+
+// perTile calls do for every tile with a workspace whose reader is open on it. Every value of a tile is used about so
+// many times.
+func (s *Shard) perTile(ctx context.Context, tiles []*tile, uses int, do func(at int, t *tile, w *workspace)) error {
+	values := 0
+	for _, t := range tiles {
+		values += len(t.packed) + len(t.values)
+	}
+	return s.perTileOn(ctx, s.threadsFor(values*uses), tiles, do)
+}
+
+// perTileOn is perTile on a number of threads.
+func (s *Shard) perTileOn(ctx context.Context, threads int, tiles []*tile, do func(at int, t *tile, w *workspace)) error {
+	return s.pool.Run(ctx, threads, len(tiles), func(at int) error {
+		w := s.workspaces.borrow()
+		w.open(tiles[at], s.source.spec.Columns)
+		do(at, tiles[at], w)
+		s.workspaces.giveBack(w)
+		return nil
+	})
+}
+
+// measure computes count values of each of the given tiles for every query: per query, tile after tile.
+func (s *Shard) measure(ctx context.Context, tiles []*tile, queries []Query, uses int,
+	count func(q int, t *tile) int, compute func(q int, t *tile, w *workspace, dst []float64)) ([][]float64, error) {
+	begin, values := make([][]int, len(queries)), make([][]float64, len(queries))
+	for q := range queries {
+		begin[q] = make([]int, len(tiles)+1)
+		for at, t := range tiles {
+			begin[q][at+1] = begin[q][at] + count(q, t)
+		}
+		values[q] = make([]float64, begin[q][len(tiles)])
+	}
+	err := s.perTile(ctx, tiles, uses*len(queries), func(at int, t *tile, w *workspace) {
+		for q := range queries {
+			compute(q, t, w, values[q][begin[q][at]:begin[q][at+1]])
+		}
+	})
+	return values, err
+}

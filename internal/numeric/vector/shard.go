@@ -1,0 +1,124 @@
+package vector
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Shard is some tiles of the points: what one worker holds or, with all tiles, a whole problem in one process.
+//
+// Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only
+// one method may run at a time; each spreads its tiles over the threads.
+//
+// The shard has several labelings of all points, its lanes: those of restarts that run side by side. Labels carry a
+// step. Load sets it, Update leads to the next one, and repeating either changes nothing, which makes every operation
+// safe to retry. A point with the label -1 has no cluster and does not count.
+type Shard struct {
+	source     *Source
+	threads    int
+	pool       *parallel.Pool
+	tiles      map[int]*tile
+	clusters   int // how many clusters the labels of a lane have
+	lanes      int
+	labels     []int32 // lane after lane
+	labelsStep uint64
+	loaded     bool
+	remembered []rememberedModel // per lane
+	versions   uint64            // of remembered models so far
+	// Buffers that are reused from call to call.
+	terms      []*terms // per query
+	pieces     []piece
+	workspaces workspaces
+}
+
+// NewShard makes a shard without tiles.
+func NewShard(source *Source, threads int) *Shard {
+	return &Shard{source: source, threads: max(1, threads), pool: parallel.NewPool(threads), tiles: map[int]*tile{}}
+}
+
+// Build makes the tiles that are missing and returns the bytes that all of the given ones take.
+func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
+	var missing []int
+	for _, number := range numbers {
+		if number < 0 || number >= partition.TileCount(s.source.Rows()) {
+			return 0, fmt.Errorf("vector: there is no tile %d", number)
+		}
+		if s.tiles[number] == nil {
+			missing = append(missing, number)
+		}
+	}
+	built := make([]*tile, len(missing))
+	err := s.pool.Run(ctx, s.threads, len(missing), func(at int) (err error) {
+		built[at], err = s.source.buildTile(missing[at])
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for at, number := range missing {
+		s.tiles[number] = built[at]
+	}
+	total := int64(0)
+	for _, number := range numbers {
+		total += s.tiles[number].bytes()
+	}
+	return total, nil
+}
+
+// Drop forgets tiles.
+func (s *Shard) Drop(numbers []int) {
+	for _, number := range numbers {
+		delete(s.tiles, number)
+	}
+}
+
+// Reset drops the labels, so that only the rows are left, as after Build.
+func (s *Shard) Reset() {
+	s.loaded = false
+	s.forgetAll()
+}
+
+// Bytes is the memory of all tiles, the labels, and the buffers beside them.
+func (s *Shard) Bytes() int64 {
+	total := 4*int64(len(s.labels)) + s.workspaces.bytes()
+	for _, t := range s.terms {
+		total += t.bytes()
+	}
+	for _, r := range s.remembered {
+		total += 8 * int64(cap(r.model.Centroids)+cap(r.model.Metric))
+	}
+	for _, t := range s.tiles {
+		total += t.bytes() + t.laneBytes()
+	}
+	return total
+}
+
+func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
+	tiles := make([]*tile, len(numbers))
+	for at, number := range numbers {
+		if tiles[at] = s.tiles[number]; tiles[at] == nil {
+			return nil, errNotReady
+		}
+	}
+	return tiles, nil
+}
+
+// isAt tells whether there are labels of a step.
+func (s *Shard) isAt(step uint64) bool { return s.loaded && s.labelsStep == step }
+
+// shape says which labels and moves fit.
+func (s *Shard) shape() labeling.Shape {
+	return labeling.Shape{Points: s.source.Rows(), Clusters: s.clusters, Lanes: s.lanes}
+}
+
+// labelsOf returns the labels of a tile's rows in one lane, whose clusters are numbered from firstCluster on.
+func (s *Shard) labelsOf(t *tile, lane int) []int32 {
+	begin := lane * s.source.Rows()
+	return s.labels[begin+t.rows.From : begin+t.rows.To]
+}
+
+func (s *Shard) firstCluster(lane int) int32 { return int32(lane * s.clusters) }

@@ -1,0 +1,108 @@
+package vector
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// Source is what tiles are made of: a worker's copy of the data, and how rows are prepared.
+type Source struct {
+	spec     *RowSpec
+	data     dataset.Dataset
+	features *kernel.Features // nil: rows are those of the data
+	rounders []float64        // per feature, then for the background; see rounder
+	routines routines
+}
+
+// NewSource makes the source of the data that the spec was made from.
+func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
+	if spec.Features != nil {
+		return newFeatureSource(spec, data)
+	}
+	rows, columns := 0, 0
+	switch data := data.(type) {
+	case *dataset.Points:
+		rows, columns = data.N, data.D
+	case *dataset.SparsePoints:
+		rows, columns = data.N, data.D
+		if spec.Mean != nil {
+			return nil, fmt.Errorf("vector: sparse points cannot be centered")
+		}
+	default:
+		return nil, fmt.Errorf("vector: %T is not a kind of points", data)
+	}
+	if spec.Preparation < Plain || spec.Preparation > NonNegative {
+		return nil, fmt.Errorf("vector: there is no preparation %d", spec.Preparation)
+	}
+	if rows != spec.Rows || columns != spec.Columns || len(spec.Grids) != columns || spec.Mean != nil && len(spec.Mean) != columns {
+		return nil, fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
+			rows, columns, len(spec.Grids), len(spec.Mean), spec.Rows, spec.Columns)
+	}
+	return sourceOf(spec, data), nil
+}
+
+func sourceOf(spec *RowSpec, data dataset.Dataset) *Source {
+	s := &Source{spec: spec, data: data, rounders: make([]float64, spec.Width()), routines: detectRoutines()}
+	for f, grid := range spec.Grids {
+		s.rounders[f] = rounder(grid)
+	}
+	if spec.HasBackground() {
+		s.rounders[spec.Columns] = rounder(spec.BackgroundGrid)
+	}
+	return s
+}
+
+// rounder is the constant c with which (v + c) - c rounds v to a multiple of g = 2^grid. Near 1.5 * 2^52 g the
+// spacing of float64 is exactly g, so that the addition rounds to the nearest multiple, ties to even.
+func rounder(grid int32) float64 { return math.Ldexp(1.5, int(grid)+52) }
+
+// round rounds a prepared row to the grids, in place. A background never becomes 0, because its logarithm is
+// needed.
+func (s *Source) round(r *row) {
+	for at, v := range r.values {
+		c := s.rounders[r.column(at)]
+		r.values[at] = (v + c) - c
+	}
+	if s.spec.HasBackground() {
+		c := s.rounders[s.spec.Columns]
+		r.background = max((r.background+c)-c, math.Ldexp(1, int(s.spec.BackgroundGrid)))
+	}
+}
+
+// Row writes row i as tiles hold it: every feature rounded to its grid, and the background added.
+func (s *Source) Row(dst []float64, i int) error {
+	if i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
+		return fmt.Errorf("vector: row %d of %d in %d values", i, s.spec.Rows, len(dst))
+	}
+	dst = dst[:s.spec.Columns]
+	if s.features != nil {
+		return s.featureRow(dst, i)
+	}
+	prepared, err := newPreparer(s.spec, s.data).prepare(i)
+	if err != nil {
+		return err
+	}
+	s.round(&prepared)
+	for f := range dst {
+		dst[f] = prepared.background
+	}
+	for at, v := range prepared.values {
+		dst[prepared.column(at)] += v
+	}
+	return nil
+}
+
+// Rows is n.
+func (s *Source) Rows() int { return s.spec.Rows }
+
+// Spec returns the spec that the source was made with.
+func (s *Source) Spec() *RowSpec { return s.spec }
+
+// sparse tells whether the points are sparse.
+func (s *Source) sparse() bool {
+	_, sparse := s.data.(*dataset.SparsePoints)
+	return sparse && s.features == nil
+}

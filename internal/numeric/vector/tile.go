@@ -1,0 +1,169 @@
+package vector
+
+import (
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// groupRows is how many rows of a dense tile are stored side by side: as many as the widest SIMD code works on
+// at a time.
+const groupRows = 32
+
+// tile is some consecutive rows, prepared and rounded to their grids.
+//
+// Dense rows are packed in groups: packed[(g*width+f)*groupRows+l] is feature f of row g*groupRows+l, with the
+// background as the last feature, and zeros after the last row. Sparse rows share the columns with the data
+// set.
+type tile struct {
+	rows  partition.Range
+	width int
+
+	packed []float64 // dense
+
+	starts      []int64 // sparse: where the rows begin, and where the last ends
+	columns     []int32
+	values      []float64
+	backgrounds []float64 // per row; nil if rows have none
+
+	own   []ownDistances  // per lane, once they were asked for
+	moves []labeling.Move // scratch: what the last Assign found
+}
+
+func (s *Source) buildTile(number int) (*tile, error) {
+	t := &tile{rows: partition.Tile(s.spec.Rows, number), width: s.spec.Width()}
+	if s.features != nil {
+		return t, s.fillFeatures(t)
+	}
+	if points, sparse := s.data.(*dataset.SparsePoints); sparse {
+		from, to := points.RowStart[t.rows.From], points.RowStart[t.rows.To]
+		t.starts = make([]int64, t.rows.Len()+1)
+		t.columns, t.values = points.Column[from:to:to], make([]float64, to-from)
+		if s.spec.HasBackground() {
+			t.backgrounds = make([]float64, t.rows.Len())
+		}
+		for r := range t.starts {
+			t.starts[r] = points.RowStart[t.rows.From+r] - from
+		}
+	} else {
+		t.packed = make([]float64, t.groups()*groupRows*t.width)
+	}
+	p := newPreparer(s.spec, s.data)
+	for r := range t.rows.Len() {
+		prepared, err := p.prepare(t.rows.From + r)
+		if err != nil {
+			return nil, err
+		}
+		s.round(&prepared)
+		t.store(r, &prepared)
+	}
+	return t, nil
+}
+
+func (t *tile) store(r int, prepared *row) {
+	if t.packed == nil {
+		copy(t.values[t.starts[r]:t.starts[r+1]], prepared.values)
+		if t.backgrounds != nil {
+			t.backgrounds[r] = prepared.background
+		}
+		return
+	}
+	group, lane := t.group(r/groupRows), r%groupRows
+	for f, v := range prepared.values {
+		group[f*groupRows+lane] = v
+	}
+	if t.width > len(prepared.values) {
+		group[len(prepared.values)*groupRows+lane] = prepared.background
+	}
+}
+
+// groups is the number of groups of a dense tile.
+func (t *tile) groups() int { return (t.rows.Len() + groupRows - 1) / groupRows }
+
+// group returns the values of one group of rows.
+func (t *tile) group(g int) []float64 {
+	return t.packed[g*t.width*groupRows : (g+1)*t.width*groupRows]
+}
+
+func (t *tile) bytes() int64 {
+	return 8 * int64(len(t.packed)+len(t.values)+len(t.starts)+len(t.backgrounds))
+}
+
+// laneBytes is what the tile takes beside its rows.
+func (t *tile) laneBytes() int64 {
+	total := 12 * int64(cap(t.moves))
+	for _, own := range t.own {
+		total += 8 * int64(cap(own.values))
+	}
+	return total
+}
+
+// pointsOf returns those of ascending points that are in the tile.
+func (t *tile) pointsOf(points []int32) []int32 {
+	from, _ := slices.BinarySearch(points, int32(t.rows.From))
+	to, _ := slices.BinarySearch(points, int32(t.rows.To))
+	return points[from:to]
+}
+
+// movesOf returns those of one lane's moves, which ascend, that are in the tile.
+func (t *tile) movesOf(moves []labeling.Move) []labeling.Move {
+	compare := func(m labeling.Move, point int) int { return int(m.Point) - point }
+	from, _ := slices.BinarySearchFunc(moves, t.rows.From, compare)
+	to, _ := slices.BinarySearchFunc(moves, t.rows.To, compare)
+	return moves[from:to]
+}
+
+// unpackedRows is how many rows are taken out of a group at a time: one cache line of each feature.
+const unpackedRows = 8
+
+// reader reads the rows of a tile one by one.
+type reader struct {
+	tile     *tile
+	features int       // without the background
+	unpacked []float64 // a few rows of a dense tile, row by row
+	first    int       // the first of these rows
+	read     row
+}
+
+func (d *reader) open(t *tile, features int) {
+	d.tile, d.features, d.first, d.read = t, features, -1, row{}
+}
+
+// row returns a row of the tile, valid until the next call.
+func (d *reader) row(r int) *row {
+	t, read := d.tile, &d.read
+	if t.packed == nil {
+		from, to := t.starts[r], t.starts[r+1]
+		read.columns, read.values = t.columns[from:to:to], t.values[from:to:to]
+		if t.backgrounds != nil {
+			read.background = t.backgrounds[r]
+		}
+		return read
+	}
+	if first := r - r%unpackedRows; first != d.first {
+		d.unpack(first)
+	}
+	values := d.unpacked[(r-d.first)*t.width:][:t.width]
+	read.values = values[:d.features]
+	if t.width > d.features {
+		read.background = values[d.features]
+	}
+	return read
+}
+
+func (d *reader) unpack(first int) {
+	width := d.tile.width
+	if cap(d.unpacked) < unpackedRows*width {
+		d.unpacked = make([]float64, unpackedRows*width)
+	}
+	d.unpacked, d.first = d.unpacked[:unpackedRows*width], first
+	group := d.tile.group(first / groupRows)[first%groupRows:]
+	for f := range width {
+		line := (*[unpackedRows]float64)(group[f*groupRows:])
+		for l, v := range line {
+			d.unpacked[l*width+f] = v
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package picture
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+func paintClusters(c ClustersPlot) func(io.Writer) error {
+	return func(w io.Writer) error { return Clusters(w, c) }
+}
+
+// faintStroke is how satisfied constraints look; translucent colors are written a little different.
+const faintStroke = "stroke-opacity:0.43137;stroke-width:0.9"
+
+func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
+	r := generator()
+	xy, truth := twoCircles(r, 200)
+	labels := slices.Clone(truth)
+	for i := range 10 {
+		labels[i] = 1 - labels[i]
+	}
+	pairs := randomPairs(r, truth, 50)
+	pairs = append(pairs,
+		constraint.Pair{I: 0, J: 40, Kind: constraint.MustLink},
+		constraint.Pair{I: 1, J: 50, Kind: constraint.CannotLink}) // both violated
+	_, violated, counts := splitBySatisfaction(pairs, labels)
+	if counts.mustViolated == 0 || counts.cannotViolated == 0 {
+		t.Fatal("the example should violate both kinds")
+	}
+	elements, _ := render(t, paintClusters(ClustersPlot{
+		XY: xy, Axes: [2]string{"x0", "x1"}, Labels: labels, K: 2, Pairs: pairs, Truth: truth,
+		Title: "Two circles", Subtitle: "gaussian kernel",
+	}))
+
+	// One more of each for the legend.
+	sizes := clusterSizes(labels, 2)
+	for cluster, size := range sizes {
+		if got := countMarkers(elements, cluster); got != size+1 {
+			t.Errorf("%d markers of cluster %d, want %d and one in the legend", got, cluster, size)
+		}
+	}
+	ends := map[int32]bool{}
+	for _, p := range violated {
+		ends[p.I], ends[p.J] = true, true
+	}
+	for _, c := range []struct {
+		what  string
+		parts []string
+		want  int
+	}{
+		{"all satisfied", []string{faintStroke}, counts.mustSatisfied + counts.cannotSatisfied + 2},
+		{"satisfied cannot-links", []string{faintStroke, "dasharray:3,2.5"}, counts.cannotSatisfied + 1},
+		{"violated", []string{"stroke:#D62728", "stroke-width:2.2"}, len(violated) + 2},
+		{"violated cannot-links", []string{"stroke:#D62728", "dasharray:5,3"}, counts.cannotViolated + 1},
+		{"rims of violated ends", []string{"stroke:#D62728", "stroke-width:1.2"}, len(ends)},
+		{"points that the truth disagrees with", []string{"stroke:#22262B", "stroke-width:0.9"}, 10 + 1},
+	} {
+		if got := countPaths(elements, c.parts...); got != c.want {
+			t.Errorf("%s: %d elements, want %d", c.what, got, c.want)
+		}
+	}
+	wantTexts(t, elements, "Two circles", "gaussian kernel", "x0", "x1", "cluster 0", "cluster 1",
+		formatCount(sizes[0]), formatCount(sizes[1]), "must-link, satisfied", formatCount(counts.mustSatisfied),
+		"cannot-link, satisfied", "must-link, violated", "cannot-link, violated", "truth disagrees")
+}
+
+func TestCentersLieOnTop(t *testing.T) {
+	xy, labels := [][2]float64{{0, 0}, {1, 0}, {2, 1}, {9, 0}}, []int32{0, 0, 1, 1}
+	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: 2, Centers: [][2]float64{{0.5, 0}, {20, 0.5}},
+		Pairs: []constraint.Pair{{I: 0, J: 3, Kind: constraint.MustLink}}}))
+	rim, cross := []string{"stroke:#22262B", "stroke-width:1.5"}, []string{"stroke:#FFFFFF", "stroke-width:1.8"}
+	if rims, arms := countPaths(elements, rim...), countPaths(elements, cross...); rims != 3 || arms != 6 {
+		t.Errorf("%d rims and %d arms of crosses, want 2 centers and one in the legend", rims, arms)
+	}
+	first := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, rim[0]) && strings.Contains(e.style, rim[1]) })
+	violated := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, "stroke:#D62728") })
+	if first < violated {
+		t.Errorf("the first center is element %d, a violated constraint %d", first, violated)
+	}
+	wantTexts(t, elements, "centroid")
+
+	many := ClustersPlot{K: 2 * maxCenters}
+	for i := range many.K {
+		at := [2]float64{float64(i), float64(i % 7)}
+		many.XY, many.Labels, many.Centers = append(many.XY, at), append(many.Labels, int32(i)), append(many.Centers, at)
+	}
+	elements, _ = render(t, paintClusters(many))
+	if rims := countPaths(elements, rim...); rims != maxCenters+1 {
+		t.Errorf("%d centers of %d clusters", rims, many.K)
+	}
+	wantTexts(t, elements, "Drawn: 300 of 600 centroids.")
+}
+
+func TestViolatedConstraintsLieOnTop(t *testing.T) {
+	xy := [][2]float64{{0, 0}, {1, 0}, {2, 1}, {3, 0}}
+	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: []int32{0, 0, 1, 1}, K: 2, Pairs: []constraint.Pair{
+		{I: 0, J: 3, Kind: constraint.MustLink}, {I: 0, J: 1, Kind: constraint.MustLink},
+	}}))
+	at := func(part string) int {
+		return slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, part) })
+	}
+	satisfied, point, violated := at(faintStroke), at("fill:#0072B2"), at("stroke:#D62728")
+	if !(satisfied < point && point < violated) {
+		t.Errorf("order is satisfied %d, points %d, violated %d", satisfied, point, violated)
+	}
+}
+
+func TestClustersSamplesLargeData(t *testing.T) {
+	r := generator()
+	points, truth := gaussians(r, 30000, 4, 10, 3)
+	xy, axes := Project(points)
+	labels := withWrongLabels(r, truth, 10, 0.02)
+	pairs := randomPairs(r, truth, 3000)
+	elements, size := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: labels, K: 10, Pairs: pairs}))
+	if size > 2_000_000 {
+		t.Errorf("the file has %d bytes", size)
+	}
+	markers := 0
+	for cluster := range 10 {
+		markers += countMarkers(elements, cluster)
+	}
+	if markers != maxPoints+10 {
+		t.Errorf("%d markers, want %d and 10 in the legend", markers, maxPoints)
+	}
+	_, violated, counts := splitBySatisfaction(pairs, labels)
+	if len(violated) == 0 || len(violated) > maxConstraints {
+		t.Fatalf("the example violates %d", len(violated))
+	}
+	if got := countPaths(elements, "stroke:#D62728", "stroke-width:2.2"); got != len(violated)+2 {
+		t.Errorf("%d violated constraints drawn, want %d and 2 in the legend", got, len(violated))
+	}
+	wantTexts(t, elements, formatCount(counts.cannotSatisfied),
+		"Drawn: 5,000 of 30,000 points, "+formatCount(maxConstraints+len(violated))+" of 3,000 constraints.")
+}
+
+func TestLargestPictureOfClustersIsSmall(t *testing.T) {
+	r := generator()
+	n := maxPoints
+	g, _ := blocks(t, r, 1500, 3, 0.03, 0.01)
+	var edges []dataset.Edge
+	for i := range g.N {
+		neighbors, _ := g.Row(i)
+		for _, j := range neighbors {
+			edges = append(edges, dataset.Edge{Source: int32(i), Target: j, Weight: 1})
+		}
+	}
+	large := graph(t, n, edges...)
+	labels, classes := make([]int32, n), make([]int32, n)
+	xy := make([][2]float64, n)
+	for i := range labels {
+		labels[i], classes[i] = int32(i%40), r.Int32N(3)
+		xy[i] = [2]float64{r.NormFloat64(), r.NormFloat64()}
+	}
+	elements, size := render(t, paintClusters(ClustersPlot{
+		XY: xy, Labels: labels, K: 40, Graph: large, Truth: classes, Pairs: randomPairs(r, classes, 5000),
+	}))
+	if size > 2_000_000 {
+		t.Errorf("the file has %d bytes", size)
+	}
+	wantTexts(t, elements, "… 6 more", "edge")
+	notes := strings.Join(texts(elements), "\n")
+	if !strings.Contains(notes, "12,000 of ") || !strings.Contains(notes, "600 of 5,000 constraints") {
+		t.Errorf("the notes do not say what was left out: %s", notes)
+	}
+}
+
+func TestClustersLegendOfManyClusters(t *testing.T) {
+	for _, c := range []struct {
+		k          int
+		last, more string
+	}{{12, "cluster 11", ""}, {18, "cluster 17", ""}, {19, "18", ""}, {36, "35", ""}, {37, "33", "… 3 more"}, {300, "33", "… 266 more"}} {
+		xy, labels := make([][2]float64, c.k), make([]int32, c.k)
+		for i := range labels {
+			xy[i], labels[i] = [2]float64{float64(i % 17), float64(i / 17)}, int32(i)
+		}
+		elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: c.k}))
+		wantTexts(t, elements, c.last)
+		if c.more != "" {
+			wantTexts(t, elements, c.more)
+		} else if slices.ContainsFunc(texts(elements), func(s string) bool { return strings.HasSuffix(s, " more") }) {
+			t.Errorf("k=%d does not list all clusters", c.k)
+		}
+	}
+}
+
+func TestMarkersDiffer(t *testing.T) {
+	seen := map[marker]int{}
+	for cluster := range 36 {
+		m := markerOf(cluster)
+		if other, found := seen[m]; found {
+			t.Errorf("clusters %d and %d look the same", other, cluster)
+		}
+		seen[m] = cluster
+	}
+	markerOf(math.MaxInt32) // any number has a marker
+}
+
+func TestClustersOfDegenerateData(t *testing.T) {
+	const huge = math.MaxFloat64
+	for name, xy := range map[string][][2]float64{
+		"none":      {},
+		"one":       {{3, 4}},
+		"identical": {{1e9, 1e9}, {1e9, 1e9}, {1e9, 1e9}},
+		"line":      {{0, 5}, {1, 5}, {2, 5}},
+		"huge":      {{huge, -huge}, {-huge, huge}, {0, 0}},
+		"tiny":      {{5e-324, 0}, {0, 5e-324}, {0, 0}},
+		"close":     {{1, 1}, {math.Nextafter(1, 2), 1}},
+		"strip":     {{0, 0}, {1e12, 1e-12}},
+	} {
+		for _, axes := range [][2]string{{}, {"x0", "x1"}, {"x0", ""}} {
+			k := min(1, len(xy))
+			elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: make([]int32, len(xy)), K: k, Title: name}))
+			if got := countMarkers(elements, 0); got != len(xy)+k {
+				t.Errorf("%s: %d markers, want %d", name, got, len(xy)+k)
+			}
+		}
+	}
+}
+
+func TestClustersKeepsCirclesRound(t *testing.T) {
+	xy, labels := twoCircles(generator(), 100)
+	f := ClustersPlot{XY: xy, Axes: [2]string{"x0", "x1"}, Labels: labels, K: 2}.frame(newSheet(sheetWidth, sheetHeight), 500)
+	o, right, up := f.at(0, 0), f.at(1, 0), f.at(0, 1)
+	if ratio := float64((right.X - o.X) / (up.Y - o.Y)); math.Abs(ratio-1) > 1e-9 {
+		t.Errorf("a unit of x is %.3f units of y wide", ratio)
+	}
+}
+
+func TestTitlesMayContainAnything(t *testing.T) {
+	elements, _ := render(t, paintClusters(ClustersPlot{
+		Title:    "a<b & \"c\"\x00\x1b\xff\nd]]>",
+		Subtitle: strings.Repeat("long ", 100000),
+	}))
+	wantTexts(t, elements, "a<b & \"c\" d]]>")
+	shortened := false
+	for _, txt := range texts(elements) {
+		shortened = shortened || (strings.HasPrefix(txt, "long ") && strings.HasSuffix(txt, "…"))
+	}
+	if !shortened {
+		t.Error("the long subtitle was not shortened")
+	}
+}
+
+func TestTextNamesFontsOfTheSameMetrics(t *testing.T) {
+	elements, _ := render(t, paintClusters(ClustersPlot{Title: "fonts"}))
+	for _, e := range elements {
+		if e.name == "text" && !strings.Contains(e.style, "'Liberation Sans',Arial,Helvetica,sans-serif") {
+			t.Errorf("%q has style %q", e.data, e.style)
+		}
+	}
+}
+
+func TestClustersRefusesInconsistentInput(t *testing.T) {
+	xy := [][2]float64{{0, 0}, {1, 1}}
+	good := ClustersPlot{XY: xy, Labels: []int32{0, 1}, K: 2}
+	for name, spoil := range map[string]func(c *ClustersPlot){
+		"labels":           func(c *ClustersPlot) { c.Labels = c.Labels[:1] },
+		"label too large":  func(c *ClustersPlot) { c.Labels = []int32{0, 2} },
+		"label negative":   func(c *ClustersPlot) { c.Labels = []int32{0, -1} },
+		"too many":         func(c *ClustersPlot) { c.K = 1 << 40 },
+		"pair":             func(c *ClustersPlot) { c.Pairs = []constraint.Pair{{I: 0, J: 2, Kind: constraint.MustLink}} },
+		"truth":            func(c *ClustersPlot) { c.Truth = []int32{1} },
+		"graph":            func(c *ClustersPlot) { c.Graph = graph(t, 3) },
+		"not a number":     func(c *ClustersPlot) { c.XY = [][2]float64{{0, math.NaN()}, {1, 1}} },
+		"infinite":         func(c *ClustersPlot) { c.XY = [][2]float64{{0, 0}, {math.Inf(1), 1}} },
+		"centers":          func(c *ClustersPlot) { c.Centers = xy[:1] },
+		"center":           func(c *ClustersPlot) { c.Centers = [][2]float64{{0, 0}, {math.NaN(), 0}} },
+		"k without points": func(c *ClustersPlot) { *c = ClustersPlot{K: 1} },
+	} {
+		c := good
+		spoil(&c)
+		var out bytes.Buffer
+		if err := Clusters(&out, c); err == nil || out.Len() > 0 {
+			t.Errorf("%s: error %v, %d bytes written", name, err, out.Len())
+		}
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	for name, err := range map[string]error{
+		"clusters":  Clusters(brokenWriter{}, ClustersPlot{}),
+		"objective": Objective(brokenWriter{}, ObjectivePlot{}),
+		"graph":     ClusterGraph(brokenWriter{}, ClusterGraphPlot{Graph: graph(t, 1), Labels: []int32{0}, K: 1}),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package picture
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+const (
+	maxPCARows       = 20000     // principal components of more rows are those of an even sample
+	maxPCAValues     = 4_000_000 // the sample of wide rows is smaller: it has at most this many values,
+	minPCARows       = 1000      // but at least this many rows
+	maxDenseColumns  = 500       // with more columns the covariance matrix is not formed
+	pcaIterations    = 60
+	minVarianceShare = 1e-20 // a smaller share of the total variance counts as none
+)
+
+// Project gives every point two coordinates and names the axes. For two columns they are the data
+// itself; for more columns they are the first two principal components; for one column they are the
+// value and a number without meaning, and without a name, that spreads the points. Of more than 20,000
+// rows (fewer if they are wide) the components are those of an even sample, onto which all rows are
+// projected.
+func Project(points *dataset.Points) (xy [][2]float64, axes [2]string) {
+	xy, _, axes = ProjectWith(points, nil)
+	return xy, axes
+}
+
+// ProjectWith is Project that also projects centers, rows with the same columns as the points.
+func ProjectWith(points, centers *dataset.Points) (xy, centersXY [][2]float64, axes [2]string) {
+	project, axes := projection(points)
+	each := func(rows *dataset.Points) [][2]float64 {
+		xy := make([][2]float64, rows.N)
+		for i := range xy {
+			xy[i] = project(rows.Row(i))
+		}
+		return xy
+	}
+	xy = each(points)
+	if centers != nil {
+		centersXY = each(centers)
+	}
+	if points.D == 1 {
+		for i := range xy {
+			// The fractional parts of multiples of the golden ratio are evenly spread over 0..1.
+			_, xy[i][1] = math.Modf(float64(i) * (math.Phi - 1))
+		}
+	}
+	return xy, centersXY, axes
+}
+
+// projection is the function that maps a row to two coordinates, and the names of the axes. With one
+// column the second coordinate is 0.5, the middle of the spread.
+func projection(points *dataset.Points) (project func(row []float64) [2]float64, axes [2]string) {
+	switch points.D {
+	case 1:
+		return func(row []float64) [2]float64 { return [2]float64{row[0], 0.5} }, [2]string{"x0", ""}
+	case 2:
+		return func(row []float64) [2]float64 { return [2]float64(row) }, [2]string{"x0", "x1"}
+	}
+	p := principalComponents(points)
+	for c := range axes {
+		axes[c] = fmt.Sprintf("principal component %d (%.1f%% of variance)", c+1, 100*p.shares[c])
+	}
+	centered := make([]float64, points.D)
+	return func(row []float64) (xy [2]float64) {
+		p.center(centered, row)
+		for c, loading := range p.loadings {
+			xy[c] = clampDrawn(dot(loading, centered) / p.scale)
+		}
+		return xy
+	}, axes
+}
+
+// components are the first two principal components of points that were multiplied by scale.
+type components struct {
+	scale    float64
+	mean     []float64
+	loadings [2][]float64
+	shares   [2]float64 // of the total variance
+}
+
+// center writes a row, scaled and relative to the mean, to another.
+func (p *components) center(to, row []float64) {
+	for j, v := range row {
+		to[j] = v*p.scale - p.mean[j]
+	}
+}
+
+// safeScale is the power of two that brings the largest value to about 1, so that squares neither
+// overflow nor underflow; multiplying by it is exact.
+func safeScale(values []float64) float64 {
+	largest := 0.0
+	for _, v := range values {
+		largest = math.Max(largest, math.Abs(v))
+	}
+	_, exponent := math.Frexp(largest)
+	return math.Ldexp(1, -min(max(exponent, -1000), 1000))
+}
+
+func principalComponents(points *dataset.Points) *components {
+	d := points.D
+	rows := evenSample(points.N, min(maxPCARows, max(minPCARows, maxPCAValues/d)))
+	p := &components{scale: safeScale(points.Values), mean: make([]float64, d)}
+	for _, i := range rows {
+		for j, v := range points.Row(i) {
+			p.mean[j] += v * p.scale
+		}
+	}
+	for j := range p.mean {
+		p.mean[j] /= float64(len(rows))
+	}
+	centered := zeroVectors(len(rows), d)
+	total := 0.0
+	for at, i := range rows {
+		p.center(centered[at], points.Row(i))
+		total += dot(centered[at], centered[at])
+	}
+
+	var values []float64
+	var vectors [][]float64
+	if d <= maxDenseColumns {
+		values, vectors = leadingEigenpairsDense(centered, d)
+	} else {
+		values, vectors = leadingEigenpairs(d, 2, pcaIterations, scatter(centered))
+	}
+	for c := range p.loadings {
+		p.loadings[c] = make([]float64, d)
+		if !(values[c] > minVarianceShare*total) {
+			continue // no variance in this direction: all points get the coordinate 0
+		}
+		addScaled(p.loadings[c], canonicalSign(vectors[c]), vectors[c])
+		p.shares[c] = values[c] / total
+	}
+	return p
+}
+
+// leadingEigenpairsDense forms the d x d scatter matrix X'X and decomposes it.
+func leadingEigenpairsDense(centered [][]float64, d int) (values []float64, vectors [][]float64) {
+	sums := make([]float64, d*d)
+	for _, row := range centered {
+		for a, v := range row {
+			addScaled(sums[a*d+a:(a+1)*d], v, row[a:]) // upper triangle
+		}
+	}
+	values, all := eigenDescending(mat.NewSymDense(d, sums))
+	vectors = zeroVectors(2, d)
+	for c := range vectors {
+		mat.Col(vectors[c], c, all)
+	}
+	return values, vectors
+}
+
+// scatter multiplies by X'X without forming it, one pass over the rows for all vectors.
+func scatter(centered [][]float64) func(dst, src [][]float64) {
+	return func(dst, src [][]float64) {
+		for _, out := range dst {
+			clear(out)
+		}
+		for _, row := range centered {
+			for c, in := range src {
+				addScaled(dst[c], dot(row, in), row)
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package profile
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+// Place is where a row lies among the clusters. What a distance is depends on the data.
+type Place struct {
+	Row      int32
+	Own      float64 // distance to the cluster that it is in
+	Next     int32   // the nearest other cluster, -1: there is none
+	Distance float64 // to that
+}
+
+// Margin says how clearly a row belongs to its cluster: 1 is in its middle, 0 halfway between it and the next, less than
+// 0 nearer to the next.
+func (p Place) Margin() float64 {
+	if p.Next < 0 {
+		return 1
+	}
+	if largest := max(p.Own, p.Distance); largest > 0 {
+		return (p.Distance - p.Own) / largest
+	}
+	return 0
+}
+
+// Places are those of some rows of points, by their distances to the means of all rows of the clusters.
+func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place {
+	means := make([]float64, k*points.D)
+	sizes := make([]int, k)
+	for i, label := range labels {
+		sizes[label]++
+		mean := means[int(label)*points.D:]
+		for j, v := range points.Row(i) {
+			mean[j] += v
+		}
+	}
+	for cluster, size := range sizes {
+		for j := range points.D {
+			means[cluster*points.D+j] /= float64(max(1, size))
+		}
+	}
+	return nearest(labels, sizes, rows, func(i int32, to []float64) {
+		for cluster := range to {
+			to[cluster] = math.Sqrt(squaredDistance(points.Row(int(i)), means[cluster*points.D:(cluster+1)*points.D]))
+		}
+	})
+}
+
+// KernelPlaces are those by the distances to the means of clusters in the space of a kernel.
+func KernelPlaces(kernel *dataset.Kernel, labels []int32, k int, rows []int32) []Place {
+	sizes, within := make([]int, k), make([]float64, k) // within: the sum over all pairs of a cluster
+	for i, label := range labels {
+		sizes[label]++
+		for j, v := range kernel.Row(i) {
+			if labels[j] == label {
+				within[label] += v
+			}
+		}
+	}
+	return nearest(labels, sizes, rows, func(i int32, to []float64) {
+		clear(to)
+		row := kernel.Row(int(i))
+		for j, v := range row {
+			to[labels[j]] += v
+		}
+		for cluster, sum := range to {
+			size := float64(max(1, sizes[cluster]))
+			to[cluster] = math.Sqrt(max(0, row[i]-2*sum/size+within[cluster]/(size*size)))
+		}
+	})
+}
+
+// GraphPlaces are those of vertices: the distance to a cluster is the share of the weight of their edges that does not lead
+// there. A vertex without edges to others is at distance 1 from all.
+func GraphPlaces(graph *dataset.Graph, labels []int32, k int, rows []int32) []Place {
+	sizes := make([]int, k)
+	for _, label := range labels {
+		sizes[label]++
+	}
+	return nearest(labels, sizes, rows, func(i int32, to []float64) {
+		clear(to)
+		total := 0.0
+		neighbors, weights := graph.Row(int(i))
+		for at, j := range neighbors {
+			if j != i {
+				to[labels[j]] += math.Abs(weights[at])
+				total += math.Abs(weights[at])
+			}
+		}
+		for cluster := range to {
+			if total > 0 {
+				to[cluster] /= total
+			}
+			to[cluster] = 1 - to[cluster]
+		}
+	})
+}
+
+// nearest makes places of the distances of each row to all clusters; an empty cluster is nowhere.
+func nearest(labels []int32, sizes []int, rows []int32, distances func(i int32, to []float64)) []Place {
+	places := make([]Place, len(rows))
+	to := make([]float64, len(sizes))
+	for at, i := range rows {
+		distances(i, to)
+		p := Place{Row: i, Own: to[labels[i]], Next: -1}
+		for cluster, distance := range to {
+			if sizes[cluster] > 0 && int32(cluster) != labels[i] && (p.Next < 0 || distance < p.Distance) {
+				p.Next, p.Distance = int32(cluster), distance
+			}
+		}
+		places[at] = p
+	}
+	return places
+}
+
+// Typical are the places of each cluster that are nearest to it, at most so many of each.
+func Typical(places []Place, labels []int32, k, limit int) [][]Place {
+	ordered := slices.Clone(places)
+	slices.SortFunc(ordered, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Own, b.Own), cmp.Compare(a.Row, b.Row)) })
+	typical := make([][]Place, k)
+	for _, p := range ordered {
+		if list := &typical[labels[p.Row]]; len(*list) < limit {
+			*list = append(*list, p)
+		}
+	}
+	return typical
+}
+
+// Borderline are the places of the smallest margins, at most so many.
+func Borderline(places []Place, limit int) []Place {
+	ordered := slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.Next < 0 })
+	slices.SortFunc(ordered, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Margin(), b.Margin()), cmp.Compare(a.Row, b.Row)) })
+	return ordered[:min(limit, len(ordered))]
+}
+
+func squaredDistance(x, y []float64) float64 {
+	sum := 0.0
+	for j, v := range x {
+		sum += float64((v - y[j]) * (v - y[j]))
+	}
+	return sum
+}

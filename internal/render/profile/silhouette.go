@@ -1,0 +1,104 @@
+package profile
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+// Silhouette compares the mean distance a of a row to the others of its cluster with the smallest mean distance b to the rows of
+// another cluster: (b - a) / max(a, b) (Rousseeuw 1987). Sums are those of its distances to the rows of each cluster. It is 0 for a
+// row that is alone in its cluster, and where there is no other cluster.
+func Silhouette(own int, sums []float64, sizes []int) float64 {
+	if sizes[own] < 2 {
+		return 0
+	}
+	inside, outside := sums[own]/float64(sizes[own]-1), math.Inf(1)
+	for cluster, size := range sizes {
+		if cluster != own && size > 0 {
+			outside = min(outside, sums[cluster]/float64(size))
+		}
+	}
+	if largest := max(inside, outside); largest > 0 && !math.IsInf(outside, 1) {
+		return (outside - inside) / largest
+	}
+	return 0
+}
+
+// Silhouettes are those of some rows, among these rows.
+func Silhouettes(distance func(i, j int32) float64, labels []int32, k int, rows []int32) []float64 {
+	sizes := make([]int, k)
+	for _, i := range rows {
+		sizes[labels[i]]++
+	}
+	sums := make([]float64, len(rows)*k) // of the distances of each row to those of each cluster
+	for a, i := range rows {
+		for b := range a {
+			d := distance(i, rows[b])
+			sums[a*k+int(labels[rows[b]])] += d
+			sums[b*k+int(labels[i])] += d
+		}
+	}
+	silhouettes := make([]float64, len(rows))
+	for at, i := range rows {
+		silhouettes[at] = Silhouette(int(labels[i]), sums[at*k:(at+1)*k], sizes)
+	}
+	return silhouettes
+}
+
+// Euclidean is the distance of two rows.
+func Euclidean(points *dataset.Points) func(i, j int32) float64 {
+	return func(i, j int32) float64 { return math.Sqrt(squaredDistance(points.Row(int(i)), points.Row(int(j)))) }
+}
+
+// InKernel is the distance of two rows in the space of a kernel.
+func InKernel(kernel *dataset.Kernel) func(i, j int32) float64 {
+	return func(i, j int32) float64 {
+		row := kernel.Row(int(i))
+		return math.Sqrt(max(0, row[i]-2*row[j]+kernel.Row(int(j))[j]))
+	}
+}
+
+// Sample is at most limit of the rows 0..n-1, ascending, the same at every call: an even sample of the rows sorted by
+// cluster, so that it has about the same shares of clusters, and one of every cluster while the limit allows.
+func Sample(labels []int32, k, limit int) []int32 {
+	n := len(labels)
+	chosen := make([]bool, n)
+	if n > limit {
+		start := make([]int, k+1)
+		for _, label := range labels {
+			start[label+1]++
+		}
+		for cluster := range k {
+			start[cluster+1] += start[cluster]
+		}
+		byCluster, next := make([]int32, n), append([]int(nil), start...)
+		for i, label := range labels {
+			byCluster[next[label]] = int32(i)
+			next[label]++
+		}
+		left := limit
+		for cluster := range k {
+			if left > 0 && start[cluster] < start[cluster+1] {
+				chosen[byCluster[start[cluster]]] = true
+				left--
+			}
+		}
+		rest := byCluster[:0]
+		for _, i := range byCluster {
+			if !chosen[i] {
+				rest = append(rest, i)
+			}
+		}
+		for at := range left {
+			chosen[rest[int(int64(at)*int64(len(rest))/int64(left))]] = true
+		}
+	}
+	var rows []int32
+	for i, yes := range chosen {
+		if yes || n <= limit {
+			rows = append(rows, int32(i))
+		}
+	}
+	return rows
+}

@@ -1,0 +1,150 @@
+package profile
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+// SparseTraits are the columns that are highest in each cluster compared with all other rows, the largest difference first,
+// at most so many of each. What is not there is 0, so that a column that is lower than elsewhere mostly says what other
+// clusters have; those are left out.
+func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) [][]Trait {
+	byCluster := make([][]int32, k)
+	for i, label := range labels {
+		byCluster[label] = append(byCluster[label], int32(i))
+	}
+	whole := make([]entries, points.D)
+	for i := range points.N {
+		addRow(whole, points, i)
+	}
+	traits, inside := make([][]Trait, k), make([]entries, points.D)
+	for cluster, rows := range byCluster {
+		var touched []int32
+		for _, i := range rows {
+			columns, _ := points.Row(int(i))
+			for _, j := range columns {
+				if inside[j].present == 0 {
+					touched = append(touched, j)
+				}
+			}
+			addRow(inside, points, int(i))
+		}
+		others := points.N - len(rows)
+		for _, j := range touched {
+			t := Trait{Column: int(j), Inside: inside[j].summary(len(rows)), Outside: whole[j].without(inside[j]).summary(others)}
+			t.Difference = difference(inside[j].moments(len(rows)), whole[j].without(inside[j]).moments(others))
+			if others > 0 && t.Difference > 0 {
+				traits[cluster] = append(traits[cluster], t)
+			}
+			inside[j] = entries{}
+		}
+		slices.SortFunc(traits[cluster], func(a, b Trait) int {
+			return cmp.Or(cmp.Compare(b.Difference, a.Difference), cmp.Compare(a.Column, b.Column))
+		})
+		traits[cluster] = slices.Clone(traits[cluster][:min(limit, len(traits[cluster]))])
+	}
+	return traits
+}
+
+// entries are the values of a column that are there.
+type entries struct {
+	present      int
+	sum, squares float64
+}
+
+func addRow(to []entries, points *dataset.SparsePoints, i int) {
+	columns, values := points.Row(i)
+	for at, j := range columns {
+		e := &to[j]
+		e.present++
+		e.sum += values[at]
+		e.squares += values[at] * values[at]
+	}
+}
+
+func (e entries) without(part entries) entries {
+	return entries{e.present - part.present, e.sum - part.sum, e.squares - part.squares}
+}
+
+// moments are those of so many rows, most of which may be 0.
+func (e entries) moments(rows int) moments { return moments{rows, e.sum, e.squares} }
+
+func (e entries) summary(rows int) Summary {
+	return Summary{Count: rows, Mean: e.sum / float64(max(1, rows)), Present: float64(e.present) / float64(max(1, rows))}
+}
+
+// Directions are sparse rows of length 1; one of zeros stays what it is.
+func Directions(points *dataset.SparsePoints) *dataset.SparsePoints {
+	scaled := *points
+	scaled.Value = slices.Clone(points.Value)
+	for i := range points.N {
+		_, values := scaled.Row(i)
+		if length := math.Sqrt(sumOfSquares(values)); length > 0 && !math.IsInf(length, 0) {
+			for at := range values {
+				values[at] /= length
+			}
+		}
+	}
+	return &scaled
+}
+
+func sumOfSquares(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += float64(v * v)
+	}
+	return sum
+}
+
+// SparsePlaces are those of some rows of sparse points, by their distances to the means of all rows of the clusters.
+func SparsePlaces(points *dataset.SparsePoints, labels []int32, k int, rows []int32) []Place {
+	means, sizes, squares := make([]float64, k*points.D), make([]int, k), make([]float64, k)
+	for i, label := range labels {
+		sizes[label]++
+		columns, values := points.Row(i)
+		for at, j := range columns {
+			means[int(label)*points.D+int(j)] += values[at]
+		}
+	}
+	for cluster, size := range sizes {
+		mean := means[cluster*points.D : (cluster+1)*points.D]
+		for j := range mean {
+			mean[j] /= float64(max(1, size))
+		}
+		squares[cluster] = sumOfSquares(mean)
+	}
+	return nearest(labels, sizes, rows, func(i int32, to []float64) {
+		columns, values := points.Row(int(i))
+		own := sumOfSquares(values)
+		for cluster := range to {
+			product := 0.0
+			for at, j := range columns {
+				product += float64(values[at] * means[cluster*points.D+int(j)])
+			}
+			to[cluster] = math.Sqrt(max(0, own-2*product+squares[cluster]))
+		}
+	})
+}
+
+// SparseEuclidean is the distance of two rows.
+func SparseEuclidean(points *dataset.SparsePoints) func(i, j int32) float64 {
+	return func(i, j int32) float64 {
+		columns, values := points.Row(int(i))
+		others, theirs := points.Row(int(j))
+		sum, a, b := 0.0, 0, 0
+		for a < len(columns) || b < len(others) {
+			switch {
+			case b == len(others) || a < len(columns) && columns[a] < others[b]:
+				sum, a = sum+float64(values[a]*values[a]), a+1
+			case a == len(columns) || others[b] < columns[a]:
+				sum, b = sum+float64(theirs[b]*theirs[b]), b+1
+			default:
+				sum, a, b = sum+float64((values[a]-theirs[b])*(values[a]-theirs[b])), a+1, b+1
+			}
+		}
+		return math.Sqrt(sum)
+	}
+}

@@ -1,0 +1,127 @@
+// Package access finds out who calls: by the certificate that a caller shows, by a token, or by a web token of an identity
+// provider (OIDC).
+package access
+
+import (
+	"crypto/x509"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/security/reload"
+)
+
+// Config says by what callers are known, besides certificates, which the connection has checked.
+type Config struct {
+	TokenFile string // empty: there are no tokens
+	OIDC      OIDC
+}
+
+// Any tells whether there is such a way.
+func (c Config) Any() bool { return c.TokenFile != "" || c.OIDC.Issuer != "" }
+
+// Callers tells who calls.
+type Callers struct {
+	tokens *reload.Files[tokens] // nil: there are none
+	oidc   *webTokens            // nil: there are none
+	now    func() time.Time
+}
+
+// New reads what is needed to know callers. now is a clock, nil for time.Now.
+func New(cfg Config, log hclog.Logger, now func() time.Time) (_ *Callers, err error) {
+	if now == nil {
+		now = time.Now
+	}
+	c := &Callers{now: now}
+	if cfg.TokenFile != "" {
+		parse := func(contents [][]byte) (tokens, error) { return parseTokens(contents[0]) }
+		if c.tokens, err = reload.New("the token file "+cfg.TokenFile, []string{cfg.TokenFile}, parse, log, now); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.OIDC.Issuer != "" {
+		if c.oidc, err = newWebTokens(cfg.OIDC, log, now); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Close ends what goes on in the background.
+func (c *Callers) Close() {
+	if c.oidc != nil {
+		c.oidc.close()
+	}
+}
+
+// Identify is who calls with a certificate, which is checked already and may be nil, and the content of an authorization
+// header, which may be empty. A caller that sends a token is who the token says, or nobody. It never waits for the network.
+func (c *Callers) Identify(certificate *x509.Certificate, authorization string) (identity.Caller, error) {
+	if authorization != "" {
+		return c.byToken(authorization)
+	}
+	if certificate != nil {
+		return ByCertificate(certificate)
+	}
+	return identity.Caller{}, unauthenticated("NO_CREDENTIALS",
+		"this coordinator wants to know who calls; log in with: cleave login --server HOST:PORT --tls DIR, or with --token-stdin")
+}
+
+func (c *Callers) byToken(authorization string) (caller identity.Caller, err error) {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	token = strings.TrimSpace(token)
+	switch {
+	case !strings.EqualFold(scheme, "bearer") || token == "":
+		return caller, unauthenticated("BAD_AUTHORIZATION", "the authorization of the call is no bearer token")
+	case strings.HasPrefix(token, tokenPrefix):
+		if c.tokens == nil {
+			return caller, unauthenticated("NO_TOKENS", "this coordinator takes no tokens; it has no --token-file")
+		}
+		return c.tokens.Get().find(token, c.now())
+	case c.oidc == nil:
+		return caller, unauthenticated("UNKNOWN_TOKEN", "the token is unknown")
+	}
+	return c.oidc.identify(token)
+}
+
+// Scheme is that of the URI in a certificate that says who its owner is: cleave://ROLE/NAME.
+const Scheme = "cleave"
+
+// URI says in a certificate who its owner is.
+func URI(c identity.Caller) *url.URL {
+	return &url.URL{Scheme: Scheme, Host: c.Role.String(), Path: "/" + c.Name}
+}
+
+// ByCertificate is the owner of a certificate.
+func ByCertificate(certificate *x509.Certificate) (identity.Caller, error) {
+	var found []identity.Caller
+	for _, uri := range certificate.URIs {
+		if uri.Scheme != Scheme {
+			continue
+		}
+		role, err := identity.ParseRole(uri.Host)
+		name := strings.TrimPrefix(uri.Path, "/")
+		if err := errors.Join(err, identity.CheckName(name)); err != nil {
+			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE", "the certificate says %.100q about its owner: %v", uri, err)
+		}
+		caller := identity.Caller{Name: name, Role: role}
+		if want := URI(caller).String(); uri.String() != want { // user information, queries, escaped slashes
+			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE", "the certificate says %.100q about its owner; it must be %.100q, as cleave certs writes it", uri, want)
+		}
+		found = append(found, caller)
+	}
+	if len(found) != 1 {
+		return identity.Caller{}, unauthenticated("BAD_CERTIFICATE",
+			"the certificate has %d URIs of the form %s://ROLE/NAME to say who its owner is; it must have one, as those of cleave certs have", len(found), Scheme)
+	}
+	return found[0], nil
+}
+
+func unauthenticated(reason, format string, args ...any) *fault.Error {
+	return fault.New(fault.Unauthenticated, reason, format, args...)
+}

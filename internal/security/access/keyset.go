@@ -1,0 +1,219 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/security/reload"
+)
+
+const (
+	fetchTimeout = 10 * time.Second
+	// fetchPause is how long an issuer is left alone between attempts, whatever strangers send us.
+	fetchPause = 10 * time.Second
+	// keysExpire is when keys are fetched again, so that those the issuer has withdrawn are not taken for ever.
+	keysExpire    = 10 * time.Minute
+	maxKeySetSize = 1 << 20
+	maxRedirects  = 5
+)
+
+// fetching, in the context of a check, is where it notes that a key is not known yet and may soon be. The verifier keeps
+// nothing of our errors but their text.
+type fetching struct{}
+
+// keySet is the public keys of an issuer, from a file or from a URL. Calls never wait for the URL: keys are fetched beside them.
+type keySet struct {
+	file *reload.Files[*jose.JSONWebKeySet] // nil: the keys are at a URL
+
+	cfg  OIDC
+	log  hclog.Logger
+	now  func() time.Time
+	ctx  context.Context // of fetching
+	stop context.CancelFunc
+	wait sync.WaitGroup
+
+	mu       sync.Mutex
+	keys     *jose.JSONWebKeySet // nil: not fetched yet
+	fetched  time.Time
+	tried    time.Time // when the last attempt began; zero: never
+	fetching bool
+	failed   bool // the last attempt
+}
+
+func newKeySet(cfg OIDC, log hclog.Logger, now func() time.Time) (*keySet, error) {
+	k := &keySet{cfg: cfg, log: log, now: now}
+	k.ctx, k.stop = context.WithCancel(context.Background())
+	if cfg.JWKS != "" && !strings.Contains(cfg.JWKS, "://") {
+		var err error
+		k.file, err = reload.New("the key set "+cfg.JWKS, []string{cfg.JWKS}, func(contents [][]byte) (*jose.JSONWebKeySet, error) { return parseKeys(contents[0]) }, log, now)
+		return k, err
+	}
+	for _, address := range []string{cfg.Issuer, cfg.JWKS} {
+		if err := checkURL(address); err != nil {
+			return nil, err
+		}
+	}
+	k.refresh()
+	return k, nil
+}
+
+func (k *keySet) close() {
+	k.stop()
+	k.wait.Wait()
+}
+
+// VerifySignature implements oidc.KeySet.
+func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	signed, err := jose.ParseSignedCompact(token, algorithms)
+	if err != nil {
+		return nil, errors.New("it is no signed web token")
+	}
+	keys, pending := k.current(signed.Signatures[0].Header.KeyID)
+	for _, key := range keys {
+		if payload, err := signed.Verify(&key); err == nil {
+			return payload, nil
+		}
+	}
+	if noted, is := ctx.Value(fetching{}).(*bool); is {
+		*noted = pending
+	}
+	return nil, errors.New("no key of the issuer has signed it")
+}
+
+// current are the keys with an id, or all if it is empty; pending tells that more may come: they are being fetched, or could
+// not be.
+func (k *keySet) current(id string) (keys []jose.JSONWebKey, pending bool) {
+	if k.file != nil {
+		return withID(k.file.Get(), id), false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	keys = withID(k.keys, id)
+	if len(keys) == 0 || k.now().Sub(k.fetched) > keysExpire {
+		k.refreshLocked()
+	}
+	return keys, (k.fetching || k.failed) && len(keys) == 0
+}
+
+func withID(set *jose.JSONWebKeySet, id string) []jose.JSONWebKey {
+	switch {
+	case set == nil:
+		return nil
+	case id == "":
+		return set.Keys
+	}
+	return set.Key(id)
+}
+
+func (k *keySet) refresh() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refreshLocked()
+}
+
+// refreshLocked begins to fetch the keys, unless that was tried a moment ago.
+func (k *keySet) refreshLocked() {
+	if k.fetching || !k.tried.IsZero() && k.now().Sub(k.tried) < fetchPause || k.ctx.Err() != nil {
+		return
+	}
+	k.fetching, k.tried = true, k.now()
+	k.wait.Go(func() {
+		keys, err := k.fetch()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.fetching, k.failed = false, err != nil
+		if err != nil {
+			k.log.Error("the keys of the issuer of web tokens cannot be fetched", "issuer", k.cfg.Issuer, "error", err)
+			return
+		}
+		k.keys, k.fetched = keys, k.now()
+	})
+}
+
+func (k *keySet) fetch() (*jose.JSONWebKeySet, error) {
+	ctx, cancel := context.WithTimeout(k.ctx, fetchTimeout)
+	defer cancel()
+	address := k.cfg.JWKS
+	if address == "" {
+		content, err := get(ctx, strings.TrimSuffix(k.cfg.Issuer, "/")+"/.well-known/openid-configuration")
+		if err != nil {
+			return nil, err
+		}
+		var discovered struct {
+			Issuer string `json:"issuer"`
+			JWKS   string `json:"jwks_uri"`
+		}
+		if err := json.Unmarshal(content, &discovered); err != nil || discovered.Issuer != k.cfg.Issuer {
+			return nil, fmt.Errorf("the configuration of %s is of another issuer, %.100q", k.cfg.Issuer, discovered.Issuer)
+		}
+		if err := checkURL(discovered.JWKS); err != nil {
+			return nil, err
+		}
+		address = discovered.JWKS
+	}
+	content, err := get(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return parseKeys(content)
+}
+
+func get(ctx context.Context, address string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{CheckRedirect: func(to *http.Request, before []*http.Request) error {
+		if len(before) > maxRedirects {
+			return errors.New("too many redirects")
+		}
+		return checkURL(to.URL.String())
+	}}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", address, response.Status)
+	}
+	return io.ReadAll(io.LimitReader(response.Body, maxKeySetSize))
+}
+
+// checkURL refuses addresses whose answers others could change on the way.
+func checkURL(address string) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !credentials.IsLoopback(u.Host)) {
+		return fault.Invalid("BAD_OIDC", "%.200q must be an address that begins with https://", address)
+	}
+	return nil
+}
+
+func parseKeys(content []byte) (*jose.JSONWebKeySet, error) {
+	keys := &jose.JSONWebKeySet{}
+	if err := json.Unmarshal(content, keys); err != nil {
+		return nil, fault.Invalid("BAD_KEY_SET", "it is no set of web keys (JWKS): %v", err)
+	}
+	for _, key := range keys.Keys {
+		if !key.IsPublic() {
+			return nil, fault.Invalid("BAD_KEY_SET", "the key %.60q is not a public one; only those belong here", key.KeyID)
+		}
+	}
+	return keys, nil
+}

@@ -1,0 +1,225 @@
+// Package certs makes a private certificate authority and the certificates of a cluster. Each party has a folder with all
+// that it needs, and nothing else: ca.pem, cert.pem and key.pem. The key of the authority stays in a folder of its own.
+package certs
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/access"
+	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/security/identity"
+)
+
+const (
+	// authorityDir is the folder of the authority, within that of all certificates.
+	authorityDir = "ca"
+	// authorityLife is how long an authority is good for; whoever trusts it has to be given a new one then.
+	authorityLife = 10 * 365 * 24 * time.Hour
+	// DefaultLife is how long other certificates are good for.
+	DefaultLife = 365 * 24 * time.Hour
+	// clockSkew is how far the clocks of machines may differ.
+	clockSkew = time.Hour
+)
+
+// Folder is where an authority keeps its key and makes certificates.
+type Folder struct {
+	Dir string
+	Now func() time.Time
+}
+
+// Party is who a certificate is for.
+type Party struct {
+	Hosts  []string         // of a coordinator or a member of etcd: names and addresses that it is called by
+	Caller *identity.Caller // of a worker or a client
+	Etcd   bool             // a member of etcd, which others call and which calls others, or without hosts a client of it
+	Life   time.Duration
+	Renew  bool // replace the certificate that is there
+}
+
+// Init makes the authority.
+func (f Folder) Init() error {
+	dir := filepath.Join(f.Dir, authorityDir)
+	if err := absent(filepath.Join(dir, credentials.CAFile), filepath.Join(dir, credentials.KeyFile)); err != nil {
+		return err
+	}
+	key, err := newKey()
+	if err != nil {
+		return err
+	}
+	template, err := f.template("Cleave authority", authorityLife)
+	if err != nil {
+		return err
+	}
+	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
+	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return writePair(dir, credentials.CAFile, der, key)
+}
+
+// Issue makes the folder of one party and returns its path.
+func (f Folder) Issue(folder string, p Party) (string, error) {
+	authority, err := f.authority()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(f.Dir, folder)
+	if !filepath.IsLocal(folder) || folder == authorityDir {
+		return "", fault.Invalid("BAD_NAME", "%q cannot be the name of a folder for certificates; choose another", folder)
+	}
+	if err := absent(filepath.Join(dir, credentials.CertFile), filepath.Join(dir, credentials.KeyFile)); err != nil && !p.Renew {
+		return "", err
+	}
+	key, err := newKey()
+	if err != nil {
+		return "", err
+	}
+	template, err := f.template(folder, p.Life)
+	if err != nil {
+		return "", err
+	}
+	if ends := authority.Leaf.NotAfter; template.NotAfter.After(ends) {
+		template.NotAfter = ends
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	// Of one side only: a worker must not pass for a coordinator, nor a coordinator for a client.
+	if p.Caller != nil || p.Etcd {
+		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
+	}
+	if p.Caller != nil {
+		template.URIs = []*url.URL{access.URI(*p.Caller)}
+	}
+	if p.Caller == nil && (!p.Etcd || len(p.Hosts) > 0) {
+		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+	}
+	for _, host := range p.Hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, authority.Leaf, key.Public(), authority.PrivateKey)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := write(filepath.Join(dir, credentials.CAFile), 0o644, "CERTIFICATE", authority.Leaf.Raw); err != nil {
+		return "", err
+	}
+	return dir, writePair(dir, credentials.CertFile, der, key)
+}
+
+// Party is who the certificate in a folder is for, so that a new one can be for the same; ok tells whether there is one.
+func (f Folder) Party(folder string) (p Party, ok bool, err error) {
+	path := filepath.Join(f.Dir, folder, credentials.CertFile)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return p, false, nil
+	}
+	if err != nil {
+		return p, false, fault.Invalid("BAD_CERTIFICATES", "the certificate that is to be renewed cannot be read: %v", err)
+	}
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return p, false, fault.Invalid("BAD_CERTIFICATES", "%s is no certificate in PEM", path)
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return p, false, fault.Invalid("BAD_CERTIFICATES", "%s cannot be read: %v", path, err)
+	}
+	p.Hosts = certificate.DNSNames
+	for _, ip := range certificate.IPAddresses {
+		p.Hosts = append(p.Hosts, ip.String())
+	}
+	if caller, err := access.ByCertificate(certificate); err == nil {
+		p.Caller = &caller
+	}
+	return p, true, nil
+}
+
+// authority reads what signs certificates.
+func (f Folder) authority() (*tls.Certificate, error) {
+	dir := filepath.Join(f.Dir, authorityDir)
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, credentials.CAFile), filepath.Join(dir, credentials.KeyFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fault.Invalid("NO_AUTHORITY", "there is no authority in %s; make one with: cleave certs init", dir)
+	}
+	if err != nil {
+		return nil, fault.Invalid("BAD_CERTIFICATES", "the authority in %s cannot be used: %v", dir, err)
+	}
+	return &pair, nil
+}
+
+func (f Folder) template(name string, life time.Duration) (*x509.Certificate, error) {
+	if life <= 0 {
+		return nil, fault.Invalid("BAD_LIFE", "a certificate must be good for some time; give --days")
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	now := f.Now()
+	return &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{Organization: []string{"Cleave"}, CommonName: name},
+		NotBefore: now.Add(-clockSkew), NotAfter: now.Add(life),
+	}, nil
+}
+
+func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+
+func absent(paths ...string) error {
+	for _, path := range paths {
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			return fault.Invalid("WOULD_OVERWRITE", "%s is there already and is not overwritten; choose another folder or name, or give --renew for a new certificate", path)
+		}
+	}
+	return nil
+}
+
+// writePair writes a key and its certificate. Who reads them in between finds that they do not fit, and keeps the old ones.
+func writePair(dir, certFile string, der []byte, key *ecdsa.PrivateKey) error {
+	encoded, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(dir, credentials.KeyFile), 0o600, "PRIVATE KEY", encoded); err != nil {
+		return err
+	}
+	return write(filepath.Join(dir, certFile), 0o644, "CERTIFICATE", der)
+}
+
+// write writes a file at once: it is never seen half-written, and its mode is right from the beginning.
+func write(path string, mode os.FileMode, kind string, der []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name())
+	err = errors.Join(pem.Encode(temporary, &pem.Block{Type: kind, Bytes: der}), temporary.Chmod(mode), temporary.Sync(), temporary.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}

@@ -1,0 +1,157 @@
+// Package credentials is how connections are encrypted and how each side shows who it is: the certificates of both, read
+// again when their files change, and the token that a client sends. It also decides what may go unencrypted.
+package credentials
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/reload"
+)
+
+// The names of the files in a folder of certificates.
+const (
+	CAFile   = "ca.pem"
+	CertFile = "cert.pem"
+	KeyFile  = "key.pem"
+)
+
+// SystemCA stands, in place of a file, for the authorities that the system trusts.
+const SystemCA = "system"
+
+// Files says where one side has its certificates.
+type Files struct {
+	Dir  string // a folder with all that is not named by itself
+	CA   string // certificates of the authorities that the other side's certificate must be signed by
+	Cert string // our certificate
+	Key  string // its private key
+}
+
+// AddFlags declares the flags that name the files, with a prefix.
+func (f *Files) AddFlags(set *pflag.FlagSet, prefix string) {
+	set.StringVar(&f.Dir, prefix+"tls", "", "`DIR` with "+CAFile+", "+CertFile+" and "+KeyFile+", as cleave certs makes them")
+	set.StringVar(&f.CA, prefix+"tls-ca", "", "`FILE` with the certificates of the authorities that the other side's must be signed by")
+	set.StringVar(&f.Cert, prefix+"tls-cert", "", "`FILE` with our certificate, in PEM; it is read again when it changes")
+	set.StringVar(&f.Key, prefix+"tls-key", "", "`FILE` with the private key of --"+prefix+"tls-cert")
+}
+
+// Resolved are the files by their names, with those of the folder.
+func (f Files) Resolved() (Files, error) {
+	if f.Dir != "" {
+		if info, err := os.Stat(f.Dir); err != nil || !info.IsDir() {
+			return f, badFiles("there is no folder %s; make one with: cleave certs init", f.Dir)
+		}
+		if f.CA == "" {
+			f.CA = filepath.Join(f.Dir, CAFile)
+		}
+		cert := filepath.Join(f.Dir, CertFile)
+		if _, err := os.Stat(cert); err == nil && f.Cert == "" && f.Key == "" { // a client with a token has none
+			f.Cert, f.Key = cert, filepath.Join(f.Dir, KeyFile)
+		}
+	}
+	if (f.Cert == "") != (f.Key == "") {
+		return f, badFiles("--tls-cert and --tls-key belong together; give both")
+	}
+	f.Dir = ""
+	return f, nil
+}
+
+// any tells whether files are named at all.
+func (f Files) any() bool { return f != Files{} }
+
+// material is what the files have, kept current.
+type material struct {
+	pair *reload.Files[*tls.Certificate] // nil: none
+	pool *reload.Files[*x509.CertPool]   // nil: the system's
+}
+
+// open reads the files of one side, which its certificate must be for.
+func (f Files) open(log hclog.Logger, now func() time.Time, side x509.ExtKeyUsage) (m material, err error) {
+	if f.Cert != "" {
+		clock := now
+		if clock == nil {
+			clock = time.Now
+		}
+		parse := func(contents [][]byte) (*tls.Certificate, error) { return parsePair(contents, side, clock()) }
+		if m.pair, err = reload.New("the certificate "+f.Cert, []string{f.Cert, f.Key}, parse, log, now); err != nil {
+			return m, err
+		}
+	}
+	if f.CA != "" && f.CA != SystemCA {
+		m.pool, err = reload.New("the authority "+f.CA, []string{f.CA}, parsePool, log, now)
+	}
+	return m, err
+}
+
+func parsePair(contents [][]byte, side x509.ExtKeyUsage, now time.Time) (*tls.Certificate, error) {
+	pair, err := tls.X509KeyPair(contents[0], contents[1])
+	if err != nil {
+		return nil, badFiles("the certificate and its key do not fit: %v", err)
+	}
+	if err := checkTime(pair.Leaf, now); err != nil {
+		return nil, err
+	}
+	return &pair, checkSide(pair.Leaf, side)
+}
+
+// checkTime refuses a certificate that is not valid now: the other side would refuse every connection.
+func checkTime(c *x509.Certificate, now time.Time) error {
+	switch {
+	case now.After(c.NotAfter):
+		return badFiles("it expired at %s (it is for %s); make a new one with cleave certs", c.NotAfter.UTC().Format(time.RFC3339), owner(c))
+	case now.Before(c.NotBefore):
+		return badFiles("it is valid from %s on (it is for %s), and the clock of this machine says %s; set the clock", c.NotBefore.UTC().Format(time.RFC3339), owner(c), now.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// checkSide refuses a certificate that the other side would: all connections would fail, and who makes them would have to find out why.
+func checkSide(c *x509.Certificate, side x509.ExtKeyUsage) error {
+	switch uses := c.ExtKeyUsage; {
+	case len(uses)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(uses, side) || slices.Contains(uses, x509.ExtKeyUsageAny):
+		return nil
+	case side == x509.ExtKeyUsageServerAuth:
+		return badFiles("it is of a worker or a client (%s), and cannot serve; give the folder of the coordinator, as cleave certs init makes it", owner(c))
+	}
+	return badFiles("it is for serving (%s), and cannot show the coordinator who calls; give the folder of a worker or a client, as cleave certs makes it", owner(c))
+}
+
+// owner is what a certificate says of whom it is for.
+func owner(c *x509.Certificate) string {
+	for _, uri := range c.URIs {
+		return uri.String()
+	}
+	if hosts := names(c); len(hosts) > 0 {
+		return strings.Join(hosts, ", ")
+	}
+	return c.Subject.CommonName
+}
+
+func parsePool(contents [][]byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(contents[0]) {
+		return nil, badFiles("there is no certificate in it; it must have some in PEM")
+	}
+	return pool, nil
+}
+
+// roots are the authorities; nil means those of the system.
+func (m material) roots() *x509.CertPool {
+	if m.pool == nil {
+		return nil
+	}
+	return m.pool.Get()
+}
+
+func badFiles(format string, args ...any) *fault.Error {
+	return fault.Invalid("BAD_CERTIFICATES", format, args...)
+}

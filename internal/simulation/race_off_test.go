@@ -1,8 +1,0 @@
-//go:build !race
-
-package simulation
-
-import "github.com/cleave-project/cleave/internal/testscale"
-
-// ciSeeds is how many simulations run; -seeds has more.
-var ciSeeds = uint64(testscale.Count(300, 2000))

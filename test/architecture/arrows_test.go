@@ -1,0 +1,310 @@
+package architecture
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module    = "github.com/cleave-project/cleave"
+	internal  = module + "/internal/"
+	generated = module + "/gen/"
+)
+
+// kind says what a package may use besides the packages of its line.
+type kind int
+
+const (
+	pure     kind = iota // only computes: no files, network, clock, logs, global randomness or gRPC
+	advice               // calls the system, but results do not depend on it: pure packages may import it
+	io                   // may use files, the network and the clock, but not the generated API
+	api                  // may also use the generated API
+	testOnly             // may import anything; only tests, tools/ and test/ may import it
+)
+
+// packageRule is one internal package and the packages that its non-test files may import.
+type packageRule struct {
+	name    string
+	kind    kind
+	imports string // separated by spaces; all of them on lines above
+}
+
+// packages are all internal packages, from the bottom up: a package imports only what its line names, and a
+// line names only packages above it, so that there are no cycles.
+var packages = []packageRule{
+	{"fault", pure, ""},
+	{"text", pure, ""},
+	{"security/identity", pure, "fault"},
+	{"security/redact", pure, ""},
+	{"coordinator/queue", pure, "text"},
+	{"numeric/hugepage", advice, ""},
+	{"numeric/parallel", pure, ""},
+	{"data/dataset", pure, "fault numeric/parallel"},
+	{"data/constraint", pure, "fault"},
+	{"data/labeling", pure, ""},
+	{"snapshot", pure, ""},
+	{"partition", pure, "fault"},
+	{"kernel", pure, "data/constraint data/dataset data/labeling fault numeric/hugepage numeric/parallel partition"},
+	{"numeric/neighbor", pure, "data/dataset fault kernel numeric/parallel"},
+	{"numeric/metric", pure, "data/constraint data/dataset fault partition"},
+	{"numeric/vector", pure, "data/dataset data/labeling fault kernel numeric/metric numeric/parallel partition"},
+	{"data/evaluate", pure, "data/constraint data/dataset fault"},
+	{"inference", pure, "data/constraint data/dataset fault partition"},
+	{"clustering/multilevel", pure, "data/dataset numeric/parallel snapshot"},
+	{"numeric/eigen", pure, "data/constraint data/dataset fault partition snapshot"},
+	{"clustering/catalog", pure, ""},
+	{"planning", pure, "clustering/catalog clustering/multilevel data/dataset fault kernel numeric/eigen numeric/neighbor numeric/vector partition text"},
+	{"render/profile", pure, "data/dataset"},
+	{"clustering", pure, "clustering/catalog data/constraint data/dataset data/evaluate fault inference kernel numeric/metric numeric/neighbor numeric/parallel partition snapshot text"},
+	{"clustering/knn", pure, "clustering data/dataset fault numeric/neighbor snapshot"},
+	{"clustering/kmeans", pure, "clustering clustering/catalog data/constraint data/dataset data/labeling fault inference kernel numeric/metric numeric/vector partition snapshot text"},
+	{"clustering/component", pure, "data/constraint data/dataset"},
+	{"clustering/embedding", pure, "clustering clustering/kmeans data/dataset numeric/eigen partition"},
+	{"clustering/heldout", pure, "clustering data/constraint"},
+	{"clustering/enforce", pure, "data/constraint"},
+	{"clustering/discriminant", pure, "data/dataset kernel numeric/eigen"},
+	{"clustering/span", pure, "clustering clustering/embedding clustering/kmeans data/constraint data/dataset inference kernel numeric/eigen numeric/metric numeric/parallel"},
+	{"clustering/kernelkmeans", pure, "clustering clustering/catalog clustering/component clustering/embedding clustering/multilevel data/constraint data/dataset fault kernel numeric/eigen partition snapshot text"},
+	{"clustering/landmark", pure, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/evaluate fault kernel numeric/eigen numeric/metric numeric/vector partition snapshot"},
+	{"clustering/spectral", pure, "clustering clustering/catalog clustering/component clustering/embedding clustering/kernelkmeans clustering/span data/constraint data/dataset fault kernel numeric/eigen partition snapshot text"},
+	{"clustering/auto", pure, "clustering clustering/catalog clustering/component clustering/discriminant clustering/embedding clustering/enforce clustering/heldout clustering/kernelkmeans clustering/kmeans clustering/knn clustering/multilevel clustering/span data/constraint data/dataset fault kernel numeric/eigen numeric/metric numeric/neighbor numeric/parallel numeric/vector partition planning snapshot text"},
+	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout clustering/kernelkmeans clustering/kmeans clustering/spectral data/constraint data/dataset kernel numeric/eigen numeric/metric numeric/parallel partition render/profile snapshot"},
+	{"clustering/local", pure, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/spectral data/dataset fault numeric/neighbor"},
+	{"clustering/comparison", pure, "clustering clustering/auto clustering/heldout clustering/local clustering/spectral data/dataset"},
+	{"data/table", pure, "clustering clustering/spectral data/constraint fault numeric/parallel text"},
+	{"data/recipe", pure, "data/dataset data/table fault numeric/parallel text"},
+	{"data/synth", pure, "data/constraint data/dataset fault"},
+	{"data/segment", pure, "data/constraint data/dataset fault kernel"},
+
+	{"format/raw", io, "fault"},
+	{"format/parquet", io, "data/table fault format/raw numeric/parallel"},
+	{"format/arrow", io, "data/table fault format/raw"},
+	{"format", io, "clustering/spectral data/constraint data/dataset data/segment data/table fault format/arrow format/parquet format/raw numeric/parallel text"},
+	{"render/picture", io, "data/constraint data/dataset data/segment fault"},
+	{"render/page", io, ""},
+	{"dial/backoff", io, ""},
+	{"waitlock", pure, ""},
+	{"observe", io, "fault"},
+	{"dial/candidates", io, "fault"},
+	{"security/reload", io, "fault"},
+	{"security/credentials", io, "fault security/reload"},
+	{"store", io, "fault security/credentials text"},
+	{"security/access", io, "fault security/credentials security/identity security/reload"},
+	{"security/certs", io, "fault security/access security/credentials security/identity"},
+	{"security/audit", io, "fault"},
+
+	{"wire", api, "clustering clustering/auto clustering/catalog clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/spectral data/constraint data/dataset data/evaluate data/labeling data/recipe data/table fault inference kernel numeric/eigen numeric/metric numeric/neighbor numeric/vector partition planning text"},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault kernel numeric/neighbor numeric/vector partition planning text waitlock wire"},
+	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral coordinator/queue data/constraint data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel numeric/metric numeric/neighbor observe partition planning security/access security/audit security/credentials security/identity security/redact snapshot store text waitlock wire"},
+	{"worker", api, "clustering data/constraint data/dataset data/labeling dial/backoff dial/candidates fault kernel numeric/neighbor numeric/parallel numeric/vector observe partition planning security/credentials text wire"},
+	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half
+	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format text wire"},
+	{"cli/client", api, "cli/shell clustering coordinator data/dataset data/table dial/backoff dial/candidates fault security/credentials text wire worker"},
+	{"render/explain", api, "data/constraint text wire"},
+	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog data/constraint data/dataset data/evaluate data/table fault format kernel numeric/metric render/explain render/page render/picture render/profile text wire"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kernelkmeans clustering/kmeans clustering/knn coordinator data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact text wire worker"},
+
+	{"clustering/clusteringtest", testOnly, ""},
+	{"data/table/tabletest", testOnly, ""},
+	{"cli/clitest", testOnly, ""},
+}
+
+// commands are the internal packages that a main may import: it reads flags and calls Run.
+var commands = []string{"cli", "cli/shell", "coordinator", "observe", "worker"}
+
+// pureModules are the only foreign modules that pure packages import.
+var pureModules = []string{"gonum.org/v1/gonum", "golang.org/x/sys/cpu"}
+
+// impure are standard packages that pure packages must not import, nor any package below them.
+var impure = []string{"crypto/rand", "log", "net", "os", "plugin", "syscall", "time"}
+
+// seeded are the names in math/rand and math/rand/v2 that use a source given by the caller; every other
+// function there uses the global source.
+var seeded = []string{
+	"ChaCha8", "New", "NewChaCha8", "NewPCG", "NewSource", "NewZipf",
+	"PCG", "Rand", "Source", "Source64", "Zipf",
+}
+
+func TestImportsFollowTheTable(t *testing.T) {
+	for _, f := range goFiles(t) {
+		for _, problem := range importProblems(f) {
+			t.Errorf("%s: %s", f.path, problem)
+		}
+	}
+}
+
+func TestTableImportsOnlyPackagesAbove(t *testing.T) {
+	var below []string
+	for _, r := range packages {
+		for _, name := range strings.Fields(r.imports) {
+			if !slices.Contains(below, name) {
+				t.Errorf("the line of %s names %s, which is not above it in the table", r.name, name)
+			}
+			if r.kind == pure && ruleOf(name).kind > advice {
+				t.Errorf("%s is pure and may not import %s, which is not", r.name, name)
+			}
+		}
+		if slices.Contains(below, r.name) {
+			t.Errorf("%s has two lines in the table", r.name)
+		}
+		below = append(below, r.name)
+	}
+}
+
+// importProblems says what is wrong with the imports of one file. Tests may import anything, so that a
+// package can be tested with one above it.
+func importProblems(f goFile) []string {
+	if f.isTest() {
+		return nil
+	}
+	dir := path.Dir(f.path)
+	switch name, isInternal := strings.CutPrefix(dir, "internal/"); {
+	case isInternal:
+		r := ruleOf(name)
+		if r == nil {
+			return []string{fmt.Sprintf("package %s is not in the table of "+
+				"test/architecture/arrows_test.go: add a line that says what it may import", dir)}
+		}
+		return r.problems(f)
+	case strings.HasPrefix(dir, "cmd/"):
+		return internalImportProblems(f, "a main", commands)
+	case strings.HasPrefix(dir, "gen/"):
+		return internalImportProblems(f, "generated code", nil)
+	}
+	return nil
+}
+
+func (r packageRule) problems(f goFile) []string {
+	if r.kind == testOnly {
+		return nil
+	}
+	problems := internalImportProblems(f, r.name, strings.Fields(r.imports))
+	for _, imported := range f.imports() {
+		if r.kind != api && strings.HasPrefix(imported, generated) {
+			problems = append(problems, fmt.Sprintf("%s may not import generated code (%s): "+
+				"convert in package wire", r.name, imported))
+		}
+		if r.kind == pure && !isPure(imported) {
+			problems = append(problems, fmt.Sprintf("%s is pure and may not import %s: "+
+				"pass in what it needs", r.name, imported))
+		}
+	}
+	if r.kind == pure {
+		problems = append(problems, globalRandomness(f)...)
+	}
+	return problems
+}
+
+// internalImportProblems reports imports of our own packages outside the allowed ones. Tools and test clusters are
+// never allowed: the product does without them.
+func internalImportProblems(f goFile, who string, allowed []string) []string {
+	var problems []string
+	for _, imported := range f.imports() {
+		name, isOurs := strings.CutPrefix(imported, module+"/")
+		if !isOurs || strings.HasPrefix(name, "gen/") {
+			continue
+		}
+		if name, isInternal := strings.CutPrefix(name, "internal/"); !isInternal || !slices.Contains(allowed, name) {
+			problems = append(problems, fmt.Sprintf("%s may not import %s", who, imported))
+		}
+	}
+	return problems
+}
+
+// isPure tells whether a pure package may import this; internalImportProblems checks our own packages.
+func isPure(imported string) bool {
+	within := func(root string) bool {
+		return imported == root || strings.HasPrefix(imported, root+"/")
+	}
+	if strings.HasPrefix(imported, module+"/") {
+		return true
+	}
+	if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") {
+		return slices.ContainsFunc(pureModules, within)
+	}
+	return !slices.ContainsFunc(impure, within)
+}
+
+// globalRandomness finds uses of the global random source. It also reports variables that have the name of
+// the package: call them rng.
+func globalRandomness(f goFile) []string {
+	var problems []string
+	for _, spec := range f.syntax.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		if imported != "math/rand" && imported != "math/rand/v2" {
+			continue
+		}
+		name := "rand"
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			selector, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := selector.X.(*ast.Ident); ok && x.Name == name && !slices.Contains(seeded, selector.Sel.Name) {
+				problems = append(problems, fmt.Sprintf("line %d: %s.%s draws from the global source: "+
+					"take a *rand.Rand or a seed", f.line(selector.Pos()), name, selector.Sel.Name))
+			}
+			return true
+		})
+	}
+	return problems
+}
+
+func ruleOf(name string) *packageRule {
+	for i := range packages {
+		if packages[i].name == name {
+			return &packages[i]
+		}
+	}
+	return nil
+}
+
+func TestImportProblems(t *testing.T) {
+	for _, c := range []struct {
+		name, path, source string
+		want               string // part of the only problem; empty for none
+	}{
+		{"downward", "internal/kernel/a.go", `import "` + internal + `data/dataset"`, ""},
+		{"upward", "internal/data/dataset/a.go", `import "` + internal + `kernel"`, "data/dataset may not import"},
+		{"sideways", "internal/store/a.go", `import "` + internal + `format"`, "store may not import"},
+		{"upward in a test", "internal/data/dataset/a_test.go", `import "` + internal + `kernel"`, ""},
+		{"unknown package", "internal/novel/a.go", "", "add a line"},
+		{"unknown subpackage", "internal/kernel/fast/a.go", "", "add a line"},
+		{"test helper in the product", "internal/cli/a.go", `import "` + module + `/test/clustertest"`, "cli may not import"},
+		{"test helper in a test", "internal/cli/a_test.go", `import "` + module + `/test/clustertest"`, ""},
+		{"test helper itself", "test/clustertest/a.go", `import "` + internal + `cli"`, ""},
+		{"main", "cmd/worker/main.go", `import "` + internal + `worker"`, ""},
+		{"main going deep", "cmd/worker/main.go", `import "` + internal + `kernel"`, "a main may not import"},
+		{"generated code in wire", "internal/wire/a.go", `import "` + generated + `cleave/v1"`, ""},
+		{"generated code in store", "internal/store/a.go", `import "` + generated + `cleave/v1"`, "generated code"},
+		{"generated code in a pure package", "internal/kernel/a.go", `import "` + generated + `cleave/v1"`, "generated code"},
+		{"clock", "internal/kernel/a.go", `import "time"`, "is pure"},
+		{"network", "internal/kernel/a.go", `import "net/http"`, "is pure"},
+		{"clock in an IO package", "internal/store/a.go", `import "time"`, ""},
+		{"logger", "internal/kernel/a.go", `import "github.com/hashicorp/go-hclog"`, "is pure"},
+		{"gRPC", "internal/kernel/a.go", `import "google.golang.org/grpc/codes"`, "is pure"},
+		{"matrices", "internal/numeric/eigen/a.go", `import "gonum.org/v1/gonum/mat"`, ""},
+		{"standard mathematics", "internal/kernel/a.go", `import "math/bits"`, ""},
+		{"seeded source", "internal/data/synth/a.go", "import \"math/rand/v2\"\nvar r = rand.New(rand.NewPCG(1, 2))", ""},
+		{"global source", "internal/data/synth/a.go", "import \"math/rand/v2\"\nvar x = rand.Float64()", "global source"},
+		{"renamed global source", "internal/data/synth/a.go", "import r \"math/rand\"\nvar x = r.Intn(3)", "global source"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := importProblems(parse(t, c.path, "package p\n"+c.source))
+			if c.want == "" && len(got) > 0 {
+				t.Errorf("found a problem where there is none: %q", got)
+			}
+			if c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
+				t.Errorf("got %q, want one problem with %q", got, c.want)
+			}
+		})
+	}
+}

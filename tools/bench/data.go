@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format"
+)
+
+// set is a set of points to cluster, with its name in the report.
+type set struct {
+	name   string
+	points *dataset.Points
+	truth  []int64 // nil: not known
+	k      int
+}
+
+// clusterSpread is the standard deviation of synthetic clusters whose centers lie in a cube of side 20. They
+// overlap, so that a run takes many iterations, as on real data.
+const clusterSpread = 10
+
+// load reads the first rows of a data set from the data folder, or makes synthetic points with as
+// many rows and features.
+func (b *benchmark) load(name, file, labels string, rows, features, k int) (set, error) {
+	path := filepath.Join(b.Data, name, file)
+	if b.Data != "" {
+		points, _, err := format.LoadPoints(path)
+		switch _, missing := os.Stat(path); {
+		case err == nil:
+			return b.known(name, filepath.Join(b.Data, name, labels), points, rows, k)
+		case missing == nil:
+			return set{}, err
+		}
+		b.progress("%s is not there: synthetic points of its shape take its place", path)
+	}
+	rng := rand.New(rand.NewPCG(uint64(rows), uint64(features)))
+	points, truth, err := synth.Gaussians(rows, features, k, clusterSpread, rng)
+	if err != nil {
+		return set{}, err
+	}
+	s := set{name: fmt.Sprintf("synthetic %d x %d (as %s)", rows, features, name), points: points, k: k}
+	for _, label := range truth {
+		s.truth = append(s.truth, int64(label))
+	}
+	return s, nil
+}
+
+// known is a data set that was read from files, cut to at most the given number of rows.
+func (b *benchmark) known(name, labels string, points *dataset.Points, rows, k int) (set, error) {
+	_, truth, err := format.LoadTable(labels, table.Labels, points.N)
+	if err != nil {
+		return set{}, err
+	}
+	if points.N > rows {
+		name = fmt.Sprintf("the first %d rows of %s", rows, name)
+		truth = truth[:rows]
+		if points, err = dataset.NewPoints(rows, points.D, points.Values[:rows*points.D]); err != nil {
+			return set{}, err
+		}
+	}
+	return set{name: name, points: points, truth: truth, k: k}, nil
+}
+
+func (b *benchmark) loadPendigits() (set, error) {
+	return b.load("pendigits", "data.csv", "labels.csv", b.pendigits, 16, 10)
+}
+
+func (b *benchmark) loadLetter() (set, error) {
+	return b.load("letter", "data.csv", "labels.csv", b.letter, 16, 26)
+}
+
+func (b *benchmark) loadMnist() (set, error) {
+	return b.load("mnist-10k", "data_test10k.csv.gz", "labels_test10k.csv", b.mnist, 784, 10)
+}
+
+// write makes a file in the temporary folder of the run and returns its path.
+func (b *benchmark) write(name string, content any) (string, error) {
+	path := filepath.Join(b.temp, name)
+	return path, format.WriteFile(path, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, content) })
+}
+
+// writePoints writes points for the peers, in float32 row by row.
+func (b *benchmark) writePoints(points *dataset.Points) (string, error) {
+	values := make([]float32, len(points.Values))
+	for i, v := range points.Values {
+		values[i] = float32(v)
+	}
+	return b.write(fmt.Sprintf("points-%d-%d", points.N, points.D), values)
+}
+
+// readLabels reads the labels that a peer wrote.
+func readLabels(path string, n int) ([]int32, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	labels := make([]int32, n)
+	return labels, binary.Read(file, binary.LittleEndian, labels)
+}
+
+// agreement is the share of points with equal labels.
+func agreement(a, b []int32) float64 {
+	same := 0
+	for i := range a {
+		if a[i] == b[i] {
+			same++
+		}
+	}
+	return float64(same) / float64(len(a))
+}
+
+// gaussian is a problem with a gaussian kernel of width rho (0: the median distance) and the given first
+// labels.
+func gaussian(s set, rho float64, labels []int32, iterations int) (*kernelkmeans.Problem, error) {
+	return kernelkmeans.Prepare(s.points, clustering.Spec{
+		K: s.k, MaxIterations: iterations, Start: clustering.StartLabels, InitialLabels: labels,
+		Algorithm: &kernelkmeans.Options{Rho: rho},
+	})
+}
+
+// randomLabels are random labels that give all clusters the same size, within one point.
+func randomLabels(n, k int, seed uint64) []int32 {
+	rng := rand.New(rand.NewPCG(seed, uint64(k)))
+	labels := make([]int32, n)
+	for i := range labels {
+		labels[i] = int32(i % k)
+	}
+	rng.Shuffle(n, func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
+	return labels
+}

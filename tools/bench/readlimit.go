@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/numeric/hugepage"
+)
+
+// readLimit measures how fast this machine reads memory. Its buffers are as large as the matrix of the
+// sweeps, so that caches hold the same share of both.
+type readLimit struct {
+	huge, usual []uint64
+	release     func()
+	threads     int
+	reader      reader
+
+	eightHuge, eightUsual, oneHuge times
+}
+
+func fill(words []uint64) {
+	for i := range words {
+		words[i] = uint64(i)
+	}
+}
+
+func newReadLimit(bytes, threads int) (*readLimit, error) {
+	huge, releaseHuge, err := newBuffer(bytes / 8)
+	if err != nil {
+		return nil, err
+	}
+	usual, releaseUsual, err := newBuffer(bytes / 8)
+	if err != nil {
+		releaseHuge()
+		return nil, err
+	}
+	hugepage.Advise(huge)
+	fill(huge)
+	fill(usual)
+	release := func() {
+		releaseHuge()
+		releaseUsual()
+	}
+	return &readLimit{huge: huge, usual: usual, release: release, threads: threads, reader: readers()[0]}, nil
+}
+
+// measure reads a buffer once on all threads.
+func (l *readLimit) measure(words []uint64, streams int) func() (float64, error) {
+	return func() (float64, error) {
+		return stopwatch(func() error {
+			var group sync.WaitGroup
+			for thread := range l.threads {
+				group.Go(func() {
+					part := words[thread*len(words)/l.threads : (thread+1)*len(words)/l.threads]
+					l.reader.readStreams(part, streams)
+				})
+			}
+			group.Wait()
+			return nil
+		})
+	}
+}
+
+func (l *readLimit) measurements() []measurement {
+	return []measurement{
+		{l.measure(l.huge, 8), &l.eightHuge},
+		{l.measure(l.usual, 8), &l.eightUsual},
+		{l.measure(l.huge, 1), &l.oneHuge},
+	}
+}
+
+func (l *readLimit) bytes() float64 { return 8 * float64(len(l.huge)) }
+
+// limit is the largest number of bytes per second over all ways of reading.
+func (l *readLimit) limit() float64 {
+	return l.bytes() / min(l.eightHuge.best(), l.eightUsual.best(), l.oneHuge.best())
+}
+
+// medianLimit is the same for the median rounds.
+func (l *readLimit) medianLimit() float64 {
+	return l.bytes() / min(l.eightHuge.median(), l.eightUsual.median(), l.oneHuge.median())
+}
+
+func (l *readLimit) rows() []Row {
+	gigabytes := l.bytes() / 1e9
+	row := func(streams, pages string, t times) Row {
+		return Row{
+			What: fmt.Sprintf("memory read limit, %s per core, %s pages", streams, pages),
+			Ours: rate(gigabytes, t, "GB/s"), Ratio: percent(l.bytes()/t.best()/l.limit(), l.bytes()/t.median()/l.medianLimit()),
+		}
+	}
+	return []Row{
+		row("8 streams", "huge", l.eightHuge),
+		row("8 streams", "usual", l.eightUsual),
+		row("1 stream", "huge", l.oneHuge),
+	}
+}
+
+// percent formats a share of the limit, in the best rounds and in the median ones.
+func percent(best, median float64) string {
+	return fmt.Sprintf("%.0f %% (%.0f %%) of the limit", 100*best, 100*median)
+}
