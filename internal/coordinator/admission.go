@@ -14,6 +14,8 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -64,15 +66,15 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	if err != nil {
 		return nil, err
 	}
-	id, err := newJobID()
+	id, err := records.NewJobID()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.putBlob(ctx, specBlob(id), spec); err != nil {
+	if err := c.putBlob(ctx, records.SpecBlob(id), spec); err != nil {
 		return nil, err
 	}
 	record := &statev1.JobRecord{
-		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.reservedBytes(problem)),
+		SpecBlob: records.SpecBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.reservedBytes(problem)),
 		TraceParent: observe.TraceParent(ctx),
 		Job: &cleavev1.Job{
 			Owner: owner, Priority: spec.GetPriority(), TimeLimit: timeLimit,
@@ -81,8 +83,8 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		},
 	}
 	admitted, err := c.admit(ctx, record, hash[:], problem)
-	if admitted != id && !mayBeCommitted(err) {
-		_ = c.blobs.Delete(context.WithoutCancel(ctx), specBlob(id)) // no record refers to it
+	if admitted != id && !records.MayBeCommitted(err) {
+		_ = c.blobs.Delete(context.WithoutCancel(ctx), records.SpecBlob(id)) // no record refers to it
 	}
 	if err != nil {
 		return nil, err
@@ -112,23 +114,23 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	if err != nil {
 		return "", err
 	}
-	txn := store.Txn{Put: []store.Entry{entry, {Key: unfinishedKey(id)}}}
+	txn := store.Txn{Put: []store.Entry{entry, {Key: records.UnfinishedKey(id)}}}
 	if requestID != "" {
 		value, err := proto.Marshal(&statev1.RequestRecord{JobId: id, SpecSha256: hash})
 		if err != nil {
 			return "", err
 		}
-		txn.If = []store.Condition{{Key: requestKey(owner, requestID)}}
-		txn.Put = append(txn.Put, store.Entry{Key: requestKey(owner, requestID), Value: value})
+		txn.If = []store.Condition{{Key: records.RequestKey(owner, requestID)}}
+		txn.Put = append(txn.Put, store.Entry{Key: records.RequestKey(owner, requestID), Value: value})
 	}
 	first, err := c.commitJob(txn, record, hash)
-	if err != nil && mayBeCommitted(err) && !interrupted(err) {
+	if err != nil && records.MayBeCommitted(err) && !interrupted(err) {
 		c.supervisors.Go(func() { c.adoptWhenKnown(id) })
 	}
 	if err != nil || first != id {
 		return first, err
 	}
-	c.launch(c.newJob(record, newEventLog(id, c.flushEvents)), problem)
+	c.launch(c.newJob(record, eventlog.New(id, c.flushEvents)), problem)
 	c.cfg.Observe.Accepted()
 	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(ctx), "dataset", record.GetJob().GetDatasetId())
 	return id, nil
@@ -138,9 +140,9 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 // created before. After an error for which mayBeCommitted is true, the job may exist.
 func (c *Coordinator) commitJob(txn store.Txn, record *statev1.JobRecord, hash []byte) (string, error) {
 	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
-	err := c.commit(txn)
-	if mayBeCommitted(err) && !interrupted(err) {
-		if _, missing := c.state.Get(c.storeCtx, jobKey(id)); missing == nil {
+	err := c.writer.Commit(txn)
+	if records.MayBeCommitted(err) && !interrupted(err) {
+		if _, missing := c.state.Get(c.storeCtx, records.JobKey(id)); missing == nil {
 			err = nil // it is there, and has to run
 		}
 	}
@@ -149,7 +151,7 @@ func (c *Coordinator) commitJob(txn store.Txn, record *statev1.JobRecord, hash [
 		// of the store was lost.
 		first, err := c.jobOfRequest(c.storeCtx, owner, requestID, hash)
 		if err != nil {
-			return "", unknownOutcome{err}
+			return "", records.Unknown(err)
 		}
 		return first, nil
 	}
@@ -161,10 +163,10 @@ func (c *Coordinator) commitJob(txn store.Txn, record *statev1.JobRecord, hash [
 
 // adoptWhenKnown launches a job that may have been created, as soon as the store tells whether it was.
 func (c *Coordinator) adoptWhenKnown(id string) {
-	for pause := backoff.New(storeRetries); ; {
+	for pause := backoff.New(records.StoreRetries); ; {
 		err := c.adopt(c.storeCtx, id)
 		if errors.Is(err, store.ErrNotFound) { // it was not
-			_ = c.blobs.Delete(c.storeCtx, specBlob(id))
+			_ = c.blobs.Delete(c.storeCtx, records.SpecBlob(id))
 			return
 		}
 		if err == nil || interrupted(err) || c.storeCtx.Err() != nil {
@@ -220,7 +222,7 @@ func (c *Coordinator) jobOfRequest(ctx context.Context, owner, requestID string,
 	if requestID == "" {
 		return "", nil
 	}
-	entry, err := c.state.Get(ctx, requestKey(owner, requestID))
+	entry, err := c.state.Get(ctx, records.RequestKey(owner, requestID))
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}

@@ -27,7 +27,7 @@ func (c *Coordinator) beginAttempt(j *job) error {
 	if j.problem != nil {
 		return nil // nothing can happen before markRunning, which counts
 	}
-	return j.write(c.persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		j.countAttempt(record, c.term.Revision())
 		return nil
 	})
@@ -39,7 +39,7 @@ func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
 		return
 	}
 	j.counted = true
-	sequence, _ := j.log.latest()
+	sequence, _ := j.log.Latest()
 	record.Attempts, record.AttemptEvents = record.GetAttempts()+1, sequence
 	record.AttemptTerms = append(record.AttemptTerms, term)
 }
@@ -47,7 +47,7 @@ func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
 // goesOn notes that the job goes on from a snapshot. If that is a later one than the attempt before had, no attempt before
 // this one counts.
 func (c *Coordinator) goesOn(j *job, steps int) error {
-	return j.write(c.persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		if uint64(steps) <= record.GetAttemptSteps() {
 			return errUnchanged
 		}
@@ -72,7 +72,7 @@ func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
 	}
-	err := j.write(c.commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
 		change(record)
 		return nil
 	})

@@ -134,7 +134,7 @@ func TestALostAnswerDeletesNoData(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := &faultyState{State: h.c.state, answer: lostAnswerThen(errNoSpace)}
-	h.c.state, h.c.datasets.state = state, state
+	h.useState(state)
 	_, err = wire.SendDataset(t.Context(), h.datasets, "line", points)
 	if !fault.Is(err, store.DiskFull) {
 		t.Errorf("the upload gives %v", err)
@@ -174,7 +174,7 @@ func TestAJobOfUnknownOutcomeRuns(t *testing.T) {
 		data := h.upload()
 		muted := &mutedState{State: h.c.state}
 		muted.silent.Store(3)
-		h.c.state, h.c.datasets.state = muted, muted
+		h.useState(muted)
 		request := &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()}
 		if _, err := h.jobs.CreateJob(t.Context(), request); err == nil {
 			t.Fatal("the call was answered")

@@ -9,18 +9,19 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
 func (c *Coordinator) readSpec(ctx context.Context, job string) (*cleavev1.JobSpec, error) {
 	spec := &cleavev1.JobSpec{}
-	return spec, c.readMessage(ctx, job, specBlob(job), partSpec, spec)
+	return spec, c.readMessage(ctx, job, records.SpecBlob(job), records.PartSpec, spec)
 }
 
 // readOutcome reads the result and the events of a job that has ended.
 func (c *Coordinator) readOutcome(ctx context.Context, record *statev1.JobRecord) (*statev1.Outcome, error) {
 	outcome := &statev1.Outcome{}
-	return outcome, c.readMessage(ctx, record.GetJob().GetJobId(), record.GetOutcomeBlob(), partOutcome, outcome)
+	return outcome, c.readMessage(ctx, record.GetJob().GetJobId(), record.GetOutcomeBlob(), records.PartOutcome, outcome)
 }
 
 // readMessage reads a part of a job that is one message.
@@ -35,7 +36,7 @@ func (c *Coordinator) readMessage(ctx context.Context, job, blob, part string, m
 		return err
 	}
 	if err := proto.Unmarshal(encoded, message); err != nil {
-		return jobPart(part, job).damaged(err)
+		return records.JobPart(part, job).Damaged(err)
 	}
 	return nil
 }
@@ -49,9 +50,9 @@ func (c *Coordinator) openPart(ctx context.Context, job, blob, part string) (io.
 		}
 	}
 	if err != nil {
-		return nil, jobPart(part, job).explain(err)
+		return nil, records.JobPart(part, job).Explain(err)
 	}
-	return objectReader{r, jobPart(part, job)}, nil
+	return records.JobPart(part, job).Reader(r), nil
 }
 
 func (c *Coordinator) putBlob(ctx context.Context, name string, message proto.Message) error {

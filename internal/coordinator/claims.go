@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
@@ -74,7 +75,7 @@ func (s *contentStore[V]) claim(ctx context.Context, id string, record *statev1.
 		}
 		// This was committed, and the answer of the store was lost: nobody else writes records.
 		if existing, err = s.find(ctx, id); err != nil || existing == nil {
-			return nil, unknownOutcome{errors.Join(err, s.notFound(id))}
+			return nil, records.Unknown(errors.Join(err, s.notFound(id)))
 		}
 	}
 	mine := record.GetClaims()[0]
@@ -97,7 +98,7 @@ func (s *contentStore[V]) put(id string, record *statev1.ContentRecord, conditio
 // value if nobody else has a claim. An admin without a claim takes those of all. It succeeds also when there is no such value, so that it can
 // be repeated when its answer was lost.
 func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V], id string) error {
-	if err := required(s.word+"_id", id); err != nil {
+	if err := fault.Required(s.word+"_id", id); err != nil {
 		return err
 	}
 	c.admission.Lock()
@@ -145,7 +146,7 @@ func deleteUnused[V any](ctx context.Context, c *Coordinator, s *contentStore[V]
 func (s *contentStore[V]) remove(c *Coordinator, id, blob string) error {
 	txn := store.Txn{Delete: []string{s.key(id)}}
 	if blob != "" {
-		txn.Put = []store.Entry{{Key: garbageKey(blob)}}
+		txn.Put = []store.Entry{{Key: records.GarbageKey(blob)}}
 	}
 	if err := s.commit(txn); err != nil {
 		return err

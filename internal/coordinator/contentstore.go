@@ -3,7 +3,6 @@ package coordinator
 import (
 	"container/list"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
@@ -92,7 +92,7 @@ func (s *contentStore[V]) add(ctx context.Context, name string, value V, now *ti
 		return viewFor(existing, caller), nil
 	}
 	// Also when another owner has the same: how long an upload takes must not tell of it.
-	blob := newBlob(s.key(id))
+	blob := records.NewBlob(s.key(id))
 	if err := s.blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) }); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *contentStore[V]) add(ctx context.Context, name string, value V, now *ti
 	record.Blob = blob
 	record.Claims = []*statev1.Claim{{Owner: caller.Name, DisplayName: name, CreateTime: now}}
 	stored, err := s.claim(ctx, id, record)
-	if stored != nil && stored.GetBlob() != blob || err != nil && !mayBeCommitted(err) {
+	if stored != nil && stored.GetBlob() != blob || err != nil && !records.MayBeCommitted(err) {
 		_ = s.blobs.Delete(context.WithoutCancel(ctx), blob) // no record refers to it
 	}
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *contentStore[V]) add(ctx context.Context, name string, value V, now *ti
 
 // get is the record of the value that a request names.
 func (s *contentStore[V]) get(ctx context.Context, id string) (*statev1.ContentRecord, error) {
-	if err := required(s.word+"_id", id); err != nil {
+	if err := fault.Required(s.word+"_id", id); err != nil {
 		return nil, err
 	}
 	return s.record(ctx, id)
@@ -195,7 +195,7 @@ func (s *contentStore[V]) load(ctx context.Context, id string) (value V, err err
 		return value, readErr
 	}
 	if _, damaged := errors.AsType[*fault.Error](err); damaged {
-		return value, s.object(id).damaged(err)
+		return value, s.object(id).Damaged(err)
 	}
 	if err != nil {
 		return value, fmt.Errorf("the bytes of %s %s cannot be read: %w", s.noun, id, err)
@@ -214,18 +214,18 @@ func (s *contentStore[V]) open(ctx context.Context, record *statev1.ContentRecor
 		}
 	}
 	if err != nil {
-		return nil, object.explain(err)
+		return nil, object.Explain(err)
 	}
 	if offset == 0 && length < 0 {
-		return &hashedReader{objectReader: objectReader{r, object}, hash: sha256.New(), want: id}, nil
+		return object.HashedReader(r, id), nil
 	}
-	return objectReader{r, object}, nil
+	return object.Reader(r), nil
 }
 
-func (k *contentKind[V]) object(id string) object {
-	return object{
-		reason: k.reason("_DAMAGED"), what: fmt.Sprintf("the stored %s %s", k.noun, id), key: k.word + "_id", id: id,
-		remedy: "restore its blob from a backup, or delete it and upload it again",
+func (k *contentKind[V]) object(id string) records.Object {
+	return records.Object{
+		Reason: k.reason("_DAMAGED"), What: fmt.Sprintf("the stored %s %s", k.noun, id), Key: k.word + "_id", ID: id,
+		Remedy: "restore its blob from a backup, or delete it and upload it again",
 	}
 }
 

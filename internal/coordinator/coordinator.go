@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
@@ -40,6 +41,7 @@ type Coordinator struct {
 	engine engine
 
 	state    store.State
+	writer   *records.Writer
 	blobs    store.Blobs
 	term     store.Leadership // set before leading
 	leading  atomic.Bool
@@ -120,13 +122,14 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		return nil, err
 	}
 	c.state, c.blobs = observeState(c.state, cfg.Observe), observeBlobs(c.blobs, cfg.Observe)
+	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
 	c.retention = newRetention(c)
 	if cfg.Retention.Quota > 0 {
 		c.blobs = meteredBlobs{c.blobs, &c.retention.bytes}
 	}
 	uses := uses{now: cfg.Now, grain: cfg.Retention.useGrain()}
-	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit, uses)
-	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit, uses)
+	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.writer.Commit, uses)
+	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.writer.Commit, uses)
 	c.uploads = newUploads(cfg)
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -98,7 +99,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 // retry calls a function until it succeeds, ctx ends, or an error does not say that the store is unavailable: a slow disk delays
 // the start of a coordinator and does not end it. Of a shared store, all errors that are not permanent may pass.
 func (c *Coordinator) retry(ctx context.Context, warning string, call func() error) error {
-	for pause := backoff.New(storeRetries); ; {
+	for pause := backoff.New(records.StoreRetries); ; {
 		err := call()
 		mayPass := unavailable(err) || store.IsShared(c.cfg.Store) && !store.IsPermanent(err)
 		if err == nil || !mayPass {
@@ -217,7 +218,7 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 		if c.term != nil {
 			cfg.Election.outlived = append(cfg.Election.outlived, c.term.Revision())
 		}
-		for pause := backoff.New(storeRetries); ; {
+		for pause := backoff.New(records.StoreRetries); ; {
 			if c, err = New(ctx, cfg); err == nil {
 				break
 			}

@@ -9,6 +9,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -53,7 +54,7 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := h.c.blobs.List(t.Context(), jobBlobPrefix(id)); err != nil || len(left) > 0 {
+	if left, err := h.c.blobs.List(t.Context(), records.JobBlobPrefix(id)); err != nil || len(left) > 0 {
 		t.Errorf("a deleted job left %v (%v)", left, err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -29,9 +31,9 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		c.endAttempt(j, forgetAttempts)
 		return
 	}
-	j.log.revokeRest()
-	if out.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !outOfTime(out, cause)) && !j.log.fullyRepeated() {
-		out.err = fmt.Errorf("%w: it ended before them", errReplayMismatch)
+	j.log.RevokeRest()
+	if out.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !outOfTime(out, cause)) && !j.log.FullyRepeated() {
+		out.err = fmt.Errorf("%w: it ended before them", eventlog.ErrMismatch)
 	}
 	end := c.storeEnd(j, out)
 	if end == nil {
@@ -107,7 +109,7 @@ func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
 	c.log.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
 	j.setWaiting(says)
 	j.progress.enter(cleavev1.Phase_PHASE_WAITING, says)
-	if err := j.log.flush(); err != nil { // whoever watches sees the whole run
+	if err := j.log.Flush(); err != nil { // whoever watches sees the whole run
 		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
 	_ = pause.Wait(c.patience(j))
@@ -149,7 +151,7 @@ func (e *jobEnd) fail(err error) {
 	switch {
 	case isFault:
 		e.failure = f
-	case errors.Is(err, errReplayMismatch):
+	case errors.Is(err, eventlog.ErrMismatch):
 		e.failure = fault.New(fault.Internal, "REPLAY_MISMATCH", "%v; this is a defect in Cleave or its hardware, please report it", err)
 	default:
 		e.failure = fault.New(fault.Internal, "INTERNAL", "%v", err)
@@ -159,7 +161,7 @@ func (e *jobEnd) fail(err error) {
 // appendEnd adds the last event to those of the log.
 func (e *jobEnd) appendEnd(j *job) {
 	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message(), Error: e.failureProto()}
-	others := j.log.all()
+	others := j.log.All()
 	e.event = &cleavev1.Event{Sequence: uint64(len(others) + 1), What: &cleavev1.Event_Ended{Ended: last}}
 	e.events = slices.Concat(others, []*cleavev1.Event{e.event})
 }
@@ -215,7 +217,7 @@ func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endB
 			return err
 		}
 	}
-	name := endBlob(j.id, c.term.Revision(), attempt, "outcome")
+	name := records.EndBlob(j.id, c.term.Revision(), attempt, "outcome")
 	if err := c.putBlob(c.storeCtx, name, outcome); err != nil {
 		return err
 	}
@@ -230,7 +232,7 @@ func (c *Coordinator) storeResult(id string, run runOutcome, attempt int, blobs 
 		if *stored != "" {
 			return nil
 		}
-		name := endBlob(id, c.term.Revision(), attempt, what)
+		name := records.EndBlob(id, c.term.Revision(), attempt, what)
 		err := c.blobs.Put(c.storeCtx, name, write)
 		if err == nil {
 			*stored = name
@@ -274,14 +276,14 @@ func (e *jobEnd) result() *cleavev1.Result {
 // listed as unfinished. If the outcome was stored, the events are deleted, because the outcome has them;
 // otherwise the last events are added to them.
 func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
-	e.txn.Delete = []string{unfinishedKey(j.id)}
+	e.txn.Delete = []string{records.UnfinishedKey(j.id)}
 	if blobs.outcome != "" {
-		e.txn.Delete = append(e.txn.Delete, j.log.stored.keys[:min(len(j.log.stored.keys), maxTxnDeletes)]...)
-	} else if _, puts, err := j.log.stored.with(j.id, e.events[len(j.log.durable):]); err == nil {
+		e.txn.Delete = append(e.txn.Delete, j.log.Keys()[:min(len(j.log.Keys()), records.MaxTxnDeletes)]...)
+	} else if puts, err := j.log.Rest(e.events); err == nil {
 		e.txn.Put = puts
 	}
 	if j.remembered {
-		e.txn.Put = append(e.txn.Put, store.Entry{Key: garbageKey(snapshotPrefix(j.id))})
+		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(snapshotPrefix(j.id))})
 	}
 	e.change = func(record *statev1.JobRecord) {
 		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
@@ -307,7 +309,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 		job.State, job.StopReason = e.state, e.stopReason()
 		job.StatusMessage = e.message()
 		job.LastSequence = e.event.GetSequence()
-		if _, step := j.log.latest(); step != nil {
+		if _, step := j.log.Latest(); step != nil {
 			job.Iterations, job.Objective = step.GetIteration(), step.GetObjective()
 		}
 		if r := e.run.result; r != nil {
@@ -319,7 +321,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 
 // commitEnd makes the end durable and then visible.
 func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
-	err := j.write(c.persist, end.txn, func(record *statev1.JobRecord) error {
+	err := j.write(c.writer.Persist, end.txn, func(record *statev1.JobRecord) error {
 		end.change(record)
 		forgetAttempts(record)
 		record.Job.EndTime = c.now()
@@ -330,10 +332,10 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	}
 	c.queue.leave(j) // before the end is visible: whoever sees it may submit the next job
 	c.forget(j.id)   // from now on the record is the truth
-	j.log.publishEnd(end.events)
+	j.log.PublishEnd(end.events)
 	c.deleteSnapshots(j)
-	if len(end.txn.Delete) > maxTxnDeletes {
-		if err := c.deleteKeys(j.log.stored.keys[maxTxnDeletes:]); err != nil {
+	if len(end.txn.Delete) > records.MaxTxnDeletes {
+		if err := c.writer.DeleteKeys(j.log.Keys()[records.MaxTxnDeletes:]); err != nil {
 			c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
 		}
 	}

@@ -37,7 +37,7 @@ func (f *faultyState) Commit(ctx context.Context, txn store.Txn) (int64, error) 
 // intercept lets a test answer the commits from now on.
 func (h *harness) intercept(answer func(count int64, commit func() error) error) {
 	f := &faultyState{State: h.c.state, answer: answer}
-	h.c.state, h.c.datasets.state = f, f
+	h.useState(f)
 }
 
 var errLostAnswer = errors.New("the network is down")
@@ -135,7 +135,7 @@ func TestStoreThatDoesNotAnswerIsAskedLessAndLessOften(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		c := &Coordinator{state: state, storeCtx: ctx, log: hclog.NewNullLogger()}
-		if err := c.commit(store.Txn{}); !errors.Is(err, errLostAnswer) {
+		if err := c.writer.Commit(store.Txn{}); !errors.Is(err, errLostAnswer) {
 			t.Errorf("got %v", err)
 		}
 		if count := state.commits.Load(); count < 10 || count > 40 {

@@ -23,7 +23,7 @@ type freshPoints struct {
 func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord, request *cleavev1.PredictJobRequest) (*freshPoints, error) {
 	id := request.GetTableId()
 	if id == "" {
-		if err := required("dataset_id", request.GetDatasetId()); err != nil {
+		if err := fault.Required("dataset_id", request.GetDatasetId()); err != nil {
 			return nil, err
 		}
 		data, err := c.datasets.load(ctx, request.GetDatasetId())

@@ -14,6 +14,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -94,7 +95,7 @@ func TestAJobIsCanceledWhileThereIsNoSpace(t *testing.T) {
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Error(err)
 	}
-	if left, err := h.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
+	if left, err := h.c.state.List(t.Context(), records.EventPrefix, "", 0); err != nil || len(left) != 0 {
 		t.Errorf("events are left over: %v, %v", left, err)
 	}
 }

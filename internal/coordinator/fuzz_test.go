@@ -18,6 +18,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -103,7 +104,7 @@ func FuzzStored(f *testing.F) {
 		encoded, _ := proto.Marshal(m)
 		return encoded
 	}
-	record := &statev1.JobRecord{SpecBlob: specBlob(job), Job: &cleavev1.Job{JobId: job, DatasetId: "d", State: cleavev1.JobState_JOB_STATE_RUNNING}}
+	record := &statev1.JobRecord{SpecBlob: records.SpecBlob(job), Job: &cleavev1.Job{JobId: job, DatasetId: "d", State: cleavev1.JobState_JOB_STATE_RUNNING}}
 	ended := proto.CloneOf(record)
 	ended.Job.State, ended.OutcomeBlob, ended.LabelsBlob = cleavev1.JobState_JOB_STATE_SUCCEEDED, "jobs/"+job+"/1-0/outcome", "jobs/"+job+"/1-0/labels"
 	events := marshal(&statev1.EventBatch{Events: []*cleavev1.Event{{Sequence: 1, What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{}}}}})
@@ -113,7 +114,7 @@ func FuzzStored(f *testing.F) {
 	f.Add(marshal(ended), events, []byte{}, binary.LittleEndian.AppendUint32(nil, 7))
 	f.Fuzz(func(t *testing.T, job0, events, content, blob []byte) {
 		blobs := sharedBlobs(t)
-		for _, name := range []string{specBlob(job), "jobs/" + job + "/1-0/outcome", "jobs/" + job + "/1-0/labels", "datasets/d/1"} {
+		for _, name := range []string{records.SpecBlob(job), "jobs/" + job + "/1-0/outcome", "jobs/" + job + "/1-0/labels", "datasets/d/1"} {
 			if err := blobs.Put(t.Context(), name, func(w io.Writer) error { _, err := w.Write(blob); return err }); err != nil {
 				t.Fatal(err)
 			}
@@ -124,8 +125,8 @@ func FuzzStored(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{
-			{Key: createdKey}, {Key: jobKey(job), Value: job0}, {Key: unfinishedKey(job)}, {Key: eventKey(job, 1), Value: events},
-			{Key: "datasets/d", Value: content}, {Key: requestKey("", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"), Value: content},
+			{Key: records.CreatedKey}, {Key: records.JobKey(job), Value: job0}, {Key: records.UnfinishedKey(job)}, {Key: records.EventKey(job, 1), Value: events},
+			{Key: "datasets/d", Value: content}, {Key: records.RequestKey("", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"), Value: content},
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -30,12 +31,12 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 		return err
 	}
 	job := record.GetJob()
-	blobs := jobBlobPrefix(job.GetJobId())
-	txn := store.Txn{Put: []store.Entry{{Key: garbageKey(blobs)}}, Delete: []string{jobKey(job.GetJobId())}}
+	blobs := records.JobBlobPrefix(job.GetJobId())
+	txn := store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}}
 	if job.GetRequestId() != "" {
-		txn.Delete = append(txn.Delete, requestKey(job.GetOwner(), job.GetRequestId()))
+		txn.Delete = append(txn.Delete, records.RequestKey(job.GetOwner(), job.GetRequestId()))
 	}
-	if err := c.commit(txn); err != nil {
+	if err := c.writer.Commit(txn); err != nil {
 		return err
 	}
 	c.forget(job.GetJobId()) // it is still in the table when it ended this moment
@@ -54,7 +55,7 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 
 // deleteEvents deletes the events of a job that are not in its outcome.
 func (c *Coordinator) deleteEvents(ctx context.Context, job string) error {
-	entries, err := c.state.List(ctx, eventsPrefix(job), "", 0)
+	entries, err := c.state.List(ctx, records.EventsPrefix(job), "", 0)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (c *Coordinator) deleteEvents(ctx context.Context, job string) error {
 	for at, entry := range entries {
 		keys[at] = entry.Key
 	}
-	return c.deleteKeys(keys)
+	return c.writer.DeleteKeys(keys)
 }
 
 // deleteGarbage deletes the blobs whose names begin with a prefix, and the garbage key that names it.
@@ -76,18 +77,18 @@ func (c *Coordinator) deleteGarbage(ctx context.Context, prefix string) error {
 			return err
 		}
 	}
-	return c.commit(store.Txn{Delete: []string{garbageKey(prefix)}})
+	return c.writer.Commit(store.Txn{Delete: []string{records.GarbageKey(prefix)}})
 }
 
 // collectGarbage does what earlier coordinators did not get to. What fails again is left for the next one:
 // it takes room, and nothing depends on it.
 func (c *Coordinator) collectGarbage(ctx context.Context) error {
-	entries, err := c.state.List(ctx, garbagePrefix, "", 0)
+	entries, err := c.state.List(ctx, records.GarbagePrefix, "", 0)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		blobs := strings.TrimPrefix(entry.Key, garbagePrefix)
+		blobs := strings.TrimPrefix(entry.Key, records.GarbagePrefix)
 		if err := c.deleteGarbage(ctx, blobs); err != nil {
 			c.log.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
 			if unavailable(err) {
@@ -103,14 +104,14 @@ func (c *Coordinator) collectGarbage(ctx context.Context) error {
 func (c *Coordinator) deleteLeftoverEvents(ctx context.Context) error {
 	const portion = 1000
 	for after := ""; ; {
-		entries, err := c.state.List(ctx, eventPrefix, after, portion)
+		entries, err := c.state.List(ctx, records.EventPrefix, after, portion)
 		if err != nil {
 			return err
 		}
 		var leftover []string
 		for _, entry := range entries {
 			after = entry.Key
-			id, _, _ := strings.Cut(strings.TrimPrefix(entry.Key, eventPrefix), "/")
+			id, _, _ := strings.Cut(strings.TrimPrefix(entry.Key, records.EventPrefix), "/")
 			needed, err := c.needsEvents(ctx, id)
 			if err != nil {
 				return err
@@ -119,7 +120,7 @@ func (c *Coordinator) deleteLeftoverEvents(ctx context.Context) error {
 				leftover = append(leftover, entry.Key)
 			}
 		}
-		if err := c.deleteKeys(leftover); err != nil {
+		if err := c.writer.DeleteKeys(leftover); err != nil {
 			return err
 		}
 		if len(entries) < portion {
@@ -133,7 +134,7 @@ func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) 
 	if c.unfinished(id) != nil {
 		return true, nil
 	}
-	entry, err := c.state.Get(ctx, jobKey(id))
+	entry, err := c.state.Get(ctx, records.JobKey(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -25,7 +26,7 @@ func (h *harness) leftovers() (keys, blobs []string) {
 		h.t.Fatal(err)
 	}
 	for _, entry := range entries {
-		if entry.Key != createdKey {
+		if entry.Key != records.CreatedKey {
 			keys = append(keys, entry.Key)
 		}
 	}
@@ -72,9 +73,9 @@ func (h *harness) addEvents(job string, batches int) {
 	}
 	var txn store.Txn
 	for first := range uint64(batches) {
-		txn.Put = append(txn.Put, store.Entry{Key: eventKey(job, first+1), Value: value})
+		txn.Put = append(txn.Put, store.Entry{Key: records.EventKey(job, first+1), Value: value})
 	}
-	if err := h.c.commit(txn); err != nil {
+	if err := h.c.writer.Commit(txn); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -84,11 +85,11 @@ func TestLeftoverEventsAreDeletedAtTheStart(t *testing.T) {
 	before := newHarness(t, cfg, scripted(steps(1)))
 	id := before.create(spec(before.upload()))
 	before.end(id)
-	before.addEvents(id, 2*maxTxnDeletes)                        // they are in its outcome
+	before.addEvents(id, 2*records.MaxTxnDeletes)                // they are in its outcome
 	before.addEvents("00000000-0000-7000-8000-000000000000", 10) // there is no such job
 	before.crash()
 	after := newHarness(t, cfg, scripted(steps(1)))
-	if left, err := after.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
+	if left, err := after.c.state.List(t.Context(), records.EventPrefix, "", 0); err != nil || len(left) != 0 {
 		t.Errorf("%d events are left over, %v", len(left), err)
 	}
 }

@@ -19,9 +19,11 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -34,7 +36,7 @@ type script func(ctx context.Context, o clustering.Observer) (*clustering.Result
 func scripted(run script) engine {
 	return engine{
 		await: func(context.Context, *fleet.Fleet, func(fleet.Status), []planning.Workload) error { return nil },
-		execute: func(ctx context.Context, _ runner, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+		execute: func(ctx context.Context, _ runner.Runner, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 			task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
 			r, err := run(ctx, o)
 			return r, &fleet.Usage{Stored: 1, EverStored: true, EntryBytes: 256}, err
@@ -135,6 +137,11 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 }
 
 // close shuts the coordinator down.
+// useState replaces the state store of a coordinator that runs.
+func (h *harness) useState(state store.State) {
+	h.c.state, h.c.writer.State, h.c.datasets.state = state, state, state
+}
+
 func (h *harness) close() {
 	h.once.Do(func() {
 		h.stop()

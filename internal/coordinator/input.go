@@ -144,11 +144,11 @@ func (c *Coordinator) lend(j *job, p *prepared) (id string, end func(), err erro
 	if p.table == nil {
 		return j.datasetID, func() {}, nil
 	}
-	id, _, err = c.datasets.addTemporary(p.data)
+	id, _, err = c.datasets.AddTemporary(p.data)
 	if err != nil {
 		return "", nil, err
 	}
-	return id, func() { c.datasets.release(id) }, nil
+	return id, func() { c.datasets.Release(id) }, nil
 }
 
 // tell says what was decided about the table of a job.

@@ -13,6 +13,8 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -40,7 +42,7 @@ type job struct {
 	owner      string
 	datasetID  string
 	tableIDs   []string
-	log        *eventLog
+	log        *eventlog.Log
 	progress   *liveProgress
 	mayRun     chan struct{} // closed when it may run
 	done       chan struct{} // closed when its supervision has ended
@@ -69,7 +71,7 @@ type job struct {
 	refused error              // why the store refused its end; nil unless it did
 }
 
-func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
+func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log) *job {
 	j := &job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		queue: c.queue, owner: record.GetJob().GetOwner(), priority: priorityOf(record), memory: int64(record.GetCoordinatorBytes()),
@@ -91,7 +93,7 @@ func (j *job) view() *cleavev1.Job {
 	if ended(job) {
 		return job
 	}
-	sequence, iteration := j.log.latest()
+	sequence, iteration := j.log.Latest()
 	job.LastSequence = sequence
 	if iteration != nil {
 		job.Iterations, job.Objective = iteration.GetIteration(), iteration.GetObjective()
@@ -175,7 +177,7 @@ func (j *job) refusal() error {
 
 func jobEntry(record *statev1.JobRecord) (store.Entry, error) {
 	value, err := proto.Marshal(record)
-	return store.Entry{Key: jobKey(record.GetJob().GetJobId()), Value: value}, err
+	return store.Entry{Key: records.JobKey(record.GetJob().GetJobId()), Value: value}, err
 }
 
 func ended(job *cleavev1.Job) bool {
@@ -214,7 +216,7 @@ func (c *Coordinator) forget(id string) {
 
 // find returns a job of the caller if it has not ended, and otherwise its record. A job of somebody else is not found.
 func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRecord, error) {
-	if err := required("job_id", id); err != nil {
+	if err := fault.Required("job_id", id); err != nil {
 		return nil, nil, err
 	}
 	caller := identity.FromContext(ctx)
@@ -225,7 +227,7 @@ func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRe
 			}
 			return j, nil, nil
 		}
-		entry, err := c.state.Get(ctx, jobKey(id))
+		entry, err := c.state.Get(ctx, records.JobKey(id))
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, nil, jobNotFound(id)
 		}
@@ -271,6 +273,9 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 
 func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
 
+// reasonRecordDamaged is the reason of the error about a stored record that cannot be used.
+const reasonRecordDamaged = "RECORD_DAMAGED"
+
 // isRecordDamaged reports whether an error says that the record of a job is not what was stored.
 func isRecordDamaged(err error) bool {
 	return fault.Is(err, reasonRecordDamaged) || fault.Is(err, store.ValueDamaged)
@@ -285,7 +290,7 @@ func readJob(entry store.Entry) (*statev1.JobRecord, error) {
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
 		return nil, damaged(err)
 	}
-	if id := record.GetJob().GetJobId(); jobKey(id) != entry.Key {
+	if id := record.GetJob().GetJobId(); records.JobKey(id) != entry.Key {
 		return nil, damaged(fmt.Errorf("it is that of job %q", id))
 	}
 	return record, nil

@@ -7,6 +7,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
@@ -58,11 +59,11 @@ func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest
 
 func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
 	caller := identity.FromContext(ctx)
-	jobs, next, err := pageOfState(ctx, s.c.state, jobPrefix, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
+	jobs, next, err := pageOfState(ctx, s.c.state, records.JobPrefix, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
 		record, err := readJob(entry)
 		job := record.GetJob()
 		if damage, is := errors.AsType[*fault.Error](err); is { // its owner is not known; the list goes on
-			job = &cleavev1.Job{JobId: strings.TrimPrefix(entry.Key, jobPrefix), Error: wire.ErrorProto(damage)}
+			job = &cleavev1.Job{JobId: strings.TrimPrefix(entry.Key, records.JobPrefix), Error: wire.ErrorProto(damage)}
 		}
 		if !caller.Sees(job.GetOwner()) {
 			return nil, false, nil
@@ -85,7 +86,7 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 		return &cleavev1.CancelJobResponse{Job: record.GetJob()}, nil
 	}
 	requested, tooLate := false, false
-	err = j.write(s.c.commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	err = j.write(s.c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
 		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
 			return errUnchanged
 		}

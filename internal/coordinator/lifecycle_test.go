@@ -15,6 +15,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -93,7 +94,7 @@ func TestWatchResumesAnywhere(t *testing.T) {
 			t.Errorf("after %d came %d events of the outcome", after, len(events))
 		}
 	}
-	if left, err := h.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
+	if left, err := h.c.state.List(t.Context(), records.EventPrefix, "", 0); err != nil || len(left) != 0 {
 		t.Errorf("events of a job that ended are left over: %v, %v", left, err)
 	}
 }
@@ -194,7 +195,7 @@ func TestRequestIDIsIdempotent(t *testing.T) {
 	other.Seed = 1
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: other, RequestId: request.GetRequestId()})
 	wantError(t, err, codes.AlreadyExists, "REQUEST_ID_REUSED")
-	names, err := h.c.blobs.List(t.Context(), jobPrefix)
+	names, err := h.c.blobs.List(t.Context(), records.JobPrefix)
 	if err != nil || len(names) != 3 { // spec, labels, outcome
 		t.Errorf("blobs are %v, %v", names, err)
 	}
@@ -440,20 +441,20 @@ func TestPanicInACallIsAnErrorOfThatCall(t *testing.T) {
 func TestJobKeysSortNewestFirst(t *testing.T) {
 	previous := ""
 	for range 1000 {
-		id, err := newJobID()
+		id, err := records.NewJobID()
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := jobKey(id)
+		key := records.JobKey(id)
 		if previous != "" && key >= previous {
 			t.Fatalf("%s does not come before %s", key, previous)
 		}
-		if back := jobKey(strings.TrimPrefix(key, jobPrefix)); back != jobPrefix+id {
+		if back := records.JobKey(strings.TrimPrefix(key, records.JobPrefix)); back != records.JobPrefix+id {
 			t.Fatalf("%s inverted twice is %s", id, back)
 		}
 		previous = key
 	}
-	if got, want := eventKey("x", 12), fmt.Sprintf("events/x/%020d", 12); got != want {
+	if got, want := records.EventKey("x", 12), fmt.Sprintf("events/x/%020d", 12); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 )
 
 // liveProgress is what a job does at this moment. Nothing of it is stored.
@@ -44,7 +45,7 @@ func newLiveProgress(now func() time.Time) *liveProgress {
 // announcement is a progress that all who watch are sent, encoded once for all of them.
 type announcement struct {
 	version uint64
-	encoded encoded
+	encoded eventlog.Encoded
 	changed chan struct{} // closed when there is another one
 }
 
@@ -53,7 +54,7 @@ func (l *liveProgress) announced() announcement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if time.Since(l.encodedAt) >= keepAliveInterval/2 { // the elapsed time goes on
-		l.shown.encoded, l.encodedAt = encodeProgress(l.current()), time.Now()
+		l.shown.encoded, l.encodedAt = eventlog.EncodeProgress(l.current()), time.Now()
 	}
 	return l.shown
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
@@ -96,7 +97,7 @@ func TestNeighborGraph(t *testing.T) {
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: job}); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := h.c.blobs.List(t.Context(), jobBlobPrefix(job)); err != nil || len(left) > 0 {
+	if left, err := h.c.blobs.List(t.Context(), records.JobBlobPrefix(job)); err != nil || len(left) > 0 {
 		t.Errorf("the job is deleted, but %v are left, %v", left, err)
 	}
 	if len(h.c.datasets.temporary) > 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
@@ -25,7 +26,7 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 	if !c.serving.Load() {
 		return errors.New("it does not serve yet")
 	}
-	if _, err := c.state.Get(ctx, createdKey); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.state.Get(ctx, records.CreatedKey); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return errors.New("the state store does not answer")
 	}
 	return nil
@@ -59,7 +60,7 @@ func (c *Coordinator) snapshot() observe.Snapshot {
 // flushEvents makes events durable.
 func (c *Coordinator) flushEvents(txn store.Txn) error {
 	defer c.cfg.Observe.EventFlush(time.Now())
-	return c.persist(txn)
+	return c.writer.Persist(txn)
 }
 
 // observeEnd tells how a job ended.

@@ -33,11 +33,11 @@ func TestReady(t *testing.T) {
 		t.Errorf("a coordinator that serves: %v", err)
 	}
 	state := h.c.state
-	h.c.state = silentState{state}
+	h.c.state, h.c.writer.State = silentState{state}, silentState{state}
 	if err := h.c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "store does not answer") {
 		t.Errorf("without its store: %v", err)
 	}
-	h.c.state = state
+	h.c.state, h.c.writer.State = state, state
 	h.close()
 	if err := h.c.Ready(t.Context()); err == nil {
 		t.Error("a coordinator that is closed is ready")

@@ -85,7 +85,7 @@ func (o *observer) timings() *cleavev1.Timings {
 
 // log appends an event. A run that does not repeat the events of its earlier attempt is stopped.
 func (o *observer) log(e *cleavev1.Event) {
-	if err := o.job.log.append(e); err != nil {
+	if err := o.job.log.Append(e); err != nil {
 		o.job.cancel(err)
 	}
 }

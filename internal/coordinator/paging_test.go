@@ -9,6 +9,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -38,12 +39,12 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.c.commit(store.Txn{Put: []store.Entry{{Key: jobKey(id), Value: value}}}); err != nil {
+		if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.JobKey(id), Value: value}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	counted := &countedState{State: h.c.state}
-	h.c.state = counted
+	h.c.state, h.c.writer.State = counted, counted
 	for _, size := range []int32{1, 10, 100, 1000} {
 		counted.read = 0
 		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: size})

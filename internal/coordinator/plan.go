@@ -6,6 +6,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -16,7 +17,7 @@ import (
 
 // prepared is a job that is ready to run, and the resources that it needs.
 type prepared struct {
-	runner       runner
+	runner       runner.Runner
 	need         planning.Workload
 	data         dataset.Dataset
 	table        *tablePoints           // that the data are made of; nil: they are a data set of their own
@@ -64,11 +65,11 @@ func (c *Coordinator) prepareWithin(ctx context.Context, p *cleavev1.JobSpec, li
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.newRunner(data, spec, dataset.EncodedSize(data))
+	r, err := runner.New(data, spec, dataset.EncodedSize(data), c.datasets)
 	if err != nil {
 		return nil, err
 	}
-	ready := &prepared{runner: r, need: r.need(), data: data, table: in.table, datasetBytes: in.bytes}
+	ready := &prepared{runner: r, need: r.Need(), data: data, table: in.table, datasetBytes: in.bytes}
 	if err := c.checkMemory(in.bytes, planning.CoordinatorBytes(ready.parts())); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (c *Coordinator) prepareWithin(ctx context.Context, p *cleavev1.JobSpec, li
 
 // parts are what all executors of the job need.
 func (p *prepared) parts() []planning.Workload {
-	return append([]planning.Workload{p.need}, p.runner.beside()...)
+	return append([]planning.Workload{p.need}, p.runner.Beside()...)
 }
 
 // leastParts are what the parts of the job need at least: with one restart at a time, and of a job on a graph of
@@ -114,7 +115,7 @@ func (p *prepared) fitLanes(f *fleet.Fleet) {
 			return
 		}
 		p.need.Lanes /= 2
-		p.runner.limitLanes(p.need.Lanes)
+		p.runner.LimitLanes(p.need.Lanes)
 	}
 }
 

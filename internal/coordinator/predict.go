@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -113,7 +114,7 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 
 // readModel reads the model of a job that has one.
 func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) (*clustering.Model, error) {
-	values, err := c.openPart(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), partModel)
+	values, err := c.openPart(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), records.PartModel)
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +164,11 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	if err != nil {
 		return nil, err
 	}
-	id, bytes, err := c.datasets.addTemporary(prediction.Points)
+	id, bytes, err := c.datasets.AddTemporary(prediction.Points)
 	if err != nil {
 		return nil, err
 	}
-	defer c.datasets.release(id)
+	defer c.datasets.Release(id)
 	x, err := c.fleet.NewExecutor(ctx, fleet.Task{
 		JobID: "predict-" + job, DatasetID: id,
 		Need: planning.Workload{Matrix: prediction.Matrix, DatasetBytes: bytes, K: prediction.K(), Storage: planning.None},

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -39,7 +40,7 @@ func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k uint32, yie
 	if k < first || k-first >= count {
 		return noSuchK(id, "job %s has labels for k = %d to %d, not for %d", id, first, first+count-1, k)
 	}
-	r, err := c.openPart(ctx, id, record.GetKLabelsBlob(), partLabels)
+	r, err := c.openPart(ctx, id, record.GetKLabelsBlob(), records.PartLabels)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -257,7 +259,7 @@ func TestDamagedJobsStopNobody(t *testing.T) {
 	for _, id := range []string{noEvents, noRecord, good} {
 		before.firstEvents(id, 2)
 	}
-	damage := store.Txn{Put: []store.Entry{{Key: eventKey(noEvents, 1), Value: []byte("no events")}, {Key: jobKey(noRecord), Value: []byte("no record")}}}
+	damage := store.Txn{Put: []store.Entry{{Key: records.EventKey(noEvents, 1), Value: []byte("no events")}, {Key: records.JobKey(noRecord), Value: []byte("no record")}}}
 	if _, err := before.c.state.Commit(t.Context(), damage); err != nil {
 		t.Fatal(err)
 	}
@@ -266,12 +268,12 @@ func TestDamagedJobsStopNobody(t *testing.T) {
 	if job := h.end(good); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job that is not damaged is %v", job)
 	}
-	if job := h.end(noEvents); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != reasonEventsDamaged {
+	if job := h.end(noEvents); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != eventlog.Damaged {
 		t.Errorf("the job without events is %v", job)
 	}
 	_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: noRecord})
 	wantError(t, err, codes.DataLoss, reasonRecordDamaged)
-	if _, err := h.c.state.Get(t.Context(), unfinishedKey(noRecord)); err != nil {
+	if _, err := h.c.state.Get(t.Context(), records.UnfinishedKey(noRecord)); err != nil {
 		t.Errorf("the job without a record is no longer listed as unfinished: %v", err)
 	}
 }

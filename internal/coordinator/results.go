@@ -12,6 +12,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/data/recipe"
@@ -66,7 +67,7 @@ func (c *Coordinator) openResult(ctx context.Context, id, part string, blob func
 
 // readLabels calls yield with one portion of a job's labels after the other.
 func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(first uint64, labels []int32) error) error {
-	_, r, err := c.openResult(ctx, id, partLabels, (*statev1.JobRecord).GetLabelsBlob, "JOB_HAS_NO_LABELS", "was cancelled before it had labels")
+	_, r, err := c.openResult(ctx, id, records.PartLabels, (*statev1.JobRecord).GetLabelsBlob, "JOB_HAS_NO_LABELS", "was cancelled before it had labels")
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func readLabels(r io.Reader, id string, yield func(first uint64, labels []int32)
 			return err
 		}
 		if n%4 != 0 {
-			return jobPart(partLabels, id).damaged(errors.New("they end within a label"))
+			return records.JobPart(records.PartLabels, id).Damaged(errors.New("they end within a label"))
 		}
 		labels := make([]int32, n/4)
 		for at := range labels {
@@ -128,7 +129,7 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 }
 
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), partModel, (*statev1.JobRecord).GetModelBlob,
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartModel, (*statev1.JobRecord).GetModelBlob,
 		"JOB_HAS_NO_MODEL", "has no model: only the vector family makes centroids, and only once it has begun")
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 }
 
 func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), partRowScores, (*statev1.JobRecord).GetRowScoresBlob,
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartRowScores, (*statev1.JobRecord).GetRowScoresBlob,
 		"JOB_HAS_NO_ROW_SCORES", "has no scores of its rows: it was cancelled, or is of a version that made none")
 	if err != nil {
 		return err
@@ -148,7 +149,7 @@ func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream 
 }
 
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), partEmbedding, (*statev1.JobRecord).GetEmbeddingBlob,
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartEmbedding, (*statev1.JobRecord).GetEmbeddingBlob,
 		"JOB_HAS_NO_EMBEDDING", "has no embedding: only the spectral family finds coordinates, and only when it is done with them")
 	if err != nil {
 		return err
@@ -158,7 +159,7 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 }
 
 func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
-	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), partNeighborGraph, (*statev1.JobRecord).GetNeighborGraphBlob,
+	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartNeighborGraph, (*statev1.JobRecord).GetNeighborGraphBlob,
 		"JOB_HAS_NO_NEIGHBOR_GRAPH", "has no graph of neighbors: only one that asks for neighbors makes it, and only when it is done with it")
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 		err = fmt.Errorf("it is %T", decoded)
 	}
 	if err != nil {
-		return jobPart(partNeighborGraph, request.GetJobId()).damaged(err)
+		return records.JobPart(records.PartNeighborGraph, request.GetJobId()).Damaged(err)
 	}
 	return wire.SendNeighborGraph(graph, stream.Send)
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
@@ -87,7 +88,10 @@ func (r *retention) checkQuota(bytes int64) error {
 		return f
 	}
 	r.wanted.Store(bytes)
-	signal(r.wake)
+	select {
+	case r.wake <- struct{}{}:
+	default: // a cleanup is due already
+	}
 	return f.RetryIn(retryUpload)
 }
 
@@ -175,7 +179,7 @@ func (u usedContent) add(j endedJob) {
 // survey lists the jobs that have ended, the one that ended first at the head, and what the other jobs use.
 func (r *retention) survey(ctx context.Context) (old []endedJob, inUse usedContent, err error) {
 	inUse = usedContent{datasets: map[string]bool{}, tables: map[string]bool{}}
-	err = eachEntry(ctx, r.c.state, jobPrefix, func(entry store.Entry) error {
+	err = eachEntry(ctx, r.c.state, records.JobPrefix, func(entry store.Entry) error {
 		record, err := readJob(entry)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -19,14 +20,14 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 		return recipe.NewRows(points, nil, nil), nil
 	}
 	job := record.GetJob().GetJobId()
-	r, err := c.openPart(ctx, job, record.GetRowsBlob(), partRows)
+	r, err := c.openPart(ctx, job, record.GetRowsBlob(), records.PartRows)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	t, err := table.Decode(r, int64(record.GetRowsBytes()))
 	if err != nil {
-		return nil, jobPart(partRows, job).damaged(err)
+		return nil, records.JobPart(records.PartRows, job).Damaged(err)
 	}
 	return recipe.RowsOf(t), nil
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -31,7 +32,7 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.securityOptions(), []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
 		grpc.InTapHandle(c.enter),
-		grpc.ForceServerCodecV2(newSharingCodec()),
+		grpc.ForceServerCodecV2(eventlog.NewSharingCodec()),
 		grpc.ChainUnaryInterceptor(holdUnary, c.cfg.Observe.Unary, c.leaderOnlyUnary, c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
 		grpc.ChainStreamInterceptor(holdStream, c.cfg.Observe.Stream, c.leaderOnlyStream, c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.timeReaders),
 	})...)

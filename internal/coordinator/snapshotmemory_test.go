@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	locally "github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -40,11 +41,11 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := runnerOf(job.data, job.spec, dataset.EncodedSize(job.data))
+			r, err := runner.New(job.data, job.spec, dataset.EncodedSize(job.data), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			planned := planning.SnapshotBytes((&prepared{runner: r, need: r.need()}).parts())
+			planned := planning.SnapshotBytes((&prepared{runner: r, need: r.Need()}).parts())
 			var memory *snapshot.Memory
 			var most atomic.Int64
 			look := func() {

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -117,7 +118,7 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 // identify is what the states of the job depend on: its spec, the version of this software, and how often it was started over
 // because workers had been wrong.
 func (s *snapshots) identify(ctx context.Context) (of snapshot.Identity, err error) {
-	r, err := s.c.openPart(ctx, s.job.id, specBlob(s.job.id), partSpec)
+	r, err := s.c.openPart(ctx, s.job.id, records.SpecBlob(s.job.id), records.PartSpec)
 	if err != nil {
 		return of, err
 	}
@@ -257,7 +258,7 @@ func (s *snapshots) prune(ctx context.Context) {
 	}
 }
 
-func snapshotPrefix(job string) string { return jobBlobPrefix(job) + "snapshots/" }
+func snapshotPrefix(job string) string { return records.JobBlobPrefix(job) + "snapshots/" }
 
 // snapshotBlob is the name of a snapshot: of terms, the later one is the larger.
 func snapshotBlob(job string, term int64, number int) string {

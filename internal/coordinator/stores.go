@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/store"
@@ -49,7 +50,7 @@ func (c *Coordinator) sharing() store.Sharing {
 func (c *Coordinator) stateFailure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, err := c.state.Get(ctx, createdKey)
+	_, err := c.state.Get(ctx, records.CreatedKey)
 	if f, is := errors.AsType[*fault.Error](err); is {
 		return f
 	}
@@ -67,7 +68,7 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 		return err
 	}
 	used := len(entries) > 0
-	if used && entries[0].Key == createdKey { // the first of all keys
+	if used && entries[0].Key == records.CreatedKey { // the first of all keys
 		return c.checkBlobs(ctx)
 	}
 	if !used {
@@ -81,7 +82,7 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 				c.cfg.Blobs, text.Plural(len(blobs), "blob"), blobs[0])
 		}
 	}
-	if err := c.commit(store.Txn{Put: []store.Entry{{Key: createdKey}}}); !used || !fault.Is(err, store.DiskFull) {
+	if err := c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey}}}); !used || !fault.Is(err, store.DiskFull) {
 		return err
 	}
 	return nil // a state of an earlier version, on a full disk: next time
@@ -90,14 +91,14 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 // checkBlobs refuses a blob store that is empty although there are jobs, as where a disk is not mounted: unfinished jobs would
 // fail, and what is stored from now on would be in the wrong place. A store that does not answer is waited for elsewhere.
 func (c *Coordinator) checkBlobs(ctx context.Context) error {
-	newest, err := c.state.List(ctx, jobPrefix, "", 1)
+	newest, err := c.state.List(ctx, records.JobPrefix, "", 1)
 	if err != nil || len(newest) == 0 {
 		return err
 	}
-	id := strings.TrimPrefix(jobKey(strings.TrimPrefix(newest[0].Key, jobPrefix)), jobPrefix) // inverted twice
+	id := strings.TrimPrefix(records.JobKey(strings.TrimPrefix(newest[0].Key, records.JobPrefix)), records.JobPrefix) // inverted twice
 	asking, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if _, err := c.blobs.Size(asking, specBlob(id)); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.blobs.Size(asking, records.SpecBlob(id)); !errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if blobs, err := c.blobs.List(asking, ""); err != nil || len(blobs) > 0 {

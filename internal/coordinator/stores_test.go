@@ -156,6 +156,7 @@ func TestServeEndsWithTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.term, c.state = lostTerm{c.term}, failedState{c.state}
+	c.writer.State = c.state
 	if err := c.Serve(t.Context()); !fault.Is(err, "STORE_FAILED") {
 		t.Errorf("serving ended with %v", err)
 	}

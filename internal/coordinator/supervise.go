@@ -10,6 +10,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -23,7 +25,7 @@ type engine struct {
 	// await waits until a worker is ready and, for a job that ran before, until there is room for its parts.
 	await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error
 	// execute runs a job on the workers.
-	execute func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
+	execute func(ctx context.Context, r runner.Runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
 }
 
 func realEngine() engine {
@@ -37,8 +39,8 @@ func realEngine() engine {
 			}
 			return f.AwaitRoom(ctx, report, parts...)
 		},
-		execute: func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-			return r.execute(ctx, f, task, o)
+		execute: func(ctx context.Context, r runner.Runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+			return r.Execute(ctx, f, task, o)
 		},
 	}
 }
@@ -78,7 +80,7 @@ func (c *Coordinator) supervise(j *job) {
 	flushed := make(chan struct{})
 	go func() {
 		defer close(flushed)
-		if err := j.log.flushLoop(flushing); err != nil {
+		if err := j.log.FlushLoop(flushing); err != nil {
 			j.cancel(err)
 		}
 	}()
@@ -193,7 +195,7 @@ func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 		j.problem = nil
 		return problem, nil
 	}
-	for pause := backoff.New(storeRetries); ; {
+	for pause := backoff.New(records.StoreRetries); ; {
 		p, err := c.readSpec(j.ctx, j.id)
 		var ready *prepared
 		if err == nil {
@@ -211,17 +213,17 @@ func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 }
 
 // markRunning makes it durable that the job runs.
-func (c *Coordinator) markRunning(j *job, r runner) error {
-	err := j.write(c.persist, store.Txn{}, func(record *statev1.JobRecord) error {
+func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
+	err := j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = c.now()
-		record.Job.ObjectiveName = r.objective()
+		record.Job.ObjectiveName = r.Objective()
 		j.countAttempt(record, c.term.Revision())
 		return nil
 	})
 	if err == nil {
 		j.setWaiting("")
-		c.log.Info("job runs", "job", j.id, "objective", r.objective())
+		c.log.Info("job runs", "job", j.id, "objective", r.Objective())
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -53,7 +54,7 @@ func (s *tableService) GetTable(ctx context.Context, request *cleavev1.GetTableR
 }
 
 func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, stream grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]) error {
-	if err := required("table_id", request.GetTableId()); err != nil {
+	if err := fault.Required("table_id", request.GetTableId()); err != nil {
 		return err
 	}
 	t, err := s.c.tables.load(stream.Context(), request.GetTableId())

@@ -12,9 +12,9 @@ type temporaryDataset struct {
 	users int // operations that need it
 }
 
-// addTemporary lets workers open a data set until it is released. It has no record and no blob, and
+// AddTemporary lets workers open a data set until it is released. It has no record and no blob, and
 // clients do not see it. The same data set may be added several times.
-func (s *datasetStore) addTemporary(data dataset.Dataset) (id string, size int64, err error) {
+func (s *datasetStore) AddTemporary(data dataset.Dataset) (id string, size int64, err error) {
 	if id, err = dataset.ID(data); err != nil {
 		return "", 0, err
 	}
@@ -27,8 +27,8 @@ func (s *datasetStore) addTemporary(data dataset.Dataset) (id string, size int64
 	return id, dataset.EncodedSize(data), nil
 }
 
-// release undoes one addTemporary.
-func (s *datasetStore) release(id string) {
+// Release undoes one AddTemporary.
+func (s *datasetStore) Release(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.temporary[id].users--; s.temporary[id].users == 0 {

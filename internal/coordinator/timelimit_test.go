@@ -12,6 +12,8 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/store"
@@ -119,12 +121,12 @@ func TestTimeIsNoted(t *testing.T) {
 		c.runCtx, c.stopRuns = context.WithCancelCause(t.Context())
 		c.storeCtx, c.stopWriting = context.WithCancel(t.Context())
 		record := &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job", TimeLimit: durationpb.New(time.Minute)}, TimeUsed: durationpb.New(30 * time.Second)}
-		j := c.newJob(record, newEventLog("job", c.persist))
+		j := c.newJob(record, eventlog.New("job", c.writer.Persist))
 		stop := c.limitTime(j)
 		defer stop()
 		time.Sleep(12 * time.Second)
 		synctest.Wait()
-		entry, err := c.state.Get(t.Context(), jobKey("job"))
+		entry, err := c.state.Get(t.Context(), records.JobKey("job"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/grpc"
-
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -20,10 +19,8 @@ const (
 	keepAliveInterval = 2 * time.Second
 )
 
-type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
-
 // WatchJob reads the log of a job as fast as the client takes it. The run never waits for a slow client.
-func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream watchStream) error {
+func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog.Stream) error {
 	j, record, err := s.c.find(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
@@ -42,21 +39,21 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream watchStr
 
 // follow sends the events with larger numbers as they become visible, and progress in between, until the
 // event that ends the job.
-func (c *Coordinator) follow(stream watchStream, j *job, after *uint64) error {
+func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint64) error {
 	silence := time.NewTimer(keepAliveInterval)
 	defer silence.Stop()
 	var shown uint64
 	silent := false
 	done, supervised := j.done, true
 	for {
-		news := j.log.after(*after)
-		for at, e := range news.events {
-			if err := news.send(at, stream); err != nil {
+		news := j.log.After(*after)
+		for at, e := range news.Events {
+			if err := news.Send(at, stream); err != nil {
 				return err
 			}
 			*after = e.GetSequence()
 		}
-		if news.ended {
+		if news.Ended {
 			return nil
 		}
 		if err := j.refusal(); err != nil && !supervised {
@@ -71,7 +68,7 @@ func (c *Coordinator) follow(stream watchStream, j *job, after *uint64) error {
 		}
 		silence.Reset(keepAliveInterval)
 		select {
-		case <-news.changed:
+		case <-news.Changed:
 		case <-progress.changed:
 		case <-silence.C:
 			silent = true
@@ -86,13 +83,13 @@ func (c *Coordinator) follow(stream watchStream, j *job, after *uint64) error {
 }
 
 // replay sends the events of a job that has ended.
-func (c *Coordinator) replay(stream watchStream, record *statev1.JobRecord, after *uint64) error {
+func (c *Coordinator) replay(stream eventlog.Stream, record *statev1.JobRecord, after *uint64) error {
 	events, err := c.eventsOf(stream.Context(), record)
 	if err != nil {
 		return err
 	}
 	for _, e := range events[min(*after, uint64(len(events))):] {
-		if err := sendEvent(stream, e); err != nil {
+		if err := eventlog.SendEvent(stream, e); err != nil {
 			return err
 		}
 		*after = e.GetSequence()
@@ -104,16 +101,12 @@ func (c *Coordinator) replay(stream watchStream, record *statev1.JobRecord, afte
 // from the state.
 func (c *Coordinator) eventsOf(ctx context.Context, record *statev1.JobRecord) ([]*cleavev1.Event, error) {
 	if record.GetOutcomeBlob() == "" {
-		log, err := loadEventLog(ctx, c.state, record.GetJob().GetJobId(), nil)
+		log, err := eventlog.Load(ctx, c.state, record.GetJob().GetJobId(), nil)
 		if err != nil {
 			return nil, err
 		}
-		return log.durable, nil
+		return log.All(), nil
 	}
 	outcome, err := c.readOutcome(ctx, record)
 	return outcome.GetEvents(), err
-}
-
-func sendEvent(stream watchStream, e *cleavev1.Event) error {
-	return stream.Send(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: e}})
 }

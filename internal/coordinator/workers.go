@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
@@ -85,7 +86,7 @@ func (c *Coordinator) visibleJobs(ctx context.Context, ids []string) []string {
 }
 
 func (s *clusterService) DrainWorker(_ context.Context, request *cleavev1.DrainWorkerRequest) (*cleavev1.DrainWorkerResponse, error) {
-	if err := required("worker_id", request.GetWorkerId()); err != nil {
+	if err := fault.Required("worker_id", request.GetWorkerId()); err != nil {
 		return nil, err
 	}
 	w, err := s.c.fleet.Drain(request.GetWorkerId())

@@ -102,3 +102,11 @@ func Is(err error, reason string) bool {
 	var f *Error
 	return errors.As(err, &f) && f.Reason == reason
 }
+
+// Required returns an error if an identifier in a request is empty.
+func Required(field, value string) error {
+	if value == "" {
+		return Invalid("FIELD_REQUIRED", "%s is empty; say which one you mean", field).OnField(field)
+	}
+	return nil
+}

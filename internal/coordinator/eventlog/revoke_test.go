@@ -1,4 +1,4 @@
-package coordinator
+package eventlog
 
 import (
 	"testing"
@@ -15,33 +15,33 @@ func iterationEvent(n uint32, objective float64) *cleavev1.Event {
 // what a later coordinator has to repeat are the events that hold.
 func TestEventsThatCameOfLiesAreRevoked(t *testing.T) {
 	commits := 0
-	l := newEventLog("job", func(store.Txn) error { commits++; return nil })
+	l := New("job", func(store.Txn) error { commits++; return nil })
 	run := func(objectives ...float64) {
 		t.Helper()
 		for i, objective := range objectives {
-			if err := l.append(iterationEvent(uint32(i), objective)); err != nil {
+			if err := l.Append(iterationEvent(uint32(i), objective)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	run(9, 8, 7.5, 6.5) // the last two are wrong
-	if err := l.flush(); err != nil {
+	if err := l.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	run() // the worker turns out to be wrong
-	l.startOver("worker x is wrong")
+	l.StartOver("worker x is wrong")
 	run(9, 8, 7, 6.25)
-	l.startOver("worker y is wrong")
+	l.StartOver("worker y is wrong")
 	run(9, 8, 7, 6)
-	if !l.fullyRepeated() {
+	if !l.FullyRepeated() {
 		t.Error("something is left to be repeated")
 	}
-	l.startOver("worker z is wrong")
+	l.StartOver("worker z is wrong")
 	run(9, 8) // it ends sooner
-	l.revokeRest()
+	l.RevokeRest()
 
 	var numbers []float64
-	for at, e := range l.all() {
+	for at, e := range l.All() {
 		if e.GetSequence() != uint64(at+1) {
 			t.Errorf("event %d is %v", at+1, e)
 		}
@@ -49,26 +49,26 @@ func TestEventsThatCameOfLiesAreRevoked(t *testing.T) {
 			t.Errorf("event %d does not say why", at+1)
 		}
 	}
-	for _, e := range valid(l.all()) {
+	for _, e := range valid(l.All()) {
 		numbers = append(numbers, e.GetIteration().GetObjective())
 	}
 	if len(numbers) != 2 || numbers[0] != 9 || numbers[1] != 8 {
 		t.Errorf("the valid objectives are %v", numbers)
 	}
-	if got := len(l.all()); got != 4+1+2+1+1+1 {
+	if got := len(l.All()); got != 4+1+2+1+1+1 {
 		t.Errorf("%d events", got)
 	}
 }
 
 // Without a doubt about the workers, a run that does not repeat its events is a defect.
 func TestEventsAreNotRevokedWithoutDoubt(t *testing.T) {
-	l := newEventLog("job", func(store.Txn) error { return nil })
+	l := New("job", func(store.Txn) error { return nil })
 	l.toRepeat = []*cleavev1.Event{iterationEvent(0, 9)}
-	if l.append(iterationEvent(0, 8)) == nil {
+	if l.Append(iterationEvent(0, 8)) == nil {
 		t.Error("another event was taken")
 	}
-	l.revokeRest()
-	if l.fullyRepeated() {
+	l.RevokeRest()
+	if l.FullyRepeated() {
 		t.Error("an event was revoked")
 	}
 }

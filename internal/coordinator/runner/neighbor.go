@@ -1,4 +1,4 @@
-package coordinator
+package runner
 
 import (
 	"cmp"
@@ -21,12 +21,12 @@ type neighborRunner struct {
 	spec     clustering.Spec // with neighbors
 	data     dataset.Dataset
 	bytes    int64
-	graphs   *datasetStore
-	outline  runner // of the same job on a graph of the same rows: what can be said before there is a graph
+	graphs   Graphs
+	outline  Runner // of the same job on a graph of the same rows: what can be said before there is a graph
 	maxLanes int
 }
 
-func newNeighborRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, graphs *datasetStore) (*neighborRunner, error) {
+func newNeighborRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, graphs Graphs) (*neighborRunner, error) {
 	problem, err := knn.Prepare(data, spec)
 	if err != nil {
 		return nil, err
@@ -42,10 +42,10 @@ func newNeighborRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, 
 	return &neighborRunner{problem: problem, spec: spec, data: data, bytes: bytes, graphs: graphs, outline: onOutline}, nil
 }
 
-func (r *neighborRunner) objective() string { return r.outline.objective() }
+func (r *neighborRunner) Objective() string { return r.outline.Objective() }
 
-func (r *neighborRunner) need() planning.Workload {
-	need, search := r.outline.need(), r.searchNeed()
+func (r *neighborRunner) Need() planning.Workload {
+	need, search := r.outline.Need(), r.searchNeed()
 	need.Search = &search
 	if need.Levels != nil { // of the outline
 		levels := *need.Levels
@@ -61,21 +61,21 @@ func (r *neighborRunner) searchNeed() planning.Workload {
 	return need
 }
 
-func (r *neighborRunner) beside() []planning.Workload { return r.outline.beside() }
+func (r *neighborRunner) Beside() []planning.Workload { return r.outline.Beside() }
 
-func (r *neighborRunner) limitLanes(lanes int) { r.maxLanes = lanes }
+func (r *neighborRunner) LimitLanes(lanes int) { r.maxLanes = lanes }
 
-func (r *neighborRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *neighborRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	r.problem.Observe(o)
 	graph, searched, err := r.graph(ctx, f, task)
 	if err != nil {
 		return nil, &searched, err
 	}
-	id, bytes, err := r.graphs.addTemporary(graph)
+	id, bytes, err := r.graphs.AddTemporary(graph)
 	if err != nil {
 		return nil, &searched, err
 	}
-	defer r.graphs.release(id)
+	defer r.graphs.Release(id)
 	onGraph, err := runnerOf(graph, r.problem.Spec, bytes)
 	if err != nil {
 		return nil, &searched, err
@@ -84,10 +84,10 @@ func (r *neighborRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet
 		several.origin = krange.Job{Data: r.data, Spec: r.spec}
 	}
 	if r.maxLanes > 0 {
-		onGraph.limitLanes(r.maxLanes)
+		onGraph.LimitLanes(r.maxLanes)
 	}
-	task.DatasetID, task.Need = id, onGraph.need()
-	result, used, err := onGraph.execute(ctx, f, task, o)
+	task.DatasetID, task.Need = id, onGraph.Need()
+	result, used, err := onGraph.Execute(ctx, f, task, o)
 	if result != nil {
 		r.problem.FillResult(result, graph)
 	}

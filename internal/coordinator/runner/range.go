@@ -1,4 +1,4 @@
-package coordinator
+package runner
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ type rangeRunner struct {
 	spec     clustering.Spec
 	bytes    int64
 	origin   krange.Job // see krange.Run
-	largest  runner     // of the last k, which needs the most
+	largest  Runner     // of the last k, which needs the most
 	maxLanes int
 }
 
@@ -47,12 +47,12 @@ func withK(spec clustering.Spec, k int) clustering.Spec {
 	return spec
 }
 
-func (r *rangeRunner) objective() string { return r.largest.objective() }
+func (r *rangeRunner) Objective() string { return r.largest.Objective() }
 
-func (r *rangeRunner) need() planning.Workload {
-	need := r.times(r.largest.need())
+func (r *rangeRunner) Need() planning.Workload {
+	need := r.times(r.largest.Need())
 	kept := &planning.Range{Numbers: r.spec.MaxK - r.spec.K + 1, Labelings: need.Restarts}
-	for _, part := range append(r.largest.beside(), need) {
+	for _, part := range append(r.largest.Beside(), need) {
 		kept.Labelings = max(kept.Labelings, part.Restarts)
 		if e := part.Eigen; e != nil && !e.OnlyForStart {
 			kept.Columns, kept.Labelings = max(kept.Columns, e.Columns), max(kept.Labelings, e.Restarts)
@@ -63,8 +63,8 @@ func (r *rangeRunner) need() planning.Workload {
 	return need
 }
 
-func (r *rangeRunner) beside() []planning.Workload {
-	others := r.largest.beside()
+func (r *rangeRunner) Beside() []planning.Workload {
+	others := r.largest.Beside()
 	for at, need := range others {
 		others[at] = r.times(need)
 	}
@@ -79,12 +79,12 @@ func (r *rangeRunner) times(need planning.Workload) planning.Workload {
 	return need
 }
 
-func (r *rangeRunner) limitLanes(lanes int) {
+func (r *rangeRunner) LimitLanes(lanes int) {
 	r.maxLanes = lanes
-	r.largest.limitLanes(lanes)
+	r.largest.LimitLanes(lanes)
 }
 
-func (r *rangeRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *rangeRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	s := &rangeSolver{rangeRunner: r, fleet: f, task: task, shared: inprocess.NewShared(r.spec.MaxK), Parts: inprocess.NewParts(r.spec.MaxK)}
 	defer s.release()
 	result, err := krange.Run(ctx, krange.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
@@ -105,7 +105,7 @@ type rangeSolver struct {
 
 // matrixRunner runs a job on an executor that others of the same matrix can use before and after it.
 type matrixRunner interface {
-	runner
+	Runner
 	units() *dataset.Units
 	executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error)
 }
@@ -116,11 +116,11 @@ func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o cluster
 	if err != nil {
 		return nil, err
 	}
-	if lanes := cmp.Or(s.maxLanes, s.largest.need().Lanes); lanes > 0 {
-		one.limitLanes(lanes)
+	if lanes := cmp.Or(s.maxLanes, s.largest.Need().Lanes); lanes > 0 {
+		one.LimitLanes(lanes)
 	}
 	task := s.task
-	task.Need = one.need()
+	task.Need = one.Need()
 	task.Need.Storage = s.task.Need.Storage
 	switch r := one.(type) {
 	case matrixRunner:
@@ -135,7 +135,7 @@ func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o cluster
 	case *autoRunner:
 		r.problem.Share(s.shared.Auto)
 	}
-	result, used, err := one.execute(ctx, s.fleet, task, o)
+	result, used, err := one.Execute(ctx, s.fleet, task, o)
 	s.used = cmp.Or(s.used, used)
 	return result, err
 }
@@ -148,7 +148,7 @@ func (s *rangeSolver) open(ctx context.Context, task fleet.Task) (err error) {
 		return nil
 	}
 	s.release()
-	most := s.largest.need()
+	most := s.largest.Need()
 	task.Need.K, task.Need.Lanes = max(need.K, most.K), max(need.Lanes, most.Lanes)
 	task.Need.Products, task.Need.Block = max(need.Products, most.Products), max(need.Block, most.Block)
 	task.Need.SparseEntries = max(need.SparseEntries, most.SparseEntries)

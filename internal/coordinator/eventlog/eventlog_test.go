@@ -1,4 +1,4 @@
-package coordinator
+package eventlog
 
 import (
 	"context"
@@ -29,33 +29,33 @@ func TestEventLogEqualsWhatWasAppended(t *testing.T) {
 			t.Fatal(err)
 		}
 		commit := func(txn store.Txn) error { _, err := state.Commit(context.Background(), txn); return err }
-		l := newEventLog("job", commit)
+		l := New("job", commit)
 		var want []*cleavev1.Event
 		for range rapid.IntRange(1, 30).Draw(t, "rounds") {
 			for range rapid.IntRange(0, 5).Draw(t, "events") {
 				size := rapid.SampledFrom([]int{0, 10, 1000, batchBytes, 3 * batchBytes}).Draw(t, "size")
 				e := notice(fmt.Sprintf("%d %s", len(want), strings.Repeat("x", size)))
-				if err := l.append(e); err != nil {
+				if err := l.Append(e); err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, e)
 			}
-			if visible := l.after(0).events; len(visible) > len(want) {
+			if visible := l.After(0).Events; len(visible) > len(want) {
 				t.Fatalf("%d events are visible of %d", len(visible), len(want))
 			}
-			if err := l.flush(); err != nil {
+			if err := l.Flush(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		loaded, err := loadEventLog(context.Background(), state, "job", commit)
+		loaded, err := Load(context.Background(), state, "job", commit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, log := range []*eventLog{l, loaded} {
-			news := log.after(0)
-			got := news.events
-			if len(got) != len(want) || news.ended {
-				t.Fatalf("%d events of %d, ended: %v", len(got), len(want), news.ended)
+		for _, log := range []*Log{l, loaded} {
+			news := log.After(0)
+			got := news.Events
+			if len(got) != len(want) || news.Ended {
+				t.Fatalf("%d events of %d, ended: %v", len(got), len(want), news.Ended)
 			}
 			for at := range want {
 				if !proto.Equal(got[at], want[at]) || got[at].GetSequence() != uint64(at+1) {
@@ -72,46 +72,46 @@ func TestEventLogEqualsWhatWasAppended(t *testing.T) {
 
 func TestEventsAreInvisibleUntilDurable(t *testing.T) {
 	release, committed := make(chan struct{}), make(chan struct{}, 1)
-	l := newEventLog("job", func(store.Txn) error {
+	l := New("job", func(store.Txn) error {
 		committed <- struct{}{}
 		<-release
 		return nil
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- l.flushLoop(ctx) }()
-	if err := l.append(notice("hello")); err != nil {
+	go func() { ended <- l.FlushLoop(ctx) }()
+	if err := l.Append(notice("hello")); err != nil {
 		t.Fatal(err)
 	}
-	within(t, committed, "the commit")
-	before := l.after(0)
-	if len(before.events) != 0 {
+	<-committed
+	before := l.After(0)
+	if len(before.Events) != 0 {
 		t.Error("an event is visible before it is durable")
 	}
 	close(release)
-	within(t, before.changed, "the event")
-	if visible := l.after(0).events; len(visible) != 1 {
+	<-before.Changed
+	if visible := l.After(0).Events; len(visible) != 1 {
 		t.Errorf("%d events are visible", len(visible))
 	}
 	cancel()
-	if err := within(t, ended, "the flusher"); err != nil {
+	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }
 
 func TestSmallEventsShareAKey(t *testing.T) {
 	puts := map[string]int{}
-	l := newEventLog("job", func(txn store.Txn) error {
+	l := New("job", func(txn store.Txn) error {
 		for _, e := range txn.Put {
 			puts[e.Key] = len(e.Value)
 		}
 		return nil
 	})
 	for i := range 200 {
-		if err := l.append(notice(fmt.Sprint(i))); err != nil {
+		if err := l.Append(notice(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.flush(); err != nil {
+		if err := l.Flush(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestSmallEventsShareAKey(t *testing.T) {
 func TestARefusedFlushIsRepeated(t *testing.T) {
 	var stored []store.Entry
 	refuse := true
-	l := newEventLog("job", func(txn store.Txn) error {
+	l := New("job", func(txn store.Txn) error {
 		if refuse {
 			return errors.New("no space left")
 		}
@@ -132,15 +132,15 @@ func TestARefusedFlushIsRepeated(t *testing.T) {
 		return nil
 	})
 	for i := range 5 {
-		if err := l.append(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(i)}}}); err != nil {
+		if err := l.Append(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(i)}}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.flush(); err == nil {
+		if err := l.Flush(); err == nil {
 			t.Fatal("the store took events although it refuses them")
 		}
 	}
 	refuse = false
-	if err := l.flush(); err != nil {
+	if err := l.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	batch := &statev1.EventBatch{}

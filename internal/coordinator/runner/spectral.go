@@ -1,4 +1,4 @@
-package coordinator
+package runner
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// spectralRunner runs a job of the spectral family: the workers hold the matrix, as for kernel k-means, and
+// spectralRunner runs spectral clustering: the workers hold the matrix, as for kernel k-means, and
 // multiply it with the vectors of an eigensolver, which runs in the coordinator.
 type spectralRunner struct {
 	problem *spectral.Problem
@@ -21,9 +21,9 @@ type spectralRunner struct {
 	bytes   int64
 }
 
-func (r *spectralRunner) objective() string { return r.problem.Objective.String() }
+func (r *spectralRunner) Objective() string { return r.problem.Objective.String() }
 
-func (r *spectralRunner) need() planning.Workload {
+func (r *spectralRunner) Need() planning.Workload {
 	return planning.Workload{
 		Matrix:        r.problem.Matrix,
 		DatasetBytes:  r.bytes,
@@ -43,11 +43,11 @@ func (r *spectralRunner) need() planning.Workload {
 	}
 }
 
-func (r *spectralRunner) beside() []planning.Workload { return nil }
+func (r *spectralRunner) Beside() []planning.Workload { return nil }
 
-func (r *spectralRunner) limitLanes(int) {}
+func (r *spectralRunner) LimitLanes(int) {}
 
-func (r *spectralRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *spectralRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Units = r.problem.Units
 	x, err := f.NewExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return r.executeOn(ctx, x, o) })

@@ -1,4 +1,7 @@
-package coordinator
+// Package eventlog keeps the events of an unfinished job. An event is numbered when it is appended and becomes visible to
+// clients when it is durable, in order and without gaps. A run that starts over repeats the events of the run before it;
+// an event that differs is an error, or revokes the events from there on if a worker was wrong.
+package eventlog
 
 import (
 	"context"
@@ -12,13 +15,13 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Events are committed in groups: every flushInterval, or as soon as flushEvents are pending. They are
-// stored in batches. The last batch is written again as it grows to batchBytes, so that a long run has few
-// keys.
+// Events are committed in groups: every flushInterval, or as soon as flushEvents are pending. They are stored in batches.
+// The last batch is rewritten until it has batchBytes, so that a long run uses few keys.
 const (
 	flushInterval = 100 * time.Millisecond
 	flushEvents   = 256
@@ -26,21 +29,17 @@ const (
 	batchBytes    = 16 << 10
 )
 
-// maxRecent is how many events are kept as they are sent. Who watches has all but the last few.
+// maxRecent is how many events are kept in encoded form. Clients that watch have all but the last few.
 const maxRecent = 64
 
-// Reasons of errors about stored jobs that cannot be used.
-const (
-	reasonRecordDamaged = "RECORD_DAMAGED"
-	reasonEventsDamaged = "EVENTS_DAMAGED"
-)
+// Damaged is the reason of the error that Load returns for stored events that cannot be used.
+const Damaged = "EVENTS_DAMAGED"
 
-// errReplayMismatch says that a run that was started over did not repeat its events.
-var errReplayMismatch = errors.New("the run did not repeat the events of its earlier attempt")
+// ErrMismatch reports that a run that was started over did not repeat its events.
+var ErrMismatch = errors.New("the run did not repeat the events of its earlier attempt")
 
-// eventLog has the events of one unfinished job. They are numbered when they are appended, and become
-// visible when they are durable, in order and without gaps.
-type eventLog struct {
+// Log holds the events of one unfinished job.
+type Log struct {
 	job    string
 	commit func(store.Txn) error
 
@@ -49,14 +48,14 @@ type eventLog struct {
 
 	mu       sync.Mutex
 	toRepeat []*cleavev1.Event   // events of an earlier attempt that this one has yet to repeat
-	doubt    string              // why those may be wrong; empty: they are right
+	doubt    string              // why toRepeat may be wrong; empty if it is right
 	durable  []*cleavev1.Event   // the visible ones; the number of the first is 1
-	recent   []encoded           // the last of them, as they are sent to all who watch
+	recent   []Encoded           // the last of them, as they are sent to all who watch
 	pending  []*cleavev1.Event   // those after them, which are not durable yet
-	changed  chan struct{}       // closed and replaced when durable grows
+	changed  chan struct{}       // closed and replaced whenever durable grows
 	step     *cleavev1.Iteration // the last visible iteration
 
-	stored batches // used by flushLoop, and once that has ended by whoever ends the job
+	stored batches // owned by FlushLoop; after that ends, by the goroutine that ends the job
 }
 
 // batches are the stored batches of events of a job.
@@ -66,18 +65,19 @@ type batches struct {
 	room int               // bytes that the last batch may still grow by
 }
 
-func newEventLog(job string, commit func(store.Txn) error) *eventLog {
-	return &eventLog{
+// New returns an empty log. Commit makes a transaction durable.
+func New(job string, commit func(store.Txn) error) *Log {
+	return &Log{
 		job: job, commit: commit,
 		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 }
 
-// loadEventLog reads the log of a job that an earlier coordinator ran. If events are damaged or missing, the error has the
-// reason reasonEventsDamaged, and the log has the events before them.
-func loadEventLog(ctx context.Context, state store.State, job string, commit func(store.Txn) error) (*eventLog, error) {
-	l := newEventLog(job, commit)
-	entries, err := state.List(ctx, eventsPrefix(job), "", 0)
+// Load reads the log of a job that an earlier coordinator ran. If events are damaged or missing, the error has the
+// reason Damaged, and the log has the events before them.
+func Load(ctx context.Context, state store.State, job string, commit func(store.Txn) error) (*Log, error) {
+	l := New(job, commit)
+	entries, err := state.List(ctx, records.EventsPrefix(job), "", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,13 @@ func loadEventLog(ctx context.Context, state store.State, job string, commit fun
 }
 
 func eventsDamaged(job, key string, why error) error {
-	return fault.New(fault.DataLoss, reasonEventsDamaged, "the stored events %s of job %s cannot be used: %v; run the job again", key, job, why).
+	return fault.New(fault.DataLoss, Damaged, "the stored events %s of job %s cannot be used: %v; run the job again", key, job, why).
 		With("job_id", job).Because(why)
 }
 
-// append numbers an event. As long as the run repeats an earlier attempt, the event must be the same.
-func (l *eventLog) append(e *cleavev1.Event) error {
+// Append adds an event and numbers it. While the run repeats an earlier attempt, Append returns ErrMismatch for an event
+// that differs, unless the earlier events are in doubt; then it revokes them.
+func (l *Log) Append(e *cleavev1.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.toRepeat) > 0 {
@@ -116,7 +117,7 @@ func (l *eventLog) append(e *cleavev1.Event) error {
 			return nil
 		}
 		if l.doubt == "" {
-			return fmt.Errorf("%w: event %d was %v and is now %v", errReplayMismatch, e.GetSequence(), l.toRepeat[0], e)
+			return fmt.Errorf("%w: event %d was %v and is now %v", ErrMismatch, e.GetSequence(), l.toRepeat[0], e)
 		}
 		l.revoke()
 	}
@@ -125,7 +126,7 @@ func (l *eventLog) append(e *cleavev1.Event) error {
 }
 
 // add numbers a new event; l.mu is held.
-func (l *eventLog) add(e *cleavev1.Event) {
+func (l *Log) add(e *cleavev1.Event) {
 	e.Sequence = uint64(len(l.durable) + len(l.pending) + 1)
 	l.pending = append(l.pending, e)
 	signal(l.wake)
@@ -134,8 +135,8 @@ func (l *eventLog) add(e *cleavev1.Event) {
 	}
 }
 
-// fullyRepeated tells whether the run has repeated all events of its earlier attempt.
-func (l *eventLog) fullyRepeated() bool {
+// FullyRepeated reports whether the run has repeated all events of the attempt before it.
+func (l *Log) FullyRepeated() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.toRepeat) == 0
@@ -149,8 +150,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// flushLoop makes pending events durable until ctx ends.
-func (l *eventLog) flushLoop(ctx context.Context) error {
+// FlushLoop makes pending events durable until ctx ends. It is called once.
+func (l *Log) FlushLoop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -165,15 +166,15 @@ func (l *eventLog) flushLoop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		if err := l.flush(); err != nil {
+		if err := l.Flush(); err != nil {
 			return err
 		}
 		timer.Reset(flushInterval)
 	}
 }
 
-// flush makes the pending events durable and visible. If it fails, the log is as it was, so that it can be called again.
-func (l *eventLog) flush() error {
+// Flush makes the pending events durable and visible. If it fails, the log is unchanged and Flush can be called again.
+func (l *Log) Flush() error {
 	for {
 		l.mu.Lock()
 		fresh := l.pending[:flushable(l.pending)]
@@ -214,7 +215,7 @@ func (b batches) with(job string, fresh []*cleavev1.Event) (batches, []store.Ent
 	var puts []store.Entry
 	for len(fresh) > 0 {
 		if b.room < proto.Size(fresh[0]) {
-			b.keys = append(b.keys, eventKey(job, fresh[0].GetSequence()))
+			b.keys = append(b.keys, records.EventKey(job, fresh[0].GetSequence()))
 			b.last, b.room = nil, max(batchBytes, proto.Size(fresh[0]))
 		}
 		for len(fresh) > 0 && proto.Size(fresh[0]) <= b.room {
@@ -232,7 +233,7 @@ func (b batches) with(job string, fresh []*cleavev1.Event) (batches, []store.Ent
 }
 
 // publish makes durable events visible; l.mu is held.
-func (l *eventLog) publish(events ...*cleavev1.Event) {
+func (l *Log) publish(events ...*cleavev1.Event) {
 	l.durable = append(l.durable, events...)
 	for _, e := range events {
 		if e.GetIteration() != nil {
@@ -247,51 +248,74 @@ func (l *eventLog) publish(events ...*cleavev1.Event) {
 	l.changed = make(chan struct{})
 }
 
-// all returns all events so far, durable or not. flushLoop must have ended.
-func (l *eventLog) all() []*cleavev1.Event {
+// All returns all events so far, durable or not. FlushLoop must have ended.
+func (l *Log) All() []*cleavev1.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append(l.durable[:len(l.durable):len(l.durable)], l.pending...)
 }
 
-// publishEnd makes the rest of all events visible, which the caller has made durable.
-func (l *eventLog) publishEnd(events []*cleavev1.Event) {
+// PublishEnd makes all events visible. The caller has made them durable.
+func (l *Log) PublishEnd(events []*cleavev1.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pending = nil
 	l.publish(events[len(l.durable):]...)
 }
 
-// news are the visible events with larger numbers than one that was seen.
-type news struct {
-	events  []*cleavev1.Event
-	encoded []encoded       // the last of them
-	ended   bool            // the last event of the job is visible
-	changed <-chan struct{} // closed when there are more
+// News holds the visible events after a given one.
+type News struct {
+	Events  []*cleavev1.Event
+	encoded []Encoded       // the last of them
+	Ended   bool            // the last event of the job is visible
+	Changed <-chan struct{} // closed when there are more
 }
 
-// after returns the visible events with larger numbers.
-func (l *eventLog) after(sequence uint64) news {
+// After returns the visible events with larger sequence numbers.
+func (l *Log) After(sequence uint64) News {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.durable)
-	n := news{events: l.durable[min(sequence, uint64(last)):last:last], changed: l.changed}
-	n.ended = last > 0 && l.durable[last-1].GetEnded() != nil
-	n.encoded = l.recent[max(0, len(l.recent)-len(n.events)):len(l.recent):len(l.recent)]
+	n := News{Events: l.durable[min(sequence, uint64(last)):last:last], Changed: l.changed}
+	n.Ended = last > 0 && l.durable[last-1].GetEnded() != nil
+	n.encoded = l.recent[max(0, len(l.recent)-len(n.Events)):len(l.recent):len(l.recent)]
 	return n
 }
 
-// send sends an event, as it was encoded for all or, of the older ones, encoded anew.
-func (n news) send(at int, stream watchStream) error {
-	if recent := at - (len(n.events) - len(n.encoded)); recent >= 0 {
+// Send sends the event at a position. Recent events were encoded once for all streams; older ones are encoded again.
+func (n News) Send(at int, stream Stream) error {
+	if recent := at - (len(n.Events) - len(n.encoded)); recent >= 0 {
 		return stream.SendMsg(n.encoded[recent])
 	}
-	return sendEvent(stream, n.events[at])
+	return SendEvent(stream, n.Events[at])
 }
 
-// latest returns the number of the last visible event, and the last visible iteration or nil.
-func (l *eventLog) latest() (sequence uint64, iteration *cleavev1.Iteration) {
+// Latest returns the sequence number of the last visible event, and the last visible iteration or nil.
+func (l *Log) Latest() (sequence uint64, iteration *cleavev1.Iteration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return uint64(len(l.durable)), l.step
+}
+
+// DurableCount returns the number of visible events.
+func (l *Log) DurableCount() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.durable)
+}
+
+// Distrust marks the events that the run has yet to repeat as possibly wrong, for the given reason.
+func (l *Log) Distrust(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.doubt = why
+}
+
+// Keys returns the keys of all stored batches. FlushLoop must have ended.
+func (l *Log) Keys() []string { return l.stored.keys }
+
+// Rest returns the entries that store those of all events that are not durable yet. FlushLoop must have ended.
+func (l *Log) Rest(events []*cleavev1.Event) ([]store.Entry, error) {
+	_, puts, err := l.stored.with(l.job, events[l.DurableCount():])
+	return puts, err
 }

@@ -1,4 +1,4 @@
-package coordinator
+package runner
 
 import (
 	"cmp"
@@ -83,11 +83,11 @@ func (r *autoRunner) partOf(space clustering.Space) (planning.Workload, error) {
 	return r.rowsNeed(p), nil
 }
 
-func (r *autoRunner) objective() string { return r.spec.Algorithm.Name() }
+func (r *autoRunner) Objective() string { return r.spec.Algorithm.Name() }
 
-func (r *autoRunner) need() planning.Workload { return r.parts[0] }
+func (r *autoRunner) Need() planning.Workload { return r.parts[0] }
 
-func (r *autoRunner) beside() []planning.Workload {
+func (r *autoRunner) Beside() []planning.Workload {
 	others := slices.Clone(r.parts[1:])
 	for at := range others {
 		if r.maxLanes > 0 {
@@ -127,9 +127,9 @@ func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem) planning.Workload {
 	return planning.Workload{Matrix: p.Matrix, DatasetBytes: r.bytes, K: 1, Products: embedding.ProductsAtOnce, Eigen: r.problem.Eigensolver()}
 }
 
-func (r *autoRunner) limitLanes(lanes int) { r.maxLanes = lanes }
+func (r *autoRunner) LimitLanes(lanes int) { r.maxLanes = lanes }
 
-func (r *autoRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *autoRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	x := &autoExecutors{autoRunner: r, fleet: f, task: task}
 	result, err := auto.Run(ctx, r.problem, x, o)
 	return result, cmp.Or(x.used, x.searched), err

@@ -1,4 +1,4 @@
-package coordinator
+package runner
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// landmarkRunner runs kernel k-means by landmarks: a job of the vector family whose rows workers make of the points.
+// landmarkRunner runs kernel k-means by landmarks: k-means on features that workers compute from the points.
 type landmarkRunner struct {
-	vectorRunner
+	kmeansRunner
 	problem *landmark.Problem
 }
 
@@ -22,18 +22,18 @@ func newLandmarkRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) 
 	if err != nil {
 		return nil, err
 	}
-	return &landmarkRunner{vectorRunner{problem: problem.Problem, spec: spec, bytes: bytes}, problem}, nil
+	return &landmarkRunner{kmeansRunner{problem: problem.Problem, spec: spec, bytes: bytes}, problem}, nil
 }
 
-func (r *landmarkRunner) objective() string { return kernelkmeans.ObjectiveKernelKmeans.String() }
+func (r *landmarkRunner) Objective() string { return kernelkmeans.ObjectiveKernelKmeans.String() }
 
-func (r *landmarkRunner) need() planning.Workload {
-	need, features := r.vectorRunner.need(), r.problem.Vectors.Features
+func (r *landmarkRunner) Need() planning.Workload {
+	need, features := r.kmeansRunner.Need(), r.problem.Vectors.Features
 	need.Vectors.Features = &planning.Features{Function: features.Matrix.Function, Columns: features.Matrix.Columns, Landmarks: len(features.Landmarks)}
 	return need
 }
 
-func (r *landmarkRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *landmarkRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
 	x, err := f.NewVectorExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return landmark.Run(ctx, r.problem, x, o) })

@@ -1,4 +1,6 @@
-package coordinator
+// Package runner runs a prepared job of any algorithm on the workers. A Runner knows what its job needs, places it on the
+// fleet, and returns its result. It knows nothing of queues, records or clients.
+package runner
 
 import (
 	"context"
@@ -16,31 +18,41 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// runner runs a job of one of the families, once its problem is prepared.
-type runner interface {
-	// objective is the name of what is minimized or maximized.
-	objective() string
-	// need is what the job needs of the workers and the coordinator; of a job that has several executors, the first.
-	need() planning.Workload
-	// beside is what the other executors need.
-	beside() []planning.Workload
-	// limitLanes limits how many restarts run side by side.
-	limitLanes(lanes int)
-	// execute places the job on workers, runs it and releases them. It returns what they held in the end,
+// Runner runs one prepared job on the workers.
+type Runner interface {
+	// Objective returns the name of what is minimized or maximized.
+	Objective() string
+	// Need returns what the job needs from the workers and the coordinator. For a job with several executors it is what the
+	// first one needs.
+	Need() planning.Workload
+	// Beside returns what the other executors need.
+	Beside() []planning.Workload
+	// LimitLanes limits the number of restarts that run side by side.
+	LimitLanes(lanes int)
+	// Execute places the job on workers, runs it and releases them. It also returns what they held at the end, or
 	// nil if they never held anything.
-	execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
+	Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
 }
 
-// newRunner prepares a job; bytes is the size of the data set.
-func (c *Coordinator) newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
+// Graphs lets workers open a data set that exists only while a job needs it.
+type Graphs interface {
+	// AddTemporary lets workers open a data set until it is released, and returns its id and its size in bytes.
+	AddTemporary(data dataset.Dataset) (id string, size int64, err error)
+	// Release undoes one AddTemporary.
+	Release(id string)
+}
+
+// New prepares a job on a data set of the given size in bytes. Graphs of nearest neighbors are handed to workers
+// by way of graphs.
+func New(data dataset.Dataset, spec clustering.Spec, bytes int64, graphs Graphs) (Runner, error) {
 	if spec.Neighbors > 0 {
-		return newNeighborRunner(data, spec, bytes, c.datasets)
+		return newNeighborRunner(data, spec, bytes, graphs)
 	}
 	return runnerOf(data, spec, bytes)
 }
 
 // runnerOf prepares a job that clusters the data as they are.
-func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
+func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (Runner, error) {
 	if spec.MaxK > 0 {
 		return newRangeRunner(data, spec, bytes)
 	}
@@ -52,7 +64,7 @@ func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, 
 		if err != nil {
 			return nil, err
 		}
-		return &vectorRunner{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
+		return &kmeansRunner{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
 	case *spectral.Options:
 		problem, err := spectral.Prepare(data, spec)
 		if err != nil {
@@ -68,22 +80,22 @@ func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, 
 		return nil, err
 	}
 	r := &kernelRunner{problem: problem, spec: spec, bytes: bytes}
-	if says := planning.LandmarkProposal(r.need()); says != "" {
+	if says := planning.LandmarkProposal(r.Need()); says != "" {
 		problem.Warnings = append(problem.Warnings, clustering.Notice{Code: "LARGE_MATRIX", Message: says})
 	}
 	return r, nil
 }
 
-// kernelRunner runs a job of the kernel family.
+// kernelRunner runs kernel k-means.
 type kernelRunner struct {
 	problem *kernelkmeans.Problem
 	spec    clustering.Spec
 	bytes   int64
 }
 
-func (r *kernelRunner) objective() string { return r.problem.Objective.String() }
+func (r *kernelRunner) Objective() string { return r.problem.Objective.String() }
 
-func (r *kernelRunner) need() planning.Workload {
+func (r *kernelRunner) Need() planning.Workload {
 	n := planning.Workload{
 		Matrix:        r.problem.Matrix,
 		DatasetBytes:  r.bytes,
@@ -113,9 +125,9 @@ func (r *kernelRunner) need() planning.Workload {
 	return n
 }
 
-func (r *kernelRunner) beside() []planning.Workload { return nil }
+func (r *kernelRunner) Beside() []planning.Workload { return nil }
 
-func (r *kernelRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
+func (r *kernelRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
 // runOn runs a job on the executor that was made for it; err is why there is none.
 func runOn(x interface {
@@ -131,7 +143,7 @@ func runOn(x interface {
 	return result, &used, err
 }
 
-func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *kernelRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Units = r.problem.Units
 	x, err := f.NewExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return r.executeOn(ctx, x, o) })
@@ -143,8 +155,8 @@ func (r *kernelRunner) executeOn(ctx context.Context, x *fleet.Executor, o clust
 	return kernelkmeans.RunAndScore(ctx, r.problem, x, o)
 }
 
-// vectorRunner runs a job of the vector family.
-type vectorRunner struct {
+// kmeansRunner runs k-means or one of its relatives.
+type kmeansRunner struct {
 	problem    *kmeans.Problem
 	spec       clustering.Spec
 	bytes      int64
@@ -152,9 +164,9 @@ type vectorRunner struct {
 	fullMetric bool
 }
 
-func (r *vectorRunner) objective() string { return r.spec.Algorithm.Name() }
+func (r *kmeansRunner) Objective() string { return r.spec.Algorithm.Name() }
 
-func (r *vectorRunner) need() planning.Workload {
+func (r *kmeansRunner) Need() planning.Workload {
 	vectors := r.problem.Vectors
 	return planning.Workload{
 		Vectors: &planning.Vectors{
@@ -169,11 +181,11 @@ func (r *vectorRunner) need() planning.Workload {
 	}
 }
 
-func (r *vectorRunner) beside() []planning.Workload { return nil }
+func (r *kmeansRunner) Beside() []planning.Workload { return nil }
 
-func (r *vectorRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
+func (r *kmeansRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
-func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func (r *kmeansRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
 	x, err := f.NewVectorExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return kmeans.RunAndScore(ctx, r.problem, x, o) })

@@ -1,4 +1,4 @@
-package coordinator
+package runner
 
 import (
 	"slices"
@@ -37,8 +37,8 @@ func TestLargeMatricesHaveANotice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	need := r.need()
-	if f := need.Vectors.Features; f == nil || f.Landmarks != 50 || f.Columns != 2 || need.Restarts != 1 || r.objective() != "kernel-kmeans" {
-		t.Errorf("%+v of %+v, objective %s", f, need.Vectors, r.objective())
+	need := r.Need()
+	if f := need.Vectors.Features; f == nil || f.Landmarks != 50 || f.Columns != 2 || need.Restarts != 1 || r.Objective() != "kernel-kmeans" {
+		t.Errorf("%+v of %+v, objective %s", f, need.Vectors, r.Objective())
 	}
 }

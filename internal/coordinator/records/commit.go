@@ -1,0 +1,86 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// StoreRetries spaces the attempts to reach a store that does not answer.
+var StoreRetries = backoff.Policy{First: 50 * time.Millisecond, Max: 30 * time.Second}
+
+// MaxTxnDeletes is how many keys a transaction deletes at most: an etcd with default settings takes 128
+// changes in one.
+const MaxTxnDeletes = 100
+
+// Writer makes transactions durable. Only the leader has one.
+type Writer struct {
+	State   store.State
+	Context context.Context // ends when nothing is written any more
+	Logger  hclog.Logger
+}
+
+// Commit makes a transaction durable. While the store does not answer, Commit tries again until the context ends. That is
+// safe because only the leader writes: a transaction that was committed although its answer was lost has no further
+// effect or, if it requires that a key is new, ends in a conflict.
+func (w *Writer) Commit(txn store.Txn) error {
+	return w.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) })
+}
+
+// Persist is like Commit, but waits for space on a full disk. It stores what a run has done: nobody waits for its answer,
+// and the run would be lost.
+func (w *Writer) Persist(txn store.Txn) error {
+	return w.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) || fault.Is(err, store.DiskFull) })
+}
+
+// commitWhile tries to commit a transaction until it succeeds or fails with an error that will not pass.
+func (w *Writer) commitWhile(txn store.Txn, mayPass func(error) bool) error {
+	unknown := false // whether an earlier attempt was committed
+	for pause := backoff.New(StoreRetries); ; {
+		_, err := w.State.Commit(w.Context, txn)
+		if err != nil && unknown && !errors.Is(err, store.ErrConflict) {
+			err = unknownOutcome{err}
+		}
+		if err == nil || !mayPass(err) || w.Context.Err() != nil {
+			return err
+		}
+		unknown = unknown || MayBeCommitted(err)
+		w.Logger.Warn("the store takes nothing now, trying again", "error", err)
+		if pause.Wait(w.Context) != nil {
+			return err
+		}
+	}
+}
+
+// unknownOutcome wraps the error of a transaction that failed after an attempt whose answer was lost.
+type unknownOutcome struct{ error }
+
+func (e unknownOutcome) Unwrap() error { return e.error }
+
+// Unknown marks the error of a transaction that may have been committed.
+func Unknown(err error) error { return unknownOutcome{err} }
+
+// MayBeCommitted reports whether a transaction may have been committed although it returned an error. Whatever the
+// transaction refers to must then be kept.
+func MayBeCommitted(err error) bool {
+	_, unknown := errors.AsType[unknownOutcome](err)
+	return err != nil && (unknown || !store.IsPermanent(err) || errors.Is(err, store.ErrClosed))
+}
+
+// DeleteKeys deletes any number of keys, in several transactions.
+func (w *Writer) DeleteKeys(keys []string) error {
+	for len(keys) > 0 {
+		portion := keys[:min(len(keys), MaxTxnDeletes)]
+		if err := w.Commit(store.Txn{Delete: portion}); err != nil {
+			return err
+		}
+		keys = keys[len(portion):]
+	}
+	return nil
+}

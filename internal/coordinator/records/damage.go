@@ -1,0 +1,94 @@
+package records
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// Object describes something that is stored, so that errors can name it when it is damaged or missing.
+type Object struct {
+	Reason  string // of the fault
+	What    string // for people: "the labels of job 42"
+	Key, ID string // for programs: "job_id", "42"
+	Remedy  string // what to do
+}
+
+// JobPart describes a stored part of a job, such as PartSpec or PartLabels.
+func JobPart(part, job string) Object {
+	o := Object{
+		Reason: "RESULT_DAMAGED", What: fmt.Sprintf("the stored %s of job %s", part, job), Key: "job_id", ID: job,
+		Remedy: "restore the blob from a backup, or run the job again",
+	}
+	if part == PartSpec {
+		o.Reason = "SPEC_DAMAGED"
+	}
+	return o
+}
+
+// The parts of a job, as they are named in messages.
+const (
+	PartSpec          = "spec"
+	PartOutcome       = "outcome"
+	PartLabels        = "labels"
+	PartModel         = "model"
+	PartEmbedding     = "embedding"
+	PartRowScores     = "scores of the rows"
+	PartNeighborGraph = "graph of neighbors"
+	PartRows          = "rows of the table"
+)
+
+// Damaged returns the error for an object that is not what was stored; why says how that was noticed.
+func (o Object) Damaged(why error) error {
+	return fault.New(fault.DataLoss, o.Reason, "%s cannot be used: %v; %s", o.What, why, o.Remedy).With(o.Key, o.ID).Because(why)
+}
+
+// Explain replaces the error of a read by one that names the object, if it is damaged or missing.
+func (o Object) Explain(err error) error {
+	if fault.Is(err, store.BlobDamaged) || errors.Is(err, store.ErrNotFound) {
+		return o.Damaged(err)
+	}
+	return err
+}
+
+// Reader returns a reader that names the object in its errors.
+func (o Object) Reader(r io.ReadCloser) io.ReadCloser { return objectReader{r, o} }
+
+// HashedReader returns a reader of the whole object that checks at the end that its SHA-256 is the given one, in
+// hexadecimal.
+func (o Object) HashedReader(r io.ReadCloser, want string) io.ReadCloser {
+	return &hashedReader{objectReader: objectReader{r, o}, hash: sha256.New(), want: want}
+}
+
+type objectReader struct {
+	io.ReadCloser
+	object Object
+}
+
+func (r objectReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	return n, r.object.Explain(err)
+}
+
+type hashedReader struct {
+	objectReader
+	hash hash.Hash
+	want string
+}
+
+func (r *hashedReader) Read(p []byte) (int, error) {
+	n, err := r.objectReader.Read(p)
+	r.hash.Write(p[:n])
+	if err == io.EOF {
+		if got := hex.EncodeToString(r.hash.Sum(nil)); got != r.want {
+			err = r.object.Damaged(fmt.Errorf("its SHA-256 is %s", got))
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,102 @@
+// Package records defines how the coordinator stores its state: the names of keys and blobs, the writer that makes
+// transactions durable, and the errors that name a stored object that is damaged or missing.
+package records
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// The keys of the state:
+//
+//	datasets/<sha256>             ContentRecord
+//	tables/<sha256>               ContentRecord
+//	jobs/<id, digits inverted>    JobRecord; the newest comes first
+//	unfinished/<id>               empty: this job has not ended; the oldest comes first
+//	requests/<owner>/<request id> RequestRecord; without <owner>/ where the owner has no name
+//	events/<id>/<first sequence>  EventBatch
+//	garbage/<prefix of blobs>     empty: these blobs are no longer needed
+//	created                       empty: a coordinator has used this state; a durable one has it before it has blobs
+//
+// and the blobs:
+//
+//	datasets/<sha256>/<uuid>      canonical bytes
+//	tables/<sha256>/<uuid>        canonical bytes
+//	jobs/<id>/spec                JobSpec
+//	jobs/<id>/snapshots/<term>.<number>  see package snapshot; of an unfinished job
+//	jobs/<id>/<try>/outcome       Outcome
+//	jobs/<id>/<try>/labels        int32, little-endian
+//	jobs/<id>/<try>/model         float64, little-endian
+//	jobs/<id>/<try>/embedding     float64, little-endian
+//	jobs/<id>/<try>/neighbors     canonical bytes of the graph of neighbors
+//	jobs/<id>/<try>/tablerows     canonical bytes of a table: which rows of a table points are, and their ids
+//
+// where <try> is the coordinator's term and the number of its attempt to store them.
+//
+// The name of a blob is never used twice: a data set that is deleted and uploaded again gets another blob,
+// so that a late deletion of the first cannot remove the second.
+const (
+	JobPrefix        = "jobs/" // of keys and of blobs
+	UnfinishedPrefix = "unfinished/"
+	requestPrefix    = "requests/"
+	EventPrefix      = "events/"
+	GarbagePrefix    = "garbage/"
+	CreatedKey       = "created"
+)
+
+// UnfinishedKey returns the key that exists as long as a job has not ended.
+func UnfinishedKey(id string) string { return UnfinishedPrefix + id }
+
+// GarbageKey returns the key that marks a blob, or all blobs with a prefix, for deletion.
+func GarbageKey(blobs string) string { return GarbagePrefix + blobs }
+
+// EventsPrefix returns the prefix of the keys of a job's events.
+func EventsPrefix(id string) string { return EventPrefix + id + "/" }
+
+// RequestKey returns the key of a request. Owners have separate key spaces, so they do not see each other's requests.
+func RequestKey(owner, request string) string {
+	request = url.PathEscape(request)
+	if owner != "" {
+		request = url.PathEscape(owner) + "/" + request
+	}
+	return requestPrefix + request
+}
+
+// EventKey returns the key of the batch of events that begins with the given sequence number.
+func EventKey(id string, first uint64) string { return fmt.Sprintf("%s%020d", EventsPrefix(id), first) }
+
+// JobKey returns the key of a job's record. It inverts the hexadecimal digits of the id: ids grow with time, so the newest
+// job has the smallest key and is listed first.
+func JobKey(id string) string {
+	const digits = "0123456789abcdef"
+	inverted := func(r rune) rune {
+		if at := strings.IndexRune(digits, r); at >= 0 {
+			return rune(digits[len(digits)-1-at])
+		}
+		return r
+	}
+	return JobPrefix + strings.Map(inverted, id)
+}
+
+// NewBlob returns a name for a blob of the given record that was never used before.
+func NewBlob(key string) string { return key + "/" + uuid.NewString() }
+
+// JobBlobPrefix returns the prefix of the names of all blobs of a job.
+func JobBlobPrefix(id string) string { return JobPrefix + id + "/" }
+
+// SpecBlob returns the name of the blob with a job's spec.
+func SpecBlob(id string) string { return JobBlobPrefix(id) + "spec" }
+
+// EndBlob returns the name of a blob of a job's result. No two attempts to store the result use the same names.
+func EndBlob(id string, term int64, attempt int, what string) string {
+	return fmt.Sprintf("%s%d.%d/%s", JobBlobPrefix(id), term, attempt, what)
+}
+
+// NewJobID returns a UUID of version 7, which sorts by time.
+func NewJobID() (string, error) {
+	id, err := uuid.NewV7()
+	return id.String(), err
+}
