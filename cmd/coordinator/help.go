@@ -19,6 +19,6 @@ coordinator --store etcd://a:2379,b:2379,c:2379 \
 		shell.NewGroup("Several coordinators", "lease advertise store-tls store-tls-ca store-tls-cert store-tls-key store-tls-server-name store-insecure"),
 		shell.NewGroup("Workers", "heartbeat lost-after reconnect-within stalled-after slow-after worker-wait verify"),
 		shell.NewGroup("Jobs", "max-running max-running-per-owner max-queued max-queued-per-owner job-timeout max-job-timeout snapshot-interval max-rows max-k max-constraints max-dataset"),
-		shell.NewGroup("Calls", "max-calls max-streams slow-reader upload-rate upload-rate-per-owner upload-stall"),
+		shell.NewGroup("Calls", "max-calls max-reads max-streams slow-reader upload-rate upload-rate-per-owner upload-stall"),
 	)
 }

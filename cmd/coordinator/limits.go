@@ -25,7 +25,8 @@ func addLimitFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	set.Var(timeOf(&l.DefaultTime), "job-timeout", "time limit of jobs that ask for none, such as 12h or 2d (default: the longest, or none)")
 	set.Var(timeOf(&l.MaxTime), "max-job-timeout", "longest time limit that a job may ask for (default: any)")
 
-	set.IntVar(&l.Calls, "max-calls", l.Calls, "calls in work at once, without streams; others are refused and may try again")
+	set.IntVar(&l.Calls, "max-calls", l.Calls, "calls that plan, submit or evaluate jobs in work at once; others wait for their turn")
+	set.IntVar(&l.Reads, "max-reads", l.Reads, "calls that only look something up at once; others are refused and may try again")
 	set.IntVar(&l.Streams, "max-streams", l.Streams, "watches, uploads and downloads at once; others are refused and may try again")
 	set.Var(timeOf(&l.SlowReader), "slow-reader", "how long a watch or download may take to accept one message before it is ended")
 	set.DurationVar(&cfg.UploadStall, "upload-stall", cfg.UploadStall, "how long an upload may be silent, or the request of a call may take to come, before it is given up")

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/coordinator/gate"
 )
 
 // addSecurityFlags declares who may connect and call. The certificates of workers and clients are signed by --tls-ca.
-func addSecurityFlags(set *pflag.FlagSet, s *coordinator.Security) {
+func addSecurityFlags(set *pflag.FlagSet, s *gate.Security) {
 	s.Serve.AddFlags(set)
 	s.Store.AddStoreFlags(set)
 	set.StringVar(&s.Access.TokenFile, "token-file", "", "`FILE` with the hashes of clients' tokens, as cleave token create makes it; it is read again when it changes")

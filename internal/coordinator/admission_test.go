@@ -29,7 +29,7 @@ func (b *countedBlobs) Open(ctx context.Context, name string, offset, length int
 func TestProblemsArePreparedOnceForJobsThatRunAtOnce(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxConcurrentJobs, cfg.CacheBytes = 1, 0 // every preparation reads the data set
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	data := h.upload()
 	blobs := &countedBlobs{Blobs: h.c.blobs}

@@ -35,7 +35,7 @@ func TestAJobWaitsForTheBlobStore(t *testing.T) {
 	open, blobs := store.SharedMemory(), &awayBlobs{Blobs: sharedBlobs(t)}
 	cfg := testConfig()
 	cfg.Stores = Stores{State: open(), Blobs: blobs}
-	g := newGate()
+	g := newBarrier()
 	before := newHarness(t, cfg, scripted(g.run))
 	id := before.create(spec(before.upload()))
 	before.firstEvents(id, 1)

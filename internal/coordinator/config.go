@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -77,7 +78,7 @@ type Config struct {
 	ShutdownTimeout time.Duration
 
 	// Security says who may connect and call.
-	Security Security
+	Security gate.Security
 	// Observe is told what happens, for metrics and traces; nil: nobody watches.
 	Observe   *observe.Coordinator
 	Limits    Limits
@@ -108,7 +109,7 @@ func DefaultConfig() Config {
 		Snapshots:         defaultSnapshots(),
 		Distrust:          DefaultDistrust(),
 		ShutdownTimeout:   5 * time.Second,
-		Security:          Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
+		Security:          gate.Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
 		Limits:            defaultLimits(),
 	}
 }
@@ -118,6 +119,16 @@ const (
 	storeMemory   = "memory"
 	blobsInMemory = "mem://"
 )
+
+// gate returns the configuration of the gate.
+func (cfg Config) gate() gate.Config {
+	return gate.Config{
+		Security:       cfg.Security,
+		Limits:         gate.Limits{Calls: cfg.Limits.Calls, Reads: cfg.Limits.Reads, Streams: cfg.Limits.Streams},
+		RequestTimeout: cfg.UploadStall, SlowReader: cfg.Limits.SlowReader,
+		Logger: cfg.Logger.Named("gate"), Observe: cfg.Observe, Now: cfg.Now,
+	}
+}
 
 // withDefaults checks a configuration and sets what has a default.
 func (cfg Config) withDefaults() (Config, error) {
@@ -165,7 +176,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check()); err != nil {
 		return cfg, err
 	}
-	if cfg.Security, err = cfg.Security.check(cfg.Listen, cfg.Listener); err != nil {
+	if cfg.Security, err = cfg.Security.Check(cfg.Listen, cfg.Listener); err != nil {
 		return cfg, err
 	}
 	if err = cfg.Snapshots.check(); err != nil {

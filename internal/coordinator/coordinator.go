@@ -5,8 +5,8 @@
 // takes back nothing that a client has seen. Runs are deterministic: after a crash an unfinished job
 // goes on from its last snapshot, and its events must be the same as those that were already sent.
 //
-// Of several coordinators election.go makes one the leader. Calls pass security.go and methods.go, which know who may
-// call what, and gate.go, which bounds how many there are.
+// Of several coordinators election.go makes one the leader. Calls pass package gate, which knows who
+// may call what and bounds how many calls there are.
 //
 // The way of a job through the files: jobservice.go takes the call and admission.go creates the job,
 // runqueue.go decides when it runs, supervise.go runs it, and end.go stores how it ended. recover.go
@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
+	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -49,10 +50,9 @@ type Coordinator struct {
 	datasets *datasetStore
 	tables   tableStore
 	uploads  *uploads
-	gate     *callGate
+	gate     *gate.Gate
 	fleet    *fleet.Fleet
 
-	guard    guard
 	listener net.Listener
 	server   *grpc.Server
 	health   *health.Server
@@ -101,7 +101,6 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		stopping:    make(chan struct{}),
 		queue:       newRunQueue(cfg.turnLimits()),
 		predictions: make(chan struct{}, maxPredictions),
-		gate:        newCallGate(cfg.Limits),
 		jobs:        map[string]*job{},
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
@@ -115,7 +114,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
-	if err = c.openGuard(); err != nil {
+	if c.gate, err = gate.Open(cfg.gate()); err != nil {
 		return nil, err
 	}
 	if err = c.openStores(ctx); err != nil {
@@ -247,7 +246,10 @@ func (c *Coordinator) closeAll() error {
 	if c.listener != nil {
 		c.listener.Close()
 	}
-	errs := []error{c.guard.close()}
+	var errs []error
+	if c.gate != nil {
+		errs = append(errs, c.gate.Close())
+	}
 	if c.state != nil {
 		errs = append(errs, c.state.Close())
 	}

@@ -13,7 +13,7 @@ import (
 
 // TestErrors is a table of requests that fail, with their codes and reasons.
 func TestErrors(t *testing.T) {
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
 	data := h.upload()
 	running := h.create(spec(data))

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -76,7 +77,7 @@ func TestLostAnswersHaveNoEffect(t *testing.T) {
 func TestShutdownDoesNotWaitForADeadStore(t *testing.T) {
 	cfg := testConfig()
 	cfg.ShutdownTimeout = 50 * time.Millisecond
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	h.firstEvents(h.create(spec(h.upload())), 1)
 	tried := make(chan struct{}, 100)
@@ -93,7 +94,7 @@ func TestShutdownDoesNotWaitForADeadStore(t *testing.T) {
 // told, and the next coordinator runs it again.
 func TestStoreThatRefusesTheEnd(t *testing.T) {
 	cfg := durableConfig(t)
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	id := h.create(spec(h.upload()))
 	h.firstEvents(id, 1)
@@ -134,8 +135,8 @@ func TestStoreThatDoesNotAnswerIsAskedLessAndLessOften(t *testing.T) {
 		state := &faultyState{answer: func(int64, func() error) error { return errLostAnswer }}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		c := &Coordinator{state: state, storeCtx: ctx, log: hclog.NewNullLogger()}
-		if err := c.writer.Commit(store.Txn{}); !errors.Is(err, errLostAnswer) {
+		w := &records.Writer{State: state, Context: ctx, Logger: hclog.NewNullLogger()}
+		if err := w.Commit(store.Txn{}); !errors.Is(err, errLostAnswer) {
 			t.Errorf("got %v", err)
 		}
 		if count := state.commits.Load(); count < 10 || count > 40 {

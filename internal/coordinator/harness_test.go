@@ -71,15 +71,17 @@ func result(iterations int, stop clustering.StopReason) *clustering.Result {
 	return r
 }
 
-// gate is a script that does one iteration and then waits until the gate is opened or the job canceled.
-type gate struct {
+// barrier is a script that does one iteration and then waits until the barrier is opened or the job canceled.
+type barrier struct {
 	entered chan struct{}
 	open    chan struct{}
 }
 
-func newGate() *gate { return &gate{entered: make(chan struct{}, 100), open: make(chan struct{})} }
+func newBarrier() *barrier {
+	return &barrier{entered: make(chan struct{}, 100), open: make(chan struct{})}
+}
 
-func (g *gate) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+func (g *barrier) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 	o.Iteration(0, entry(0))
 	g.entered <- struct{}{}
 	select {

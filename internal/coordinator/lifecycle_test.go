@@ -61,7 +61,7 @@ func TestLifecycle(t *testing.T) {
 }
 
 func TestWatchResumesAnywhere(t *testing.T) {
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	within(t, g.entered, "the run")
@@ -115,7 +115,7 @@ func TestEventsComeInOrderWhileRunning(t *testing.T) {
 }
 
 func TestProgressIsLive(t *testing.T) {
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	within(t, g.entered, "the run")
@@ -202,7 +202,7 @@ func TestRequestIDIsIdempotent(t *testing.T) {
 }
 
 func TestCancelWhileRunning(t *testing.T) {
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	within(t, g.entered, "the run")
@@ -225,7 +225,7 @@ func TestCancelWhileRunning(t *testing.T) {
 
 // A call whose answer was lost is repeated: the second one must not look like a failure.
 func TestCancelCanBeRepeated(t *testing.T) {
-	g, stopped := newGate(), make(chan struct{})
+	g, stopped := newBarrier(), make(chan struct{})
 	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		r, err := g.run(ctx, o)
 		if ctx.Err() != nil {
@@ -264,7 +264,7 @@ func TestCancelCanBeRepeated(t *testing.T) {
 func TestJobsRunInTurn(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxConcurrentJobs = 1
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	data := h.upload()
 	first, second, third := h.create(spec(data)), h.create(spec(data)), h.create(spec(data))
@@ -397,7 +397,7 @@ func TestDeleteJobLeavesNothing(t *testing.T) {
 }
 
 func TestShutdownEndsOpenWatches(t *testing.T) {
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	within(t, g.entered, "the run")

@@ -29,9 +29,10 @@ type Limits struct {
 	// DefaultTime is the time limit of jobs that ask for none, and MaxTime the longest that one may ask for.
 	DefaultTime, MaxTime time.Duration
 
-	// Calls is how many calls are in work at once, without streams, and Streams how many streams are open. Both must be
-	// positive. Workers and checks of the health do not count.
-	Calls, Streams int
+	// Calls is how many calls that read data or solve something are in work at once; further ones wait for their turn.
+	// Reads is how many calls that only look something up are in work, and Streams how many streams are open. All must be
+	// positive. Workers and health checks do not count.
+	Calls, Reads, Streams int
 	// SlowReader is how long a stream may take to accept one message; it must be positive.
 	SlowReader time.Duration
 
@@ -41,14 +42,14 @@ type Limits struct {
 	FreeDisk int64
 }
 
-// callsPerProcessor is how many calls are in work at once by default. More would not end sooner, and refusals would wait
-// longer for a processor.
+// callsPerProcessor is how many calls that read data or solve something are in work at once by default. More would not
+// end sooner.
 const callsPerProcessor = 16
 
 func defaultLimits() Limits {
 	return Limits{
 		Queued: 10_000, QueuedPerOwner: 5_000,
-		Calls: callsPerProcessor * runtime.GOMAXPROCS(0), Streams: 20_000, SlowReader: 30 * time.Second,
+		Calls: callsPerProcessor * runtime.GOMAXPROCS(0), Reads: 1000, Streams: 20_000, SlowReader: 30 * time.Second,
 	}
 }
 
@@ -70,6 +71,8 @@ func (l Limits) check() error {
 	switch {
 	case l.Calls < 1:
 		return badConfig("%d calls may be in work at once; it must be at least 1", l.Calls)
+	case l.Reads < 1:
+		return badConfig("%d calls that look something up may be in work at once; it must be at least 1", l.Reads)
 	case l.Streams < 1:
 		return badConfig("%d streams may be open; it must be at least 1", l.Streams)
 	case l.SlowReader <= 0:
@@ -162,7 +165,6 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 
 // The seconds after which refused clients may try again.
 const (
-	retryCall   = 0.5
 	retryQueue  = 5
 	retryUpload = 2
 )
@@ -209,7 +211,7 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 		JobsRunning: uint64(cfg.MaxConcurrentJobs), JobsRunningPerOwner: uint64(l.RunningPerOwner),
 		JobsQueued: uint64(l.Queued), JobsQueuedPerOwner: uint64(l.QueuedPerOwner),
 		DefaultTimeLimit: duration(l.DefaultTime), MaxTimeLimit: duration(l.MaxTime),
-		Calls: uint64(l.Calls), Streams: uint64(l.Streams), SlowReader: duration(l.SlowReader),
+		Calls: uint64(l.Calls), Reads: uint64(l.Reads), Streams: uint64(l.Streams), SlowReader: duration(l.SlowReader),
 		UploadBytesPerSecond: uint64(l.UploadRate), UploadBytesPerSecondPerOwner: uint64(l.UploadRatePerOwner), UploadStall: duration(cfg.UploadStall),
 		DiskQuotaBytes: uint64(r.Quota), FreeDiskBytes: uint64(l.FreeDisk), KeepJobs: duration(r.KeepJobs), KeepDatasets: duration(r.KeepDatasets),
 	}
@@ -217,7 +219,7 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 
 func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
 	queued, own, running := c.queue.waiting(identity.FromContext(ctx).Name)
-	calls, streams := c.gate.inWork()
+	calls, streams := c.gate.InWork()
 	return &cleavev1.Usage{
 		JobsRunning: uint64(running), JobsQueued: uint64(queued), JobsQueuedOwn: uint64(own),
 		Calls: uint64(calls), Streams: uint64(streams), DiskBytes: uint64(max(0, c.retention.used())),

@@ -86,7 +86,7 @@ func TestJobsShareTheCoordinatorsMemory(t *testing.T) {
 	}
 	cfg := testConfig()
 	cfg.MemoryBytes = 2*ready.coordinatorBytes() + 1
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	data := h.upload()
 	ids := []string{h.create(spec(data)), h.create(spec(data)), h.create(spec(data)), h.create(spec(data))}

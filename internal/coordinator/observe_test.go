@@ -80,7 +80,7 @@ func wantLines(t *testing.T, metrics string, lines ...string) {
 func TestMetricsTellHowJobsEnded(t *testing.T) {
 	cfg, metrics := watchedBy(t, testConfig())
 	cfg.MaxConcurrentJobs = 1
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		if _, err := g.run(ctx, o); err != nil {
 			return nil, err

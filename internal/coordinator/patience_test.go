@@ -29,8 +29,8 @@ func (h *harness) onlyHeader(method string) error {
 // Headers without a request do not keep others out: such calls end, and only those.
 func TestCallsWithoutARequestEnd(t *testing.T) {
 	cfg := testConfig()
-	cfg.Limits.Calls, cfg.UploadStall = 1, 50*time.Millisecond
-	g := newGate()
+	cfg.Limits.Reads, cfg.UploadStall = 1, 50*time.Millisecond
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	watch, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: h.create(spec(h.upload()))})
 	if err == nil {
@@ -55,50 +55,5 @@ func TestCallsWithoutARequestEnd(t *testing.T) {
 	}
 	if !errors.Is(err, io.EOF) {
 		t.Errorf("a watch that is older than the wait: %v", err)
-	}
-}
-
-// Where all places are taken, those of calls whose requests do not come go to others.
-func TestCallsWithoutARequestMakeRoom(t *testing.T) {
-	cfg := testConfig()
-	cfg.Limits.Calls, cfg.UploadStall = 2, time.Hour
-	h := newHarness(t, cfg, scripted(steps(1)))
-	get := func() error {
-		_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: "none"})
-		return err
-	}
-	h.c.gate.calls.waiting.patience = time.Hour
-	ends := make(chan error, 2)
-	for range 2 {
-		go func() { ends <- h.onlyHeader(cleavev1.JobService_GetJob_FullMethodName) }()
-	}
-	h.settle(2, 0)
-	wantRefusal(t, get(), "TOO_MANY_CALLS") // they may still come
-	h.c.gate.calls.waiting.patience = 0
-	wantError(t, get(), codes.NotFound, "JOB_NOT_FOUND")
-	if err := within(t, ends, "the call that made room"); status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("the call that made room ends with %v", err)
-	}
-	h.settle(1, 0)
-	wantError(t, get(), codes.NotFound, "JOB_NOT_FOUND") // in the place that was left
-	if !h.c.gate.calls.waiting.evict() {
-		t.Error("the other call is not waiting any more")
-	}
-	_ = within(t, ends, "the other call")
-	h.settle(0, 0)
-}
-
-// Strangers can hold only so much.
-func TestProbesAreBounded(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	check := func() error {
-		_, err := healthv1.NewHealthClient(h.conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
-		return err
-	}
-	h.c.gate.probes.inside.Add(maxProbes)
-	wantRefusal(t, check(), "TOO_MANY_PROBES")
-	h.c.gate.probes.inside.Add(-maxProbes)
-	if err := check(); err != nil {
-		t.Error(err)
 	}
 }

@@ -95,7 +95,7 @@ func (h *harness) wantKept(want []string, of ...string) {
 // Jobs go when they have ended for long, data sets when no job has them and nobody asked for them for long. What runs
 // or waits stays, with its data.
 func TestRetention(t *testing.T) {
-	g := newGate()
+	g := newBarrier()
 	h, now := retaining(t, Retention{KeepJobs: 30 * day, KeepDatasets: 10 * day}, g.run)
 	used, unused, looked := h.points(4), h.points(5), h.points(6)
 	ended := h.create(spec(used))
@@ -211,7 +211,7 @@ func TestRefusedUploadsMakeRoom(t *testing.T) {
 
 // A job that is created while a sweep looks around keeps its data set.
 func TestRetentionAndNewJobs(t *testing.T) {
-	g := newGate()
+	g := newBarrier()
 	h, now := retaining(t, Retention{KeepDatasets: day}, g.run)
 	data := h.points(4)
 	now.advance(2 * day)

@@ -29,12 +29,11 @@ import (
 func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	handler := recovery.WithRecoveryHandlerContext(c.panicked)
 	// Options that come later override those of the fleet: clients may send larger messages than workers.
-	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.securityOptions(), []grpc.ServerOption{
+	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(), []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
-		grpc.InTapHandle(c.enter),
 		grpc.ForceServerCodecV2(eventlog.NewSharingCodec()),
-		grpc.ChainUnaryInterceptor(holdUnary, c.cfg.Observe.Unary, c.leaderOnlyUnary, c.auditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(holdStream, c.cfg.Observe.Stream, c.leaderOnlyStream, c.auditStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.timeReaders),
+		grpc.ChainUnaryInterceptor(c.gate.HoldUnary, c.cfg.Observe.Unary, c.leaderOnlyUnary, c.gate.AuditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(c.gate.HoldStream, c.cfg.Observe.Stream, c.leaderOnlyStream, c.gate.AuditStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.gate.TimeReaders),
 	})...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})

@@ -13,6 +13,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/gate"
 )
 
 // A watch that nobody reads is ended, says where it was, and is resumed from there without a gap.
@@ -20,7 +21,7 @@ func TestSlowReadersAreDropped(t *testing.T) {
 	cfg := testConfig()
 	cfg.Limits.SlowReader = time.Second // which a reader has time for on a busy machine, too
 	const notices = 300
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		for range notices { // more than gRPC buffers on both sides
 			o.Notice(clustering.Notice{Code: "LONG", Message: strings.Repeat("x", 4000)})
@@ -42,7 +43,7 @@ func TestSlowReadersAreDropped(t *testing.T) {
 			seen = item.GetEvent().GetSequence()
 		}
 	}
-	wantError(t, err, codes.Unavailable, reasonSlowReader)
+	wantError(t, err, codes.Unavailable, gate.SlowReader)
 	for _, detail := range status.Convert(err).Details() {
 		if info, is := detail.(*errdetails.ErrorInfo); is {
 			// The message that was given up may have been sent after all.

@@ -44,7 +44,7 @@ func TestMissingStateBesideBlobs(t *testing.T) {
 // Unfinished jobs do not fail because the disk with the blobs is not there.
 func TestMissingBlobsBesideState(t *testing.T) {
 	cfg := durableConfig(t)
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	id := h.create(spec(h.upload()))
 	h.firstEvents(id, 1)
@@ -90,7 +90,7 @@ func TestBlobsOfAnUnfinishedUpload(t *testing.T) {
 
 // While the disk is full, clients are refused at once and running jobs wait; then they go on.
 func TestFullDiskPausesJobs(t *testing.T) {
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
 	data := h.upload()
 	id := h.create(spec(data))

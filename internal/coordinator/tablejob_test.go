@@ -284,7 +284,7 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 
 // The table of a job that has not ended cannot be deleted.
 func TestTablesOfPointsInUse(t *testing.T) {
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.storeTable(plants(t, 12))
 	job := h.create(&cleavev1.JobSpec{K: 2, Table: &cleavev1.TablePoints{TableId: id}})

@@ -114,7 +114,7 @@ func TestTables(t *testing.T) {
 func TestTablesInUse(t *testing.T) {
 	cfg := testConfig()
 	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
-	g := newGate()
+	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	s := spec(h.upload())
 	s.Supervision = &cleavev1.Supervision{Constraints: h.store(constraintTable("must 0 1"))}
@@ -130,7 +130,7 @@ func TestTablesInUse(t *testing.T) {
 	refused(h)
 	h.close()
 
-	g = newGate()
+	g = newBarrier()
 	h = newHarness(t, cfg, scripted(g.run))
 	within(t, g.entered, "the run after the restart")
 	refused(h)

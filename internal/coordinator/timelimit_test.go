@@ -33,7 +33,7 @@ func wantTimeLimit(t *testing.T, job *cleavev1.Job, message string) {
 
 // A job that runs when its time is up keeps the labels so far.
 func TestTimeLimitKeepsLabels(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(newGate().run))
+	h := newHarness(t, testConfig(), scripted(newBarrier().run))
 	id := h.create(limited(spec(h.upload()), 50*time.Millisecond))
 	job := h.end(id)
 	wantTimeLimit(t, job, "ended by its time limit; the labels are those so far")
@@ -120,6 +120,7 @@ func TestTimeIsNoted(t *testing.T) {
 		}
 		c.runCtx, c.stopRuns = context.WithCancelCause(t.Context())
 		c.storeCtx, c.stopWriting = context.WithCancel(t.Context())
+		c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
 		record := &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job", TimeLimit: durationpb.New(time.Minute)}, TimeUsed: durationpb.New(30 * time.Second)}
 		j := c.newJob(record, eventlog.New("job", c.writer.Persist))
 		stop := c.limitTime(j)

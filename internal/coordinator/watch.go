@@ -9,6 +9,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -31,7 +32,7 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog
 	} else {
 		err = s.c.follow(stream, j, &after)
 	}
-	if f, is := errors.AsType[*fault.Error](err); is && f.Reason == reasonSlowReader {
+	if f, is := errors.AsType[*fault.Error](err); is && f.Reason == gate.SlowReader {
 		return f.With("last_sequence", fmt.Sprint(after))
 	}
 	return err

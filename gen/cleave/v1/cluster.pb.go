@@ -187,8 +187,11 @@ type Limits struct {
 	// What a job gets that asks for no time limit, and the longest that it may ask for.
 	DefaultTimeLimit *durationpb.Duration `protobuf:"bytes,10,opt,name=default_time_limit,json=defaultTimeLimit,proto3" json:"default_time_limit,omitempty"`
 	MaxTimeLimit     *durationpb.Duration `protobuf:"bytes,11,opt,name=max_time_limit,json=maxTimeLimit,proto3" json:"max_time_limit,omitempty"`
-	// Calls in work, without streams, and streams that are open.
-	Calls   uint64 `protobuf:"varint,12,opt,name=calls,proto3" json:"calls,omitempty"`
+	// Calls that plan, submit or evaluate jobs in work at once. Further ones wait for their turn.
+	Calls uint64 `protobuf:"varint,12,opt,name=calls,proto3" json:"calls,omitempty"`
+	// Calls that only look something up in work at once.
+	Reads uint64 `protobuf:"varint,22,opt,name=reads,proto3" json:"reads,omitempty"`
+	// Open streams.
 	Streams uint64 `protobuf:"varint,13,opt,name=streams,proto3" json:"streams,omitempty"`
 	// How long a stream may take to accept one message.
 	SlowReader *durationpb.Duration `protobuf:"bytes,14,opt,name=slow_reader,json=slowReader,proto3" json:"slow_reader,omitempty"`
@@ -318,6 +321,13 @@ func (x *Limits) GetMaxTimeLimit() *durationpb.Duration {
 func (x *Limits) GetCalls() uint64 {
 	if x != nil {
 		return x.Calls
+	}
+	return 0
+}
+
+func (x *Limits) GetReads() uint64 {
+	if x != nil {
+		return x.Reads
 	}
 	return 0
 }
@@ -820,7 +830,7 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x10GetLimitsRequest\"f\n" +
 	"\x11GetLimitsResponse\x12)\n" +
 	"\x06limits\x18\x01 \x01(\v2\x11.cleave.v1.LimitsR\x06limits\x12&\n" +
-	"\x05usage\x18\x02 \x01(\v2\x10.cleave.v1.UsageR\x05usage\"\xce\a\n" +
+	"\x05usage\x18\x02 \x01(\v2\x10.cleave.v1.UsageR\x05usage\"\xe4\a\n" +
 	"\x06Limits\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\x04R\x04rows\x12#\n" +
 	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x12#\n" +
@@ -835,7 +845,8 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x12default_time_limit\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\x10defaultTimeLimit\x12?\n" +
 	"\x0emax_time_limit\x18\v \x01(\v2\x19.google.protobuf.DurationR\fmaxTimeLimit\x12\x14\n" +
-	"\x05calls\x18\f \x01(\x04R\x05calls\x12\x18\n" +
+	"\x05calls\x18\f \x01(\x04R\x05calls\x12\x14\n" +
+	"\x05reads\x18\x16 \x01(\x04R\x05reads\x12\x18\n" +
 	"\astreams\x18\r \x01(\x04R\astreams\x12:\n" +
 	"\vslow_reader\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"slowReader\x125\n" +

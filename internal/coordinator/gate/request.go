@@ -1,4 +1,4 @@
-package coordinator
+package gate
 
 import (
 	"container/list"
@@ -14,16 +14,16 @@ import (
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
-// A call takes its place when its header has come, and its request follows, usually at once. Whoever sends headers alone would
-// keep those places, and the memory of the headers, for nothing and for ever: a call whose request does not come ends, and
-// sooner where others wait for its place.
+// A call takes its place when its header arrives. Its request usually follows at once. A client that sent only headers would
+// hold places and memory forever, so a call whose request does not arrive in time ends, and sooner if other calls need its
+// place.
 
-// strangersPatience is how long a call that anyone may make waits for its request.
-const strangersPatience = 5 * time.Second
+// anonymousTimeout is how long a call that needs no credentials may wait for its request.
+const anonymousTimeout = 5 * time.Second
 
 var errNoRequest = errors.New("the request of the call did not come")
 
-// awaiting is a call whose request has not come yet.
+// awaiting is a call whose request has not arrived yet.
 type awaiting struct {
 	context.Context
 	since   time.Time
@@ -33,7 +33,7 @@ type awaiting struct {
 
 type awaitingKey struct{}
 
-// Err says why a call ended whose request did not come: the reader of its messages asks for it.
+// Err returns DeadlineExceeded for a call whose request did not arrive. gRPC asks for it when it reads the request.
 func (a *awaiting) Err() error {
 	if errors.Is(context.Cause(a.Context), errNoRequest) {
 		return context.DeadlineExceeded
@@ -41,12 +41,12 @@ func (a *awaiting) Err() error {
 	return a.Context.Err()
 }
 
-// evictAfter is how old such a call must be for its place to go to another, where no other place is left.
+// evictAfter is how long a call must have waited for its request before it loses its place to another call.
 const evictAfter = time.Second
 
-// waiting are the calls at a doorway whose requests have not come, the oldest first.
+// waiting lists the calls of a doorway whose requests have not arrived, the oldest first.
 type waiting struct {
-	patience time.Duration
+	evictAfter time.Duration
 
 	mu    sync.Mutex
 	calls list.List // of *awaiting
@@ -63,11 +63,11 @@ func (w *waiting) add(a *awaiting) (remove func()) {
 	}
 }
 
-// evict ends the oldest call, and tells whether that gave back a place.
+// evict ends the oldest call and reports whether that freed a place.
 func (w *waiting) evict() bool {
 	w.mu.Lock()
 	oldest := w.calls.Front()
-	if oldest == nil || time.Since(oldest.Value.(*awaiting).since) < w.patience {
+	if oldest == nil || time.Since(oldest.Value.(*awaiting).since) < w.evictAfter {
 		w.mu.Unlock()
 		return false
 	}
@@ -78,24 +78,24 @@ func (w *waiting) evict() bool {
 	return true
 }
 
-// awaitRequest ends a call whose request does not come in time.
-func (c *Coordinator) awaitRequest(ctx context.Context, call *tap.Info) context.Context {
-	wait, caller := c.cfg.UploadStall, identity.FromContext(ctx)
+// awaitRequest ends a call whose request does not arrive in time.
+func (g *Gate) awaitRequest(ctx context.Context, call *tap.Info) context.Context {
+	wait, caller := g.cfg.RequestTimeout, identity.FromContext(ctx)
 	if methods[call.FullMethodName].needs == anyone {
-		wait = min(wait, strangersPatience)
+		wait = min(wait, anonymousTimeout)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	a := &awaiting{Context: ctx, since: time.Now()}
 	a.giveUp = func() {
 		cancel(errNoRequest)
-		if caller.Name != "" { // strangers could fill the log
+		if caller.Name != "" { // else anyone could fill the log
 			p, _ := peer.FromContext(ctx)
-			c.log.Warn("a call is given up: its request did not come", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
+			g.cfg.Logger.Warn("a call is given up: its request did not come", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
 				"peer", p.Addr.String(), "waited", time.Since(a.since).String())
 		}
 	}
 	leave := func() {}
-	if door := c.gate.doors[call.FullMethodName]; door != nil {
+	if door := g.doors[call.FullMethodName]; door != nil {
 		leave = door.waiting.add(a)
 	}
 	timer := time.AfterFunc(wait, a.giveUp)
@@ -112,15 +112,15 @@ func (c *Coordinator) awaitRequest(ctx context.Context, call *tap.Info) context.
 	return context.WithValue(a, awaitingKey{}, a)
 }
 
-// requestArrived tells that the request of a call has come.
+// requestArrived notes that the request of a call has arrived.
 func requestArrived(ctx context.Context) {
 	if a, is := ctx.Value(awaitingKey{}).(*awaiting); is {
 		a.arrived()
 	}
 }
 
-// awaitFirst is a stream whose request has come when its first message has. Handlers of streams with many messages look after
-// themselves, see receiveUpload.
+// awaitFirst returns a stream whose request has arrived with its first message. Handlers of client streams watch for
+// silence themselves.
 func awaitFirst(stream grpc.ServerStream, info *grpc.StreamServerInfo) grpc.ServerStream {
 	if info.IsClientStream {
 		requestArrived(stream.Context())

@@ -1,29 +1,39 @@
-package coordinator
+package gate
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
 // anyone is the role of methods that need no caller: whether the coordinator works is not a secret.
 const anyone identity.Role = 0
 
-// methodRule says who may call a method, and what the audit log tells of it. Which jobs and data a caller sees is decided where
-// they are found.
+// methodRule says who may call a method and what the audit log records of it. Which jobs and data a caller may see is
+// decided where they are looked up.
 type methodRule struct {
 	needs identity.Role
 	audit auditing
 }
 
-// auditing is how much the audit log tells of a method.
+// auditing says what the audit log records of a method.
 type auditing uint8
 
 const (
-	ends    auditing = iota // a line when the call has ended
-	changes                 // also one before it begins: without it, the call is refused
-	silent                  // nothing: probes, and what workers do for a job many times a second
+	ends    auditing = iota // one line when the call has ended
+	changes                 // also one before it begins; if that cannot be written, the call is refused
+	silent                  // nothing: health checks, and calls that workers make many times a second
 )
 
-// methods has a line for every method of the server; a test compares them.
+// heavy are the unary methods that read data or solve something. All other unary methods only look something up.
+var heavy = map[string]bool{
+	"/cleave.v1.JobService/PlanJob":     true,
+	"/cleave.v1.JobService/CreateJob":   true,
+	"/cleave.v1.JobService/EvaluateJob": true,
+}
+
+// methods has a line for every method of the server.
 var methods = map[string]methodRule{
 	"/cleave.v1.DatasetService/CreateDataset": {identity.Submitter, changes},
 	"/cleave.v1.DatasetService/GetDataset":    {identity.Reader, ends},
@@ -68,3 +78,12 @@ var methods = map[string]methodRule{
 	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      {identity.Reader, ends},
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": {identity.Reader, ends},
 }
+
+// HasRule reports whether a method has a rule. The server must not have a method without one.
+func HasRule(method string) bool {
+	_, has := methods[method]
+	return has
+}
+
+// Methods returns the full names of all methods that have a rule.
+func Methods() []string { return slices.Sorted(maps.Keys(methods)) }

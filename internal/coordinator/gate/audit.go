@@ -1,4 +1,4 @@
-package coordinator
+package gate
 
 import (
 	"context"
@@ -19,58 +19,58 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// auditUnary tells the audit log of a call.
-func (c *Coordinator) auditUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if c.guard.log == nil || methods[info.FullMethod].audit == silent {
+// AuditUnary is an interceptor that records calls in the audit log.
+func (g *Gate) AuditUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if g.audit == nil || methods[info.FullMethod].audit == silent {
 		return handler(ctx, request)
 	}
 	ids := auditedIDs{}
 	ids.collect(request)
-	if err := c.auditBegin(ctx, info.FullMethod, &ids); err != nil {
+	if err := g.auditBegin(ctx, info.FullMethod, &ids); err != nil {
 		return nil, err
 	}
 	response, err := handler(ctx, request)
 	if err == nil {
 		ids.collect(response)
 	}
-	c.auditEnd(ctx, info.FullMethod, &ids, err)
+	g.auditEnd(ctx, info.FullMethod, &ids, err)
 	return response, err
 }
 
-// auditStream does the same for a stream. Of its messages, the first in each direction are looked at.
-func (c *Coordinator) auditStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if c.guard.log == nil || methods[info.FullMethod].audit == silent {
+// AuditStream is AuditUnary for streams. It looks for ids in the first message of each direction.
+func (g *Gate) AuditStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if g.audit == nil || methods[info.FullMethod].audit == silent {
 		return handler(server, stream)
 	}
 	audited := &auditedStream{ServerStream: stream}
-	if err := c.auditBegin(stream.Context(), info.FullMethod, &audited.ids); err != nil {
+	if err := g.auditBegin(stream.Context(), info.FullMethod, &audited.ids); err != nil {
 		return err
 	}
 	err := handler(server, audited)
-	c.auditEnd(stream.Context(), info.FullMethod, &audited.ids, err)
+	g.auditEnd(stream.Context(), info.FullMethod, &audited.ids, err)
 	return err
 }
 
-// auditBegin writes the line before a call that changes something. Without it, nothing is changed.
-func (c *Coordinator) auditBegin(ctx context.Context, method string, ids *auditedIDs) error {
+// auditBegin writes the line before a call that changes something. If that fails, the call is refused.
+func (g *Gate) auditBegin(ctx context.Context, method string, ids *auditedIDs) error {
 	if methods[method].audit != changes {
 		return nil
 	}
 	line := auditLine(ctx, audit.Begin, method)
 	line.IDs = ids.all()
-	if err := c.guard.log.Write(line); err != nil {
-		c.log.Error("a call is refused, because the audit log cannot be written", "method", method, "error", err)
+	if err := g.audit.Write(line); err != nil {
+		g.cfg.Logger.Error("a call is refused, because the audit log cannot be written", "method", method, "error", err)
 		return wire.Status(fault.New(fault.Unavailable, "AUDIT_LOG_FAILED",
 			"the audit log of the coordinator cannot be written, and without it nothing is changed; tell whoever runs the coordinator, and try again"))
 	}
 	return nil
 }
 
-func (c *Coordinator) auditEnd(ctx context.Context, method string, ids *auditedIDs, err error) {
+func (g *Gate) auditEnd(ctx context.Context, method string, ids *auditedIDs, err error) {
 	line := auditLine(ctx, audit.End, method)
 	line.IDs, line.Code, line.Reason = ids.all(), status.Code(err).String(), wire.Reason(err)
-	if err := c.guard.log.Write(line); err != nil {
-		c.log.Error("the audit log cannot be written", "method", method, "error", err)
+	if err := g.audit.Write(line); err != nil {
+		g.cfg.Logger.Error("the audit log cannot be written", "method", method, "error", err)
 	}
 }
 
@@ -86,13 +86,13 @@ func auditLine(ctx context.Context, event, method string) audit.Line {
 	return line
 }
 
-// auditedIDs are the ids of what a call is about.
+// auditedIDs collects the ids in the messages of a call.
 type auditedIDs struct {
 	mu    sync.Mutex
 	found map[string]string
 }
 
-// idShape is that of ids. What a caller sends in place of one is not for the log.
+// idShape matches ids. Anything else that a caller sends in place of an id is not recorded.
 var idShape = regexp.MustCompile(`^[0-9a-fA-F-]{1,64}$`)
 
 func (a *auditedIDs) all() map[string]string {
@@ -101,7 +101,7 @@ func (a *auditedIDs) all() map[string]string {
 	return a.found
 }
 
-// collect finds the ids in a message, and in the messages in it: a job names its data set, and that its table.
+// collect adds the ids in a message and in the messages within it.
 func (a *auditedIDs) collect(message any) {
 	m, is := message.(proto.Message)
 	if !is {
@@ -145,7 +145,7 @@ func (a *auditedIDs) add(name, id string) {
 	}
 }
 
-// auditedStream looks at the first messages of a stream.
+// auditedStream collects the ids in the first messages of a stream.
 type auditedStream struct {
 	grpc.ServerStream
 	ids            auditedIDs

@@ -1,0 +1,127 @@
+package gate
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	grpccredentials "google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/access"
+	"github.com/cleave-project/cleave/internal/security/audit"
+	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Security configures who may connect and call.
+type Security struct {
+	Serve  credentials.Serve
+	Access access.Config
+	// Store configures connections to an etcd cluster. If it is empty, Serve.Insecure applies to them too.
+	Store credentials.Dial
+	// AuditLog is the file of the audit log. Empty means that there is none.
+	AuditLog string
+}
+
+// Check checks the configuration for a server on the given address and fills in defaults.
+func (s Security) Check(address string, listener net.Listener) (_ Security, err error) {
+	s.Serve, err = s.Serve.Check(address, listener, s.Access.Any())
+	return s, err
+}
+
+// Limits on what a client may use before it is known who it is.
+const (
+	maxHeaderBytes   = 64 << 10 // of a call: tokens are a few KiB at most
+	handshakeTimeout = 20 * time.Second
+)
+
+// enter identifies the caller and then takes a place for the call, before any of its messages are read. The order matters:
+// gRPC does not end the context of a call that is refused here, so an unknown caller would keep its place.
+func (g *Gate) enter(ctx context.Context, call *tap.Info) (_ context.Context, err error) {
+	if g.callers != nil {
+		ctx, err = g.letIn(ctx, call)
+	}
+	if err == nil {
+		ctx, err = g.takePlace(ctx, call)
+	}
+	if err != nil { // no interceptor sees it
+		g.cfg.Observe.Refused(knownMethod(call.FullMethodName), status.Code(err))
+		return nil, err
+	}
+	return g.awaitRequest(ctx, call), nil
+}
+
+// knownMethod returns the name of a method, or "(unknown)" for one that does not exist. An unknown name can be anything, and
+// as long as a header.
+func knownMethod(method string) string {
+	if _, exists := methods[method]; !exists {
+		return "(unknown)"
+	}
+	return method
+}
+
+// letIn identifies the caller and checks that its role allows the method. It only needs the header of the call.
+func (g *Gate) letIn(ctx context.Context, call *tap.Info) (context.Context, error) {
+	rule, exists := methods[call.FullMethodName]
+	if exists && rule.needs == anyone {
+		return identity.NewContext(ctx, identity.Caller{}), nil
+	}
+	var authorization string
+	if sent := call.Header.Get("authorization"); len(sent) > 0 {
+		authorization = sent[0]
+	}
+	caller, err := g.callers.Identify(certificateOf(ctx), authorization)
+	switch {
+	case err != nil:
+	case !exists:
+		err = status.Errorf(codes.Unimplemented, "this coordinator has no method %.200s; it may be of an older version", call.FullMethodName)
+	case !caller.Role.May(rule.needs):
+		err = fault.New(fault.PermissionDenied, "ROLE_MISSING", "%s has the role %v, and this needs the role %v", caller.Name, caller.Role, rule.needs).
+			With("role", caller.Role.String()).With("needed", rule.needs.String())
+	}
+	if err != nil {
+		answer := wire.Status(err)
+		g.auditRefusal(ctx, caller, call.FullMethodName, answer)
+		if f, is := errors.AsType[*fault.Error](err); is && f.Cause != nil {
+			g.cfg.Logger.Debug("a caller is not known", "reason", f.Reason, "cause", f.Cause)
+		}
+		return ctx, answer
+	}
+	return identity.NewContext(ctx, caller), nil
+}
+
+// certificateOf returns the verified client certificate of the connection, or nil if there is none.
+func certificateOf(ctx context.Context) *x509.Certificate {
+	p, _ := peer.FromContext(ctx)
+	if p == nil {
+		return nil
+	}
+	info, is := p.AuthInfo.(grpccredentials.TLSInfo)
+	if !is || len(info.State.VerifiedChains) == 0 {
+		return nil
+	}
+	return info.State.VerifiedChains[0][0]
+}
+
+func (g *Gate) auditRefusal(ctx context.Context, caller identity.Caller, method string, answer error) {
+	if g.audit == nil {
+		return
+	}
+	line := auditLine(identity.NewContext(ctx, caller), audit.End, knownMethod(method))
+	line.Code, line.Reason = status.Code(answer).String(), wire.Reason(answer)
+	write := g.audit.Write
+	if caller.Name == "" {
+		write = g.audit.WriteStranger
+	}
+	if err := write(line); err != nil {
+		g.cfg.Logger.Error("the audit log cannot be written", "error", err)
+	}
+}

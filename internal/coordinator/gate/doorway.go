@@ -1,0 +1,197 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/tap"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+const (
+	// maxProbes bounds the health checks in work. They need no credentials, and no more than a moment each.
+	maxProbes = 1000
+	// minCallPlaces is how many calls may be in work or wait for their turn in any case: a burst from one client waits
+	// instead of being refused.
+	minCallPlaces = 128
+	// RetryCall is the number of seconds after which a refused client may try again.
+	RetryCall = 0.5
+)
+
+// doorway has a limited number of places. When more than half of them are taken, no client may have more than an equal
+// share, so that one client cannot keep all others out. A call is refused when its header has arrived, before anything
+// else of it is read, so that an overloaded coordinator spends nothing on what it refuses.
+type doorway struct {
+	limit   int
+	refusal error // made once: refusals come in bursts, when there is no time to make them
+	waiting waiting
+
+	mu       sync.Mutex
+	taken    int
+	byClient map[string]int // clients that have places
+}
+
+func (d *doorway) init(limit int, reason, message string) {
+	d.limit, d.waiting.evictAfter, d.byClient = limit, evictAfter, map[string]int{}
+	d.refusal = wire.Status(fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).RetryIn(RetryCall))
+}
+
+// take takes a place for a client and reports whether there was one.
+func (d *doorway) take(client string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	own := d.byClient[client]
+	clients := len(d.byClient)
+	if own == 0 {
+		clients++
+	}
+	if d.taken >= d.limit || 2*d.taken >= d.limit && own > 0 && own >= d.limit/clients {
+		return false
+	}
+	d.taken++
+	d.byClient[client] = own + 1
+	return true
+}
+
+// giveBack frees a place of a client.
+func (d *doorway) giveBack(client string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.taken--
+	if d.byClient[client]--; d.byClient[client] == 0 {
+		delete(d.byClient, client)
+	}
+}
+
+// inside returns how many places are taken.
+func (d *doorway) inside() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.taken
+}
+
+// clientOf identifies who calls, for fairness: the caller's name, or the address of the connection if callers have none.
+func clientOf(ctx context.Context) string {
+	if name := identity.FromContext(ctx).Name; name != "" {
+		return name
+	}
+	if p, known := peer.FromContext(ctx); known && p.Addr != nil {
+		return p.Addr.String()
+	}
+	return ""
+}
+
+func hasServicePrefix(method string) bool { return strings.HasPrefix(method, "/cleave.") }
+
+// place is what a call has taken. Until its handler begins, the place is given back when the call ends. After that it is
+// given back when the handler returns, because the handler may still work for a client that has gone.
+type place struct {
+	giveBack func()
+	handOver func() bool
+}
+
+type placeKey struct{}
+
+// takePlace takes a place at the doorway of a method.
+func (g *Gate) takePlace(ctx context.Context, info *tap.Info) (context.Context, error) {
+	door := g.doors[info.FullMethodName]
+	if door == nil {
+		return ctx, nil
+	}
+	client := clientOf(ctx)
+	if !door.take(client) && !(door.waiting.evict() && door.take(client)) {
+		return nil, door.refusal
+	}
+	p := &place{giveBack: sync.OnceFunc(func() { door.giveBack(client) })}
+	p.handOver = context.AfterFunc(ctx, p.giveBack)
+	return context.WithValue(ctx, placeKey{}, p), nil
+}
+
+// hold keeps the place of a call until the returned function is called.
+func hold(ctx context.Context) (release func()) {
+	p, counted := ctx.Value(placeKey{}).(*place)
+	if !counted {
+		return func() {}
+	}
+	p.handOver()
+	return p.giveBack
+}
+
+// turnstile lets a limited number of calls work at once. The others wait. Clients take turns: the next call is one of the
+// client that has waited longest since its last turn.
+type turnstile struct {
+	mu      sync.Mutex
+	free    int
+	queues  map[string][]chan struct{} // waiting calls by client; a channel is closed when it is the call's turn
+	clients []string                   // that have waiting calls, the next one first
+}
+
+// enter waits for the turn of a call. The caller calls leave when its work is done.
+func (t *turnstile) enter(ctx context.Context, client string) (leave func(), err error) {
+	t.mu.Lock()
+	if t.free > 0 {
+		t.free--
+		t.mu.Unlock()
+		return t.leave, nil
+	}
+	turn := make(chan struct{})
+	if t.queues == nil {
+		t.queues = map[string][]chan struct{}{}
+	}
+	if len(t.queues[client]) == 0 {
+		t.clients = append(t.clients, client)
+	}
+	t.queues[client] = append(t.queues[client], turn)
+	t.mu.Unlock()
+	select {
+	case <-turn:
+		return t.leave, nil
+	case <-ctx.Done():
+		t.giveUp(client, turn)
+		return nil, ctx.Err()
+	}
+}
+
+// leave gives the turn of a call that is done to the next one.
+func (t *turnstile) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.clients) == 0 {
+		t.free++
+		return
+	}
+	client := t.clients[0]
+	t.clients = t.clients[1:]
+	queue := t.queues[client]
+	close(queue[0])
+	if t.queues[client] = queue[1:]; len(queue) > 1 {
+		t.clients = append(t.clients, client)
+	} else {
+		delete(t.queues, client)
+	}
+}
+
+// giveUp removes a call that waits no longer. If its turn came at the same moment, the next call gets it.
+func (t *turnstile) giveUp(client string, turn chan struct{}) {
+	t.mu.Lock()
+	for at, waiting := range t.queues[client] {
+		if waiting != turn {
+			continue
+		}
+		if t.queues[client] = slices.Delete(t.queues[client], at, at+1); len(t.queues[client]) == 0 {
+			delete(t.queues, client)
+			t.clients = slices.DeleteFunc(t.clients, func(c string) bool { return c == client })
+		}
+		t.mu.Unlock()
+		return
+	}
+	t.mu.Unlock()
+	t.leave()
+}

@@ -1,0 +1,151 @@
+// Package gate decides which calls a coordinator takes: who may call (access.go), how many calls are in work at once and
+// how clients share them (doorway.go), and how long a client may keep a call waiting (request.go, slowreader.go). It also
+// writes the audit log (audit.go).
+package gate
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/security/access"
+	"github.com/cleave-project/cleave/internal/security/audit"
+)
+
+// Config configures a Gate.
+type Config struct {
+	Security Security
+	Limits   Limits
+	// RequestTimeout is how long the request of a call may take to arrive.
+	RequestTimeout time.Duration
+	// SlowReader is how long a client may take to accept one message of a stream.
+	SlowReader time.Duration
+	Logger     hclog.Logger
+	// Observe counts refused calls. It may be nil.
+	Observe *observe.Coordinator
+	Now     func() time.Time
+}
+
+// Limits bounds the calls and streams that are in work at once. Calls of workers and health checks are not counted.
+type Limits struct {
+	Calls   int // calls that read data or solve something; more wait for their turn
+	Reads   int // calls that only look something up
+	Streams int
+}
+
+// Gate stands between the network and the services.
+type Gate struct {
+	cfg       Config
+	callers   *access.Callers                  // nil if everyone may do everything
+	transport credentials.TransportCredentials // nil if connections are not encrypted
+	audit     *audit.Log                       // nil if there is none
+
+	calls, reads, streams, probes doorway
+	doors                         map[string]*doorway // by method; methods of workers have none
+	turns                         turnstile           // for calls
+}
+
+// Open opens the audit log and reads the certificates.
+func Open(cfg Config) (*Gate, error) {
+	g := &Gate{cfg: cfg}
+	g.addDoors()
+	s := cfg.Security
+	var err error
+	if g.transport, err = s.Serve.Credentials(cfg.Logger); err != nil {
+		return nil, err
+	}
+	if s.Serve.CA != "" { // workers identify themselves by certificates only
+		if g.callers, err = access.New(s.Access, cfg.Logger, cfg.Now); err != nil {
+			return nil, err
+		}
+	}
+	if s.AuditLog != "" {
+		if g.audit, err = audit.Open(s.AuditLog, cfg.Now); err != nil {
+			g.Close()
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// Close closes the audit log.
+func (g *Gate) Close() error {
+	if g.callers != nil {
+		g.callers.Close()
+	}
+	if g.audit != nil {
+		return g.audit.Close()
+	}
+	return nil
+}
+
+// ServerOptions returns the options of a server that takes its calls through the gate.
+func (g *Gate) ServerOptions() []grpc.ServerOption {
+	options := []grpc.ServerOption{grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout), grpc.InTapHandle(g.enter)}
+	if g.transport != nil {
+		options = append(options, grpc.Creds(g.transport))
+	}
+	return options
+}
+
+// InWork returns how many calls are in work or waiting for their turn, and how many streams are open.
+func (g *Gate) InWork() (calls, streams int) {
+	return g.calls.inside() + g.reads.inside(), g.streams.inside()
+}
+
+// HoldUnary is the outermost interceptor of calls. It keeps the place of a call until its handler returns, and makes calls
+// that read data or solve something wait for their turn.
+func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	requestArrived(ctx)
+	defer hold(ctx)()
+	if g.doors[info.FullMethod] == &g.calls {
+		leave, err := g.turns.enter(ctx, clientOf(ctx))
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
+	return handler(ctx, request)
+}
+
+// HoldStream is the outermost interceptor of streams. It keeps the place of a stream until its handler returns.
+func (g *Gate) HoldStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	defer hold(stream.Context())()
+	return handler(server, awaitFirst(stream, info))
+}
+
+func (g *Gate) addDoors() {
+	l := g.cfg.Limits
+	g.turns.free = l.Calls
+	g.calls.init(max(l.Calls, minCallPlaces), "TOO_MANY_CALLS", "%d calls are in work or wait for their turn, which is the limit of this coordinator for one client or for all; try again")
+	g.reads.init(l.Reads, "TOO_MANY_CALLS", "%d calls that look something up are in work, which is the limit of this coordinator for one client or for all; try again")
+	g.streams.init(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator for one client or for all; try again when some have ended")
+	g.probes.init(maxProbes, "TOO_MANY_PROBES", "%d health checks are in work, which is the limit of this coordinator; try again")
+	g.doors = map[string]*doorway{}
+	for name, rule := range methods {
+		switch {
+		case rule.needs == anyone:
+			g.doors[name] = &g.probes
+		case !hasServicePrefix(name): // health and reflection
+			g.doors[name] = &g.streams
+		}
+	}
+	for _, service := range []grpc.ServiceDesc{
+		cleavev1.DatasetService_ServiceDesc, cleavev1.TableService_ServiceDesc, cleavev1.JobService_ServiceDesc, cleavev1.ClusterService_ServiceDesc,
+	} {
+		for _, method := range service.Methods {
+			name := "/" + service.ServiceName + "/" + method.MethodName
+			if g.doors[name] = &g.reads; heavy[name] {
+				g.doors[name] = &g.calls
+			}
+		}
+		for _, stream := range service.Streams {
+			g.doors["/"+service.ServiceName+"/"+stream.StreamName] = &g.streams
+		}
+	}
+}

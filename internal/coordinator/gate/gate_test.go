@@ -1,0 +1,287 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"pgregory.net/rapid"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// heldJobs is a service whose calls announce themselves and then wait until they are let go.
+type heldJobs struct {
+	cleavev1.UnimplementedJobServiceServer
+	begun chan string
+	letGo chan struct{}
+}
+
+func (s *heldJobs) hold(what string) error {
+	s.begun <- what
+	<-s.letGo
+	return status.Error(codes.NotFound, what)
+}
+
+func (s *heldJobs) GetJob(_ context.Context, request *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
+	return nil, s.hold(request.GetJobId())
+}
+
+func (s *heldJobs) CreateJob(_ context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
+	return nil, s.hold(request.GetRequestId())
+}
+
+// served is a gate in front of a service, and a client of it.
+type served struct {
+	*Gate
+	*heldJobs
+	conn   *grpc.ClientConn
+	client cleavev1.JobServiceClient
+}
+
+func serve(t *testing.T, limits Limits) *served {
+	t.Helper()
+	g, err := Open(Config{
+		Security: Security{Serve: credentials.Serve{Insecure: true}}, Limits: limits,
+		RequestTimeout: time.Hour, SlowReader: time.Hour, Logger: hclog.NewNullLogger(), Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(append(g.ServerOptions(), grpc.ChainUnaryInterceptor(g.HoldUnary), grpc.ChainStreamInterceptor(g.HoldStream))...)
+	s := &served{Gate: g, heldJobs: &heldJobs{begun: make(chan string, 100), letGo: make(chan struct{}, 100)}}
+	cleavev1.RegisterJobServiceServer(server, s.heldJobs)
+	healthv1.RegisterHealthServer(server, health.NewServer())
+	listener := bufconn.Listen(1 << 20)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }
+	s.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.client = cleavev1.NewJobServiceClient(s.conn)
+	t.Cleanup(func() {
+		close(s.letGo)
+		s.conn.Close()
+		server.Stop()
+		<-ended
+		g.Close()
+	})
+	return s
+}
+
+func (s *served) get(ctx context.Context, id string) error {
+	_, err := s.client.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id})
+	return err
+}
+
+func wantRefused(t *testing.T, err error, reason string) {
+	t.Helper()
+	delay, helps := wire.RetryDelay(err)
+	if status.Code(err) != codes.ResourceExhausted || wire.Reason(err) != reason || !helps || delay <= 0 {
+		t.Errorf("got %v, want a refusal for %s that says when to try again", err, reason)
+	}
+}
+
+// settle waits until so many calls are in work.
+func (s *served) settle(t *testing.T, calls int) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		if got, _ := s.InWork(); got == calls {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestReadsAreBounded(t *testing.T) {
+	s := serve(t, Limits{Calls: 1, Reads: 2, Streams: 1})
+	ends := make(chan error, 2)
+	for range 2 {
+		go func() { ends <- s.get(t.Context(), "held") }()
+		<-s.begun
+	}
+	wantRefused(t, s.get(t.Context(), "third"), "TOO_MANY_CALLS")
+	wantRefused(t, s.get(t.Context(), strings.Repeat("x", 8<<20)), "TOO_MANY_CALLS") // larger than any window: it is not read
+	s.letGo <- struct{}{}
+	<-ends
+	s.settle(t, 1)
+	s.letGo <- struct{}{}
+	s.letGo <- struct{}{}
+	if err := s.get(t.Context(), "fourth"); status.Code(err) != codes.NotFound {
+		t.Errorf("with room again: %v", err)
+	}
+}
+
+// A burst of calls that solve something waits and is not refused; reads pass meanwhile.
+func TestHeavyCallsWaitForTheirTurn(t *testing.T) {
+	const burst = 100
+	s := serve(t, Limits{Calls: 2, Reads: 1, Streams: 1})
+	ends := make(chan error, burst)
+	for at := range burst {
+		go func() {
+			_, err := s.client.CreateJob(t.Context(), &cleavev1.CreateJobRequest{RequestId: fmt.Sprint(at)})
+			ends <- err
+		}()
+	}
+	s.settle(t, burst)
+	<-s.begun
+	<-s.begun
+	select {
+	case third := <-s.begun:
+		t.Fatalf("call %s works beside two others", third)
+	default:
+	}
+	read := make(chan error)
+	go func() { read <- s.get(t.Context(), "read") }()
+	<-s.begun
+	for range burst + 1 {
+		s.letGo <- struct{}{}
+	}
+	if err := <-read; status.Code(err) != codes.NotFound {
+		t.Errorf("a read beside the burst: %v", err)
+	}
+	for range burst - 2 {
+		<-s.begun
+	}
+	for range burst {
+		if err := <-ends; status.Code(err) != codes.NotFound {
+			t.Errorf("a call of the burst: %v", err)
+		}
+	}
+	s.settle(t, 0)
+}
+
+// A call that sends its header alone loses its place when another needs it.
+func TestCallsWithoutARequestMakeRoom(t *testing.T) {
+	s := serve(t, Limits{Calls: 1, Reads: 2, Streams: 1})
+	s.reads.waiting.evictAfter = time.Hour
+	ends := make(chan error, 2)
+	for range 2 {
+		stream, err := s.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, cleavev1.JobService_GetJob_FullMethodName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { ends <- stream.RecvMsg(&cleavev1.GetJobResponse{}) }()
+	}
+	s.settle(t, 2)
+	wantRefused(t, s.get(t.Context(), "early"), "TOO_MANY_CALLS") // their requests may still come
+	s.reads.waiting.mu.Lock()
+	s.reads.waiting.evictAfter = 0
+	s.reads.waiting.mu.Unlock()
+	s.letGo <- struct{}{}
+	if err := s.get(t.Context(), "late"); status.Code(err) != codes.NotFound {
+		t.Errorf("a call in place of one without a request: %v", err)
+	}
+	if err := <-ends; status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("the call that made room ends with %v", err)
+	}
+	s.settle(t, 1)
+}
+
+// Health checks need no credentials, so that they have a limit of their own.
+func TestProbesAreBounded(t *testing.T) {
+	s := serve(t, Limits{Calls: 1, Reads: 1, Streams: 1})
+	check := func() error {
+		_, err := healthv1.NewHealthClient(s.conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
+		return err
+	}
+	for range maxProbes {
+		s.probes.take("stranger")
+	}
+	wantRefused(t, check(), "TOO_MANY_PROBES")
+	s.probes.giveBack("stranger")
+	if err := check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// One client alone may take all places; when half are taken, nobody gets more than an equal share.
+func TestClientsShareADoorway(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var d doorway
+		d.init(rapid.IntRange(1, 40).Draw(t, "limit"), "R", "%d")
+		held := map[string]int{}
+		total := 0
+		for range rapid.IntRange(0, 200).Draw(t, "steps") {
+			client := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "client")
+			if held[client] > 0 && rapid.Bool().Draw(t, "leave") {
+				d.giveBack(client)
+				held[client]--
+				total--
+				continue
+			}
+			clients := 0
+			for name, n := range held {
+				if n > 0 && name != client {
+					clients++
+				}
+			}
+			want := total < d.limit && (2*total < d.limit || held[client] == 0 || held[client] < d.limit/(clients+1))
+			if got := d.take(client); got != want {
+				t.Fatalf("%s with %d of %d places, %d taken by %d others: %v", client, held[client], d.limit, total, clients, got)
+			}
+			if want {
+				held[client]++
+				total++
+			}
+		}
+		if d.inside() != total {
+			t.Fatalf("%d places are taken, want %d", d.inside(), total)
+		}
+	})
+}
+
+// Clients take turns, however many calls one of them has waiting, and a call that gives up leaves no gap.
+func TestClientsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := turnstile{free: 1}
+		first, err := turns.enter(t.Context(), "greedy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		canceled, cancel := context.WithCancel(t.Context())
+		wait := func(ctx context.Context, client string) {
+			go func() {
+				leave, err := turns.enter(ctx, client)
+				if err == nil {
+					order = append(order, client)
+					leave()
+				}
+			}()
+			synctest.Wait()
+		}
+		for range 3 {
+			wait(t.Context(), "greedy")
+		}
+		wait(canceled, "gone")
+		wait(t.Context(), "modest")
+		cancel()
+		synctest.Wait()
+		first()
+		synctest.Wait()
+		if want := []string{"greedy", "modest", "greedy", "greedy"}; !slices.Equal(order, want) {
+			t.Errorf("turns %q, want %q", order, want)
+		}
+		if turns.free != 1 || len(turns.queues) != 0 || len(turns.clients) != 0 {
+			t.Errorf("left over: %d free, %v, %v", turns.free, turns.queues, turns.clients)
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package gate
+
+import (
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// SlowReader is the reason of the error that ends a stream whose client does not read.
+const SlowReader = "SLOW_READER"
+
+// timedStream ends a stream whose client takes too long to accept a message. gRPC buffers up to 64 KiB of a stream and then
+// waits for the client as long as the connection lasts. The handler would hold its memory for as long.
+type timedStream struct {
+	grpc.ServerStream
+	limit time.Duration
+	timer *time.Timer
+	sent  chan error
+}
+
+// TimeReaders is an interceptor that ends streams whose clients do not read.
+func (g *Gate) TimeReaders(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if g.doors[info.FullMethod] == nil || !info.IsServerStream {
+		return handler(server, stream)
+	}
+	return handler(server, &timedStream{ServerStream: stream, limit: g.cfg.SlowReader, sent: make(chan error, 1)})
+}
+
+// SendMsg sends in another goroutine, which ends at the latest when the handler returns and the stream ends.
+func (s *timedStream) SendMsg(message any) error {
+	go func() { s.sent <- s.ServerStream.SendMsg(message) }()
+	if s.timer == nil {
+		s.timer = time.NewTimer(s.limit)
+	} else {
+		s.timer.Reset(s.limit)
+	}
+	select {
+	case err := <-s.sent:
+		s.timer.Stop()
+		return err
+	case <-s.timer.C:
+		return fault.New(fault.Unavailable, SlowReader,
+			"the reader of this stream took nothing for %v, so that it is ended; read faster, and go on from the last message", s.limit).RetryIn(RetryCall)
+	}
+}
