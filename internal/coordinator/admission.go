@@ -95,18 +95,20 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 // admit makes a job durable, starts it, and returns its id; or the id of the job that the same request
 // created in the meantime.
 func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash []byte, problem *prepared) (string, error) {
-	c.admission.RLock()
-	defer c.admission.RUnlock()
+	if err := c.admission.Acquire(ctx, 1); err != nil {
+		return "", err
+	}
+	defer c.admission.Release(1)
 	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
 	// The data set and the tables may have been deleted since the spec was checked. While we hold the lock they
 	// stay.
 	if data := record.GetJob().GetDatasetId(); data != "" { // else a table is clustered
-		if _, err := c.datasets.record(ctx, data); err != nil {
+		if _, err := c.datasets.Record(ctx, data); err != nil {
 			return "", err
 		}
 	}
 	for _, table := range record.GetTableIds() {
-		if _, err := c.tables.record(ctx, table); err != nil {
+		if _, err := c.tables.Record(ctx, table); err != nil {
 			return "", err
 		}
 	}
@@ -182,12 +184,26 @@ func (c *Coordinator) adoptWhenKnown(id string) {
 // adopt launches an unfinished job that is stored but that this coordinator has not launched: it was left by an earlier one,
 // or the store did not answer when it was created. It does nothing if the job runs already or has ended.
 func (c *Coordinator) adopt(ctx context.Context, id string) error {
-	c.admission.Lock() // waits until jobs are launched that are being created
-	defer c.admission.Unlock()
+	resume, err := c.stopAdmission(ctx) // waits until jobs are launched that are being created
+	if err != nil {
+		return err
+	}
+	defer resume()
 	if c.unfinished(id) != nil {
 		return nil
 	}
 	return c.resumeJob(ctx, id)
+}
+
+// allAdmission is the weight of the admission semaphore.
+const allAdmission = 1 << 30
+
+// stopAdmission keeps jobs from being created until release is called.
+func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err error) {
+	if err := c.admission.Acquire(ctx, allAdmission); err != nil {
+		return nil, err
+	}
+	return func() { c.admission.Release(allAdmission) }, nil
 }
 
 // launch puts a durable job into the queue. The problem may be nil. It is handed to a job that may run at

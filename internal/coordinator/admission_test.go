@@ -33,7 +33,7 @@ func TestProblemsArePreparedOnceForJobsThatRunAtOnce(t *testing.T) {
 	h := newHarness(t, cfg, scripted(g.run))
 	data := h.upload()
 	blobs := &countedBlobs{Blobs: h.c.blobs}
-	h.c.datasets.blobs = blobs
+	h.c.datasets.Blobs = blobs
 	first := h.create(spec(data))
 	within(t, g.entered, "the first run")
 	if reads := blobs.reads.Load(); reads != 1 {

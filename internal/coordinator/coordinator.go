@@ -23,15 +23,16 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
+	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
-	"github.com/cleave-project/cleave/internal/waitlock"
 )
 
 // Coordinator serves the API while it is the elected leader: until its term is over, nobody else writes to the
@@ -47,9 +48,9 @@ type Coordinator struct {
 	term     store.Leadership // set before leading
 	leading  atomic.Bool
 	leader   atomic.Pointer[string] // who leads, as far as a standby knows
-	datasets *datasetStore
-	tables   tableStore
-	uploads  *uploads
+	datasets *content.Datasets
+	tables   content.Tables
+	uploads  *content.Uploads
 	gate     *gate.Gate
 	fleet    *fleet.Fleet
 
@@ -74,9 +75,9 @@ type Coordinator struct {
 	supervisors sync.WaitGroup // one for each unfinished job
 	sweeping    sync.WaitGroup // away what is kept no longer, or was never finished
 
-	// admission is held while a data set is deleted and, by any number at once, while jobs are created, so that a data set
+	// admission is held whole while a data set is deleted, and a share of it while a job is created, so that a data set
 	// cannot disappear between the check that it exists and the creation of a job that uses it.
-	admission waitlock.Lock
+	admission *semaphore.Weighted
 	mu        sync.Mutex
 	jobs      map[string]*job // those that have not ended
 }
@@ -102,6 +103,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		queue:       newRunQueue(cfg.turnLimits()),
 		predictions: make(chan struct{}, maxPredictions),
 		jobs:        map[string]*job{},
+		admission:   semaphore.NewWeighted(allAdmission),
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
 	c.close = sync.OnceValue(c.closeAll)
@@ -126,10 +128,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if cfg.Retention.Quota > 0 {
 		c.blobs = meteredBlobs{c.blobs, &c.retention.bytes}
 	}
-	uses := uses{now: cfg.Now, grain: cfg.Retention.useGrain()}
-	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.writer.Commit, uses)
-	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.writer.Commit, uses)
-	c.uploads = newUploads(cfg)
+	c.openContent()
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -23,12 +24,12 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 		return err
 	}
 	upload := wire.NewUpload(s.c.cfg.MaxDatasetBytes)
-	held, err := s.c.uploads.begin(stream.Context())
+	held, err := s.c.uploads.Begin(stream.Context())
 	if err != nil {
 		return err
 	}
-	defer held.end()
-	err = receiveUpload(held, stream.Recv, func(part *cleavev1.CreateDatasetRequest) error {
+	defer held.End()
+	err = content.Receive(held, stream.Recv, func(part *cleavev1.CreateDatasetRequest) error {
 		if err := s.c.cfg.Limits.checkRows(wire.DeclaredRows(part.GetHeader())); err != nil {
 			return err
 		}
@@ -47,7 +48,7 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 	if err := s.c.checkDisk(dataset.EncodedSize(data)); err != nil {
 		return err
 	}
-	record, err := s.c.datasets.add(stream.Context(), upload.Name(), data, s.c.now())
+	record, err := s.c.datasets.Add(stream.Context(), upload.Name(), data, s.c.now())
 	if err != nil {
 		return err
 	}
@@ -57,15 +58,15 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 }
 
 func (s *datasetService) GetDataset(ctx context.Context, request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
-	record, err := s.c.datasets.get(ctx, request.GetDatasetId())
+	record, err := s.c.datasets.Get(ctx, request.GetDatasetId())
 	return &cleavev1.GetDatasetResponse{Dataset: record.GetDataset()}, err
 }
 
 func (s *datasetService) ListDatasets(ctx context.Context, request *cleavev1.ListDatasetsRequest) (*cleavev1.ListDatasetsResponse, error) {
-	datasets, next, err := listContent(ctx, s.c.datasets.contentStore, request, (*statev1.ContentRecord).GetDataset)
+	datasets, next, err := content.List(ctx, s.c.datasets.Store, request, (*statev1.ContentRecord).GetDataset)
 	return &cleavev1.ListDatasetsResponse{Datasets: datasets, NextPageToken: next}, err
 }
 
 func (s *datasetService) DeleteDataset(ctx context.Context, request *cleavev1.DeleteDatasetRequest) (*cleavev1.DeleteDatasetResponse, error) {
-	return &cleavev1.DeleteDatasetResponse{}, deleteContent(ctx, s.c, s.c.datasets.contentStore, request.GetDatasetId())
+	return &cleavev1.DeleteDatasetResponse{}, s.c.datasets.Delete(ctx, request.GetDatasetId())
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -90,11 +91,11 @@ func TestErrors(t *testing.T) {
 			return err
 		}, codes.InvalidArgument, "INVALID_PAGE_SIZE"},
 		{"page token of workers", func() error {
-			_, err := h.cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: pageToken("jobs/aa")})
+			_, err := h.cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: records.PageToken("jobs/aa")})
 			return err
 		}, codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
 		{"page token of another list", func() error {
-			_, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: pageToken("datasets/aa")})
+			_, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: records.PageToken("datasets/aa")})
 			return err
 		}, codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
 
@@ -205,31 +206,9 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	if h.upload() != first {
 		t.Error("the id changed")
 	}
-	h.c.datasets.mu.Lock()
-	h.c.datasets.evict(h.c.datasets.byID[first])
-	h.c.datasets.mu.Unlock()
-	data, err := h.c.datasets.load(t.Context(), first)
+	h.c.datasets.Drop(first)
+	data, err := h.c.datasets.Load(t.Context(), first)
 	if err != nil || data.Rows() != 4 {
 		t.Errorf("loaded %v, %v", data, err)
-	}
-}
-
-func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
-	s := newDatasetStore(nil, nil, 100, nil, uses{})
-	for _, id := range []string{"a", "b", "c"} { // 32 bytes each
-		points, err := dataset.NewPoints(1, 1, []float64{1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.cache(id, points)
-	}
-	s.cached("a")
-	large, err := dataset.NewPoints(1, 2, []float64{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.cache("d", large) // 40 bytes: b and c are evicted
-	if s.byID["a"] == nil || s.byID["b"] != nil || s.byID["c"] != nil || s.byID["d"] == nil || s.used != 72 {
-		t.Errorf("%d bytes are used by %v", s.used, s.byID)
 	}
 }

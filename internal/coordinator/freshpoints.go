@@ -26,7 +26,7 @@ func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord
 		if err := fault.Required("dataset_id", request.GetDatasetId()); err != nil {
 			return nil, err
 		}
-		data, err := c.datasets.load(ctx, request.GetDatasetId())
+		data, err := c.datasets.Load(ctx, request.GetDatasetId())
 		return &freshPoints{data: data}, err
 	}
 	if request.GetDatasetId() != "" {
@@ -57,7 +57,7 @@ func (c *Coordinator) preparedTable(ctx context.Context, id string, steps *recip
 	if err := c.checkTable(ctx, id); err != nil {
 		return nil, err
 	}
-	t, err := c.tables.load(ctx, id)
+	t, err := c.tables.Load(ctx, id)
 	if err != nil {
 		return nil, err
 	}

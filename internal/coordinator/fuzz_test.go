@@ -58,7 +58,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	id := "8aa1f4c9d4bd9be7a5b2b2b8a37d1ec41ea2d8f1b2ae6d53c9e1f6a5c7d4e3b2"
 	create, _ := proto.Marshal(&cleavev1.CreateJobRequest{Spec: spec(id), RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
-	list, _ := proto.Marshal(&cleavev1.ListJobsRequest{PageSize: 3, PageToken: pageToken("jobs/x")})
+	list, _ := proto.Marshal(&cleavev1.ListJobsRequest{PageSize: 3, PageToken: records.PageToken("jobs/x")})
 	for at := range methods {
 		f.Add(byte(at), create)
 		f.Add(byte(at), list)
@@ -163,7 +163,7 @@ func askStored(t *testing.T, cfg Config, job string) {
 	answered("GetJob", err)
 	_, err = s.GetResult(ctx, &cleavev1.GetResultRequest{JobId: job})
 	answered("GetResult", err)
-	_, err = c.datasets.load(ctx, "d")
+	_, err = c.datasets.Load(ctx, "d")
 	answered("load", err)
 	_, err = c.create(ctx, &cleavev1.CreateJobRequest{Spec: spec("d"), RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
 	answered("CreateJob", err)

@@ -45,10 +45,10 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 		c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
 	}
 	if data := job.GetDatasetId(); data != "" {
-		_, _ = c.datasets.find(ctx, data) // it was in use until now
+		_, _ = c.datasets.Find(ctx, data) // it was in use until now
 	}
 	for _, table := range record.GetTableIds() {
-		_, _ = c.tables.find(ctx, table)
+		_, _ = c.tables.Find(ctx, table)
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 // close shuts the coordinator down.
 // useState replaces the state store of a coordinator that runs.
 func (h *harness) useState(state store.State) {
-	h.c.state, h.c.writer.State, h.c.datasets.state = state, state, state
+	h.c.state, h.c.writer.State, h.c.datasets.State = state, state, state
 }
 
 func (h *harness) close() {

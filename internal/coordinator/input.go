@@ -45,7 +45,7 @@ func (c *Coordinator) findInput(ctx context.Context, p *cleavev1.JobSpec, limit 
 		in.open = func() error { return wire.OnTable(c.openTable(ctx, p, in, limit)) }
 		return in, wire.OnTable(c.checkTable(ctx, p.GetTable().GetTableId()))
 	}
-	record, err := c.datasets.record(ctx, p.GetDatasetId())
+	record, err := c.datasets.Record(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
@@ -54,13 +54,13 @@ func (c *Coordinator) findInput(ctx context.Context, p *cleavev1.JobSpec, limit 
 		kind: wire.Kind(record.GetDataset().GetKind()), rows: rows, bytes: int64(record.GetDataset().GetBytes()),
 		open: func() error { return nil },
 		spec: func(tables wire.Tables) (clustering.Spec, error) { return wire.Spec(p, rows, tables) },
-		load: func() (dataset.Dataset, error) { return c.datasets.load(ctx, p.GetDatasetId()) },
+		load: func() (dataset.Dataset, error) { return c.datasets.Load(ctx, p.GetDatasetId()) },
 	}, nil
 }
 
 // openTable makes points of the rows of a table.
 func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *input, limit int64) error {
-	t, err := c.tables.load(ctx, p.GetTable().GetTableId())
+	t, err := c.tables.Load(ctx, p.GetTable().GetTableId())
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 
 // checkTable refuses a table that does not fit into the memory, before it is read.
 func (c *Coordinator) checkTable(ctx context.Context, id string) error {
-	record, err := c.tables.record(ctx, id)
+	record, err := c.tables.Record(ctx, id)
 	if err != nil {
 		return err
 	}

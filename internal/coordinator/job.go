@@ -20,7 +20,6 @@ import (
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
-	"github.com/cleave-project/cleave/internal/waitlock"
 )
 
 var (
@@ -63,7 +62,7 @@ type job struct {
 	ctx    context.Context // of the run; its cause is errCanceled, errTimeLimit, errStopping or why the log failed
 	cancel context.CancelCauseFunc
 
-	writing waitlock.Lock // held while the record is changed and committed
+	writing chan struct{} // semaphore: held while the record is changed and committed
 	ending  bool          // how it ends is decided; guarded by writing
 	mu      sync.Mutex
 	record  *statev1.JobRecord // the durable one; replaced, never changed
@@ -76,7 +75,7 @@ func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log) *job 
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		queue: c.queue, owner: record.GetJob().GetOwner(), priority: priorityOf(record), memory: int64(record.GetCoordinatorBytes()),
 		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
-		log: log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
+		writing: make(chan struct{}, 1), log: log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
 	}
 	ctx, observed := c.cfg.Observe.BeginJob(c.runCtx, j.id, record.GetTraceParent())
 	j.observed = observed
@@ -119,8 +118,8 @@ func (j *job) setWaiting(what string) {
 // write changes the record, together with the rest of a transaction. The change becomes visible when it is
 // durable. If there turns out to be nothing to change, nothing is written.
 func (j *job) write(commit func(store.Txn) error, txn store.Txn, change func(*statev1.JobRecord) error) error {
-	j.writing.Lock()
-	defer j.writing.Unlock()
+	j.writing <- struct{}{}
+	defer func() { <-j.writing }()
 	j.mu.Lock()
 	record := proto.CloneOf(j.record)
 	j.mu.Unlock()
@@ -152,8 +151,8 @@ func (j *job) cancelRequested() bool {
 
 // beginEnd rules out that the job is canceled from now on, and tells whether it was.
 func (j *job) beginEnd() (canceled bool) {
-	j.writing.Lock()
-	defer j.writing.Unlock()
+	j.writing <- struct{}{}
+	defer func() { <-j.writing }()
 	j.ending = true
 	return j.cancelRequested()
 }

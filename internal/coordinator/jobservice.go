@@ -59,7 +59,7 @@ func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest
 
 func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
 	caller := identity.FromContext(ctx)
-	jobs, next, err := pageOfState(ctx, s.c.state, records.JobPrefix, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
+	jobs, next, err := records.PageOf(ctx, s.c.state, records.JobPrefix, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
 		record, err := readJob(entry)
 		job := record.GetJob()
 		if damage, is := errors.AsType[*fault.Error](err); is { // its owner is not known; the list goes on

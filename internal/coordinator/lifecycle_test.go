@@ -421,7 +421,7 @@ func TestPanicInACallIsAnErrorOfThatCall(t *testing.T) {
 	e := scripted(steps(0))
 	h := newHarness(t, testConfig(), e)
 	data := h.upload()
-	h.c.datasets.commit = nil // the next upload panics
+	h.c.datasets.Commit = nil // the next upload panics
 	stream, err := h.datasets.CreateDataset(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -126,7 +127,7 @@ func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) err
 		}
 		rows := wire.InlineRows(used.Input)
 		if id := used.Input.GetTableId(); id != "" {
-			record, err := c.tables.record(ctx, id)
+			record, err := c.tables.Record(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -141,7 +142,7 @@ func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) err
 
 // checkTableRows refuses a table whose rows are too many points, before it is read.
 func (c *Coordinator) checkTableRows(ctx context.Context, id string) error {
-	record, err := c.tables.record(ctx, id)
+	record, err := c.tables.Record(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -165,8 +166,7 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 
 // The seconds after which refused clients may try again.
 const (
-	retryQueue  = 5
-	retryUpload = 2
+	retryQueue = 5
 )
 
 // checkQueue refuses a job if too many wait already. Of two that come at the same time both may pass: the limit is there
@@ -188,7 +188,7 @@ func (c *Coordinator) checkQueue(owner string) error {
 func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
 		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, of which %s are kept free, and %s are needed; free some and try again",
-			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(retryUpload)
+			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
 	return c.retention.checkQuota(bytes)
 }

@@ -257,28 +257,6 @@ func TestLimitsAreShown(t *testing.T) {
 	close(g.open)
 }
 
-func TestUploadRates(t *testing.T) {
-	rates := newUploadRates(Limits{UploadRate: 1 << 30, UploadRatePerOwner: 1000})
-	ctx, cancel := context.WithCancel(t.Context())
-	pace, end := rates.begin(ctx)
-	if err := pace(1000); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if err := pace(1000); err == nil { // it would have to wait for a second
-		t.Error("an owner may send more than the rate")
-	}
-	other, endOther := rates.begin(identity.NewContext(t.Context(), identity.Caller{Name: "ann"}))
-	if err := other(1000); err != nil {
-		t.Errorf("another owner: %v", err)
-	}
-	end()
-	endOther()
-	if len(rates.owners) != 0 {
-		t.Errorf("rates are left of %v", rates.owners)
-	}
-}
-
 // With less space than is to be left, nothing new is taken.
 func TestFreeDisk(t *testing.T) {
 	cfg := durableConfig(t)

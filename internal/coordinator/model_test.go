@@ -78,8 +78,8 @@ func TestSparsePointsAreKept(t *testing.T) {
 	if added.GetKind() != cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS || added.GetRows() != 3 || added.GetColumns() != 9 || added.GetNonZeros() != 3 {
 		t.Errorf("described as %v", added)
 	}
-	h.c.datasets.evict(h.c.datasets.byID[added.GetDatasetId()]) // so that it is read from its blob
-	if got, err := h.c.datasets.load(t.Context(), added.GetDatasetId()); err != nil || !reflect.DeepEqual(got, points) {
+	h.c.datasets.Drop(added.GetDatasetId()) // so that it is read from its blob
+	if got, err := h.c.datasets.Load(t.Context(), added.GetDatasetId()); err != nil || !reflect.DeepEqual(got, points) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	list, err := h.datasets.ListDatasets(t.Context(), &cleavev1.ListDatasetsRequest{})

@@ -100,7 +100,7 @@ func TestNeighborGraph(t *testing.T) {
 	if left, err := h.c.blobs.List(t.Context(), records.JobBlobPrefix(job)); err != nil || len(left) > 0 {
 		t.Errorf("the job is deleted, but %v are left, %v", left, err)
 	}
-	if len(h.c.datasets.temporary) > 0 {
+	if h.c.datasets.Temporaries() > 0 {
 		t.Error("workers can still open the graph")
 	}
 }

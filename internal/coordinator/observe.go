@@ -34,12 +34,10 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 
 // snapshot looks up what the metrics tell of this moment.
 func (c *Coordinator) snapshot() observe.Snapshot {
-	s := observe.Snapshot{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.uploads.limit}
+	s := observe.Snapshot{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
 	s.JobsQueued, _, s.JobsRunning = c.queue.waiting("")
 	s.MemoryReservedBytes = c.queue.memory()
-	c.uploads.mu.Lock()
-	s.UploadReservedBytes = c.uploads.used
-	c.uploads.mu.Unlock()
+	s.UploadReservedBytes = c.uploads.Reserved()
 	for _, w := range c.fleet.Workers() {
 		switch w.State {
 		case fleet.WorkerReady:

@@ -51,7 +51,7 @@ func (c *Coordinator) prepareWithin(ctx context.Context, p *cleavev1.JobSpec, li
 	if err := in.open(); err != nil {
 		return nil, err
 	}
-	spec, err := in.spec(c.tables.finder(ctx))
+	spec, err := in.spec(c.tables.Finder(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -148,7 +148,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	if err != nil {
 		return nil, err
 	}
-	spec, err := in.spec(c.tables.finder(ctx))
+	spec, err := in.spec(c.tables.Finder(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,7 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	if err != nil {
 		return nil, err
 	}
-	tables := s.c.tables.finder(ctx)
+	tables := s.c.tables.Finder(ctx)
 	truth, err := wire.ReadTableOfRows(request.GetTruth(), "truth", rows, tables, table.Labels)
 	if err != nil {
 		return nil, err

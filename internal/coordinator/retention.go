@@ -3,10 +3,12 @@ package coordinator
 import (
 	"cmp"
 	"context"
+	"io"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -92,7 +94,7 @@ func (r *retention) checkQuota(bytes int64) error {
 	case r.wake <- struct{}{}:
 	default: // a cleanup is due already
 	}
-	return f.RetryIn(retryUpload)
+	return f.RetryIn(content.RetryUpload)
 }
 
 // run sweeps until ctx ends.
@@ -148,10 +150,10 @@ func (r *retention) sweep(ctx context.Context) error {
 		}
 		r.c.log.Info("a job is kept no longer", "job", j.id, "ended", j.ended, "because", why)
 	}
-	if err := sweepContent(ctx, r, r.c.datasets.contentStore, inUse.datasets, now); err != nil {
+	if err := r.c.datasets.Sweep(ctx, inUse.datasets, now, r.keepContent); err != nil {
 		return err
 	}
-	err = sweepContent(ctx, r, r.c.tables.contentStore, inUse.tables, now)
+	err = r.c.tables.Sweep(ctx, inUse.tables, now, r.keepContent)
 	r.wanted.Store(0)
 	return err
 }
@@ -179,7 +181,7 @@ func (u usedContent) add(j endedJob) {
 // survey lists the jobs that have ended, the one that ended first at the head, and what the other jobs use.
 func (r *retention) survey(ctx context.Context) (old []endedJob, inUse usedContent, err error) {
 	inUse = usedContent{datasets: map[string]bool{}, tables: map[string]bool{}}
-	err = eachEntry(ctx, r.c.state, records.JobPrefix, func(entry store.Entry) error {
+	err = records.Each(ctx, r.c.state, records.JobPrefix, func(entry store.Entry) error {
 		record, err := readJob(entry)
 		if err != nil {
 			return err
@@ -196,21 +198,35 @@ func (r *retention) survey(ctx context.Context) (old []endedJob, inUse usedConte
 	return old, inUse, err
 }
 
-// eachEntry calls do with all entries under a prefix.
-func eachEntry(ctx context.Context, state store.State, prefix string, do func(store.Entry) error) error {
-	for after := ""; ; {
-		entries, err := state.List(ctx, prefix, after, maxPageSize)
-		if err != nil {
-			return err
-		}
-		for _, entry := range entries {
-			if err := do(entry); err != nil {
-				return err
-			}
-			after = entry.Key
-		}
-		if len(entries) < maxPageSize {
-			return nil
+// keepContent returns how long a data set or table that no job has is kept, zero for ever, and why it is deleted then.
+func (r *retention) keepContent() (time.Duration, string) {
+	if r.exceeded() && (r.KeepDatasets == 0 || r.KeepDatasets > keepUnused) {
+		return keepUnused, "no job has it, and the quota is exceeded"
+	}
+	return r.KeepDatasets, "no job has it, and it was not used for long"
+}
+
+// meteredBlobs counts the bytes of the blobs as they come and go.
+type meteredBlobs struct {
+	store.Blobs
+	bytes *atomic.Int64
+}
+
+func (b meteredBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	err := b.Blobs.Put(ctx, name, write)
+	if err == nil {
+		if size, err := b.Size(ctx, name); err == nil {
+			b.bytes.Add(size)
 		}
 	}
+	return err
+}
+
+func (b meteredBlobs) Delete(ctx context.Context, name string) error {
+	size, sizeErr := b.Size(ctx, name)
+	err := b.Blobs.Delete(ctx, name)
+	if err == nil && sizeErr == nil {
+		b.bytes.Add(-size)
+	}
+	return err
 }

@@ -220,7 +220,7 @@ func TestRetentionAndNewJobs(t *testing.T) {
 		t.Fatalf("in use are %v, %v", inUse, err)
 	}
 	id := h.create(spec(data)) // after the survey, before the deletion
-	if err := sweepContent(context.Background(), h.c.retention, h.c.datasets.contentStore, inUse.datasets, now.read()); err != nil {
+	if err := h.c.datasets.Sweep(context.Background(), inUse.datasets, now.read(), h.c.retention.keepContent); err != nil {
 		t.Fatal(err)
 	}
 	h.wantKept([]string{data}, data)

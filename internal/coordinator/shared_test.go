@@ -29,7 +29,7 @@ func TestSharedDatasets(t *testing.T) {
 	if names, err := h.c.blobs.List(t.Context(), ""); err != nil || len(names) != 0 {
 		t.Errorf("blobs %v, %v", names, err)
 	}
-	if loaded, err := h.c.datasets.load(t.Context(), id); err != nil || loaded != dataset.Dataset(points) || h.c.SharedDataset(id) != loaded {
+	if loaded, err := h.c.datasets.Load(t.Context(), id); err != nil || loaded != dataset.Dataset(points) || h.c.SharedDataset(id) != loaded {
 		t.Errorf("loaded %v, %v", loaded, err)
 	}
 	canonical, err := dataset.Marshal(points)

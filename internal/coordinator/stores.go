@@ -3,9 +3,11 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -106,4 +108,26 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 	}
 	return fault.New(fault.DataLoss, "BLOBS_MISSING", "the state store has jobs, but the blob store %s is empty: is it the right one, and mounted? "+
 		"Restore it from a backup, or start with another state store", c.cfg.Blobs)
+}
+
+// openContent opens the stores of data sets and tables, and what limits uploads to them.
+func (c *Coordinator) openContent() {
+	cfg := content.Config{
+		State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Logger: c.log, Now: c.cfg.Now,
+		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.useGrain(), StopAdmission: c.stopAdmission,
+		DeleteBlob: func(name string) error { return c.deleteGarbage(c.storeCtx, name) },
+		User: func(id string, owner *string) string {
+			return c.findJob(func(j *job) bool { return j.datasetID == id && (owner == nil || j.owner == *owner) })
+		},
+	}
+	c.datasets = content.NewDatasets(cfg)
+	cfg.CacheBytes /= 4
+	cfg.User = func(id string, owner *string) string {
+		return c.findJob(func(j *job) bool { return slices.Contains(j.tableIDs, id) && (owner == nil || j.owner == *owner) })
+	}
+	c.tables = content.NewTables(cfg)
+	c.uploads = content.NewUploads(content.UploadLimits{
+		Bytes: c.cfg.UploadBytes, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
+		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
+	})
 }

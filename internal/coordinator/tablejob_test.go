@@ -296,7 +296,7 @@ func TestTablesOfPointsInUse(t *testing.T) {
 	if _, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: id}); err != nil {
 		t.Error(err)
 	}
-	if len(h.c.datasets.temporary) != 0 {
+	if h.c.datasets.Temporaries() != 0 {
 		t.Error("points of a job that has ended are kept")
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -23,22 +24,22 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 		return err
 	}
 	upload := wire.NewTableUpload(s.c.cfg.MaxDatasetBytes)
-	held, err := s.c.uploads.begin(stream.Context())
+	held, err := s.c.uploads.Begin(stream.Context())
 	if err != nil {
 		return err
 	}
-	defer held.end()
-	if err := receiveUpload(held, stream.Recv, upload.Add); err != nil {
+	defer held.End()
+	if err := content.Receive(held, stream.Recv, upload.Add); err != nil {
 		return err
 	}
 	t, err := upload.Finish()
 	if err != nil {
 		return err
 	}
-	if err := s.c.checkDisk(s.c.tables.size(t)); err != nil {
+	if err := s.c.checkDisk(s.c.tables.Size(t)); err != nil {
 		return err
 	}
-	record, err := s.c.tables.add(stream.Context(), upload.Name(), t, s.c.now())
+	record, err := s.c.tables.Add(stream.Context(), upload.Name(), t, s.c.now())
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 }
 
 func (s *tableService) GetTable(ctx context.Context, request *cleavev1.GetTableRequest) (*cleavev1.GetTableResponse, error) {
-	record, err := s.c.tables.get(ctx, request.GetTableId())
+	record, err := s.c.tables.Get(ctx, request.GetTableId())
 	return &cleavev1.GetTableResponse{Table: record.GetTable()}, err
 }
 
@@ -57,7 +58,7 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 	if err := fault.Required("table_id", request.GetTableId()); err != nil {
 		return err
 	}
-	t, err := s.c.tables.load(stream.Context(), request.GetTableId())
+	t, err := s.c.tables.Load(stream.Context(), request.GetTableId())
 	if err != nil {
 		return err
 	}
@@ -65,10 +66,10 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 }
 
 func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
-	tables, next, err := listContent(ctx, s.c.tables.contentStore, request, (*statev1.ContentRecord).GetTable)
+	tables, next, err := content.List(ctx, s.c.tables.Store, request, (*statev1.ContentRecord).GetTable)
 	return &cleavev1.ListTablesResponse{Tables: tables, NextPageToken: next}, err
 }
 
 func (s *tableService) DeleteTable(ctx context.Context, request *cleavev1.DeleteTableRequest) (*cleavev1.DeleteTableResponse, error) {
-	return &cleavev1.DeleteTableResponse{}, deleteContent(ctx, s.c, s.c.tables.contentStore, request.GetTableId())
+	return &cleavev1.DeleteTableResponse{}, s.c.tables.Delete(ctx, request.GetTableId())
 }

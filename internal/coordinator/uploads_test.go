@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -9,8 +8,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/security/identity"
-	"github.com/cleave-project/cleave/internal/wire"
 )
 
 type datasetUpload = grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]
@@ -33,13 +30,6 @@ func (h *harness) beginUpload(rows, values int) datasetUpload {
 	return stream
 }
 
-// heldByAll is the memory that uploads hold.
-func (u *uploads) heldByAll() int64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.used
-}
-
 // An upload that stalls, at its beginning or halfway, is given up and leaves nothing.
 func TestStalledUploads(t *testing.T) {
 	cfg := testConfig()
@@ -55,8 +45,8 @@ func TestStalledUploads(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, atOnce.RecvMsg(&cleavev1.CreateTableResponse{}), codes.DeadlineExceeded, "UPLOAD_STALLED")
-	if keys, blobs := h.leftovers(); len(keys)+len(blobs) != 0 || h.c.uploads.heldByAll() != 0 {
-		t.Errorf("left over are %v, %v and %d bytes of memory", keys, blobs, h.c.uploads.heldByAll())
+	if keys, blobs := h.leftovers(); len(keys)+len(blobs) != 0 || h.c.uploads.Reserved() != 0 {
+		t.Errorf("left over are %v, %v and %d bytes of memory", keys, blobs, h.c.uploads.Reserved())
 	}
 }
 
@@ -72,49 +62,22 @@ func TestUploadsShareMemory(t *testing.T) {
 	if err := upload(20_000); err != nil {
 		t.Errorf("an upload that is alone: %v", err)
 	}
-	other, err := h.c.uploads.begin(t.Context())
+	other, err := h.c.uploads.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.hold(50_000); err != nil {
+	if err := other.Hold(50_000); err != nil {
 		t.Fatal(err)
 	}
 	if err := upload(3000); err != nil { // 48,000 bytes
 		t.Errorf("an upload beside another one: %v", err)
 	}
 	wantError(t, upload(3500), codes.ResourceExhausted, "TOO_MANY_UPLOADS")
-	if held := h.c.uploads.heldByAll(); held != 50_000 {
+	if held := h.c.uploads.Reserved(); held != 50_000 {
 		t.Errorf("uploads that ended hold %d bytes", held-50_000)
 	}
-	other.end()
+	other.End()
 	if err := upload(4001); err != nil {
 		t.Errorf("an upload after the others: %v", err)
-	}
-}
-
-// One owner has only so many uploads under way, and keeps nobody else from theirs.
-func TestUploadsOfOneOwner(t *testing.T) {
-	u := newUploads(DefaultConfig())
-	u.most = 2
-	as := func(name string) context.Context {
-		return identity.NewContext(t.Context(), identity.Caller{Name: name, Role: identity.Submitter})
-	}
-	var all []*upload
-	for _, owner := range []string{"ann", "ann", "bob"} {
-		one, err := u.begin(as(owner))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, one)
-	}
-	_, err := u.begin(as("ann"))
-	wantRefusal(t, wire.Status(err), "TOO_MANY_UPLOADS")
-	for _, one := range all {
-		one.end()
-	}
-	if again, err := u.begin(as("ann")); err != nil || len(u.underWay) != 1 {
-		t.Errorf("after they ended: %v, %v", err, u.underWay)
-	} else {
-		again.end()
 	}
 }

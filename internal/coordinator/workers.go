@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -64,7 +65,7 @@ const workerPrefix = "workers/"
 func workerKey(w fleet.WorkerInfo) string { return workerPrefix + w.Name + "\x00" + w.ID }
 
 func (s *clusterService) ListWorkers(ctx context.Context, request *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
-	workers, next, err := page(request, workerPrefix, func(after string, _ int, add func(string, *cleavev1.Worker) bool) error {
+	workers, next, err := records.Page(request, workerPrefix, func(after string, _ int, add func(string, *cleavev1.Worker) bool) error {
 		for _, w := range s.c.fleet.Workers() {
 			w.JobIDs = s.c.visibleJobs(ctx, w.JobIDs)
 			if key := workerKey(w); key > after && !add(key, workerProto(w)) {

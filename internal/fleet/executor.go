@@ -18,7 +18,7 @@ type Executor struct {
 	*job
 	spec        kernel.MatrixSpec
 	mean, scale *payload
-	operands    *packedOperands // guarded by opMu; nil before the first SetOperands
+	operands    *packedOperands // guarded by operating; nil before the first SetOperands
 }
 
 // packedOperands is a kernel.Operands with its arrays as payloads.
@@ -50,8 +50,8 @@ func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 // Release frees what the job holds on workers. An operation that is running fails with ErrReleased.
 func (e *Executor) Release() {
 	e.job.Release()
-	e.opMu.Lock()
-	defer e.opMu.Unlock()
+	e.operating <- struct{}{}
+	defer func() { <-e.operating }()
 	e.operands.free()
 }
 
@@ -110,7 +110,7 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 		return fmt.Errorf("fleet: operands of %d clusters in %d lanes and %d sparse entries, planned were %d, %d and %d",
 			a.K, a.Lanes, len(sparse.Column), e.need.K, e.need.Lanes, e.need.SparseEntries)
 	}
-	e.opMu.Lock()
+	e.operating <- struct{}{}
 	id := uint64(1)
 	if e.operands != nil {
 		id = e.operands.id + 1
@@ -127,7 +127,7 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	for t := range e.tiles {
 		e.tiles[t].step = 0
 	}
-	e.opMu.Unlock()
+	<-e.operating
 	return e.perform(ctx, &operation{name: "set operands"})
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
-	"github.com/cleave-project/cleave/internal/waitlock"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -65,17 +64,17 @@ type job struct {
 	payloads       []*payload                                     // freed with the job
 	identity       []byte                                         // tells the worker's tiles from those of other jobs
 
-	opMu     waitlock.Lock // held by the operation that is running
-	k, lanes int           // clusters of a labeling, and labelings; 0 before there are operands
-	labels   []int32       // lane after lane; nil before the first load
-	step     uint64        // of the labels; increases with every load and update
-	ran      *atomic.Bool  // there was memory enough for the job once
-	verify   float64
-	trust    *Trust
-	pace     *pace
-	progress progress
-	ctx      context.Context // canceled by Release
-	cancel   context.CancelFunc
+	operating chan struct{} // semaphore: held by the operation that is running
+	k, lanes  int           // clusters of a labeling, and labelings; 0 before there are operands
+	labels    []int32       // lane after lane; nil before the first load
+	step      uint64        // of the labels; increases with every load and update
+	ran       *atomic.Bool  // there was memory enough for the job once
+	verify    float64
+	trust     *Trust
+	pace      *pace
+	progress  progress
+	ctx       context.Context // canceled by Release
+	cancel    context.CancelFunc
 
 	// Guarded by Fleet.mu. The fields of tiles and members are also used by the running operation.
 	tiles      []tile
@@ -110,6 +109,7 @@ type membership struct {
 func (f *Fleet) newJob(task Task) *job {
 	tiles := partition.TileCount(task.Need.Rows())
 	j := &job{
+		operating: make(chan struct{}, 1),
 		fleet:     f,
 		jobID:     task.JobID,
 		datasetID: task.DatasetID,
@@ -180,9 +180,19 @@ func (j *job) Release() {
 	f.notifyChanged()
 	f.mu.Unlock()
 
-	j.opMu.Lock()
-	defer j.opMu.Unlock()
+	j.operating <- struct{}{}
+	defer func() { <-j.operating }()
 	for _, p := range j.payloads {
 		p.free()
+	}
+}
+
+// tryOperate takes the operating semaphore if no operation is running, and reports whether it did.
+func (j *job) tryOperate() bool {
+	select {
+	case j.operating <- struct{}{}:
+		return true
+	default:
+		return false
 	}
 }

@@ -114,8 +114,8 @@ func (j *job) adoptOffers(ctx context.Context) {
 		return
 	}
 	j.identity = identity
-	j.opMu.Lock()
-	defer j.opMu.Unlock()
+	j.operating <- struct{}{}
+	defer func() { <-j.operating }()
 	var all sync.WaitGroup
 	for _, a := range j.takeOffers() {
 		all.Go(func() {

@@ -95,8 +95,8 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 // they may be on another worker. It fails when no worker is left that can do it, and with ErrDistrusted when a worker
 // turns out to be wrong whose answers the job has used.
 func (j *job) perform(ctx context.Context, op *operation) (err error) {
-	j.opMu.Lock()
-	defer j.opMu.Unlock()
+	j.operating <- struct{}{}
+	defer func() { <-j.operating }()
 	ctx, end := j.fleet.cfg.Observer.Operation(ctx, op.name)
 	defer func() { end(err) }()
 	ctx, cancel := context.WithCancelCause(ctx)

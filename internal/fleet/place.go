@@ -238,14 +238,14 @@ func (j *job) freeTiles() bool {
 func (j *job) restSiblings() bool {
 	freed := false
 	for other := range j.fleet.jobs {
-		if other == j || other.jobID != j.jobID || !other.opMu.TryLock() {
+		if other == j || other.jobID != j.jobID || !other.tryOperate() {
 			continue
 		}
 		if other.freeTiles() {
 			freed = true
 			j.fleet.log.Info("job frees the tiles of one executor for another", "job", j.jobID)
 		}
-		other.opMu.Unlock()
+		<-other.operating
 	}
 	return freed
 }

@@ -48,15 +48,15 @@ var packages = []packageRule{
 	{"data/constraint", pure, "fault"},
 	{"data/labeling", pure, ""},
 	{"snapshot", pure, ""},
-	{"partition", pure, "fault"},
-	{"kernel", pure, "data/constraint data/dataset data/labeling fault numeric/hugepage numeric/parallel partition"},
+	{"partition", pure, ""},
+	{"kernel", pure, "data/dataset data/labeling fault numeric/hugepage numeric/parallel partition"},
 	{"numeric/neighbor", pure, "data/dataset fault kernel numeric/parallel"},
-	{"numeric/metric", pure, "data/constraint data/dataset fault partition"},
+	{"numeric/metric", pure, "data/constraint fault"},
 	{"numeric/vector", pure, "data/dataset data/labeling fault kernel numeric/metric numeric/parallel partition"},
-	{"data/evaluate", pure, "data/constraint data/dataset fault"},
-	{"inference", pure, "data/constraint data/dataset fault partition"},
+	{"data/evaluate", pure, "fault"},
+	{"inference", pure, "fault"},
 	{"clustering/multilevel", pure, "data/dataset numeric/parallel snapshot"},
-	{"numeric/eigen", pure, "data/constraint data/dataset fault partition snapshot"},
+	{"numeric/eigen", pure, "fault partition snapshot"},
 	{"clustering/catalog", pure, ""},
 	{"planning", pure, "clustering/catalog clustering/multilevel data/dataset fault kernel numeric/eigen numeric/neighbor numeric/vector partition text"},
 	{"render/profile", pure, "data/dataset"},
@@ -72,11 +72,11 @@ var packages = []packageRule{
 	{"clustering/kernelkmeans", pure, "clustering clustering/catalog clustering/component clustering/embedding clustering/multilevel data/constraint data/dataset fault kernel numeric/eigen partition snapshot text"},
 	{"clustering/landmark", pure, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/evaluate fault kernel numeric/eigen numeric/metric numeric/vector partition snapshot"},
 	{"clustering/spectral", pure, "clustering clustering/catalog clustering/component clustering/embedding clustering/kernelkmeans clustering/span data/constraint data/dataset fault kernel numeric/eigen partition snapshot text"},
-	{"clustering/auto", pure, "clustering clustering/catalog clustering/component clustering/discriminant clustering/embedding clustering/enforce clustering/heldout clustering/kernelkmeans clustering/kmeans clustering/knn clustering/multilevel clustering/span data/constraint data/dataset fault kernel numeric/eigen numeric/metric numeric/neighbor numeric/parallel numeric/vector partition planning snapshot text"},
+	{"clustering/auto", pure, "clustering clustering/catalog clustering/component clustering/discriminant clustering/embedding clustering/enforce clustering/heldout clustering/kernelkmeans clustering/kmeans clustering/knn clustering/multilevel clustering/span data/constraint data/dataset kernel numeric/eigen numeric/metric numeric/neighbor numeric/parallel numeric/vector partition planning snapshot"},
 	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout clustering/kernelkmeans clustering/kmeans clustering/spectral data/constraint data/dataset kernel numeric/eigen numeric/metric numeric/parallel partition render/profile snapshot"},
-	{"clustering/local", pure, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/spectral data/dataset fault numeric/neighbor"},
+	{"clustering/local", pure, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/spectral data/dataset numeric/neighbor"},
 	{"clustering/comparison", pure, "clustering clustering/auto clustering/heldout clustering/local clustering/spectral data/dataset"},
-	{"data/table", pure, "clustering clustering/spectral data/constraint fault numeric/parallel text"},
+	{"data/table", pure, "data/constraint fault numeric/parallel text"},
 	{"data/recipe", pure, "data/dataset data/table fault numeric/parallel text"},
 	{"data/synth", pure, "data/constraint data/dataset fault"},
 	{"data/segment", pure, "data/constraint data/dataset fault kernel"},
@@ -84,30 +84,38 @@ var packages = []packageRule{
 	{"format/raw", io, "fault"},
 	{"format/parquet", io, "data/table fault format/raw numeric/parallel"},
 	{"format/arrow", io, "data/table fault format/raw"},
-	{"format", io, "clustering/spectral data/constraint data/dataset data/segment data/table fault format/arrow format/parquet format/raw numeric/parallel text"},
-	{"render/picture", io, "data/constraint data/dataset data/segment fault"},
+	{"format", io, "data/constraint data/dataset data/segment data/table fault format/arrow format/parquet format/raw numeric/parallel text"},
+	{"render/picture", io, "data/constraint data/dataset data/segment"},
 	{"render/page", io, ""},
 	{"dial/backoff", io, ""},
-	{"waitlock", pure, ""},
 	{"observe", io, "fault"},
 	{"dial/candidates", io, "fault"},
 	{"security/reload", io, "fault"},
 	{"security/credentials", io, "fault security/reload"},
 	{"store", io, "fault security/credentials text"},
+
+	{"coordinator/records", api, "dial/backoff fault store"},
+	{"coordinator/eventlog", api, "coordinator/records fault store"},
+
 	{"security/access", io, "fault security/credentials security/identity security/reload"},
 	{"security/certs", io, "fault security/access security/credentials security/identity"},
 	{"security/audit", io, "fault"},
 
-	{"wire", api, "clustering clustering/auto clustering/catalog clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/spectral data/constraint data/dataset data/evaluate data/labeling data/recipe data/table fault inference kernel numeric/eigen numeric/metric numeric/neighbor numeric/vector partition planning text"},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault kernel numeric/neighbor numeric/vector partition planning text waitlock wire"},
-	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral coordinator/queue data/constraint data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel numeric/metric numeric/neighbor observe partition planning security/access security/audit security/credentials security/identity security/redact snapshot store text waitlock wire"},
-	{"worker", api, "clustering data/constraint data/dataset data/labeling dial/backoff dial/candidates fault kernel numeric/neighbor numeric/parallel numeric/vector observe partition planning security/credentials text wire"},
+	{"wire", api, "clustering clustering/auto clustering/catalog clustering/kernelkmeans clustering/kmeans clustering/spectral data/constraint data/dataset data/evaluate data/labeling data/recipe data/table fault inference kernel numeric/metric numeric/neighbor numeric/vector planning text"},
+	{"coordinator/gate", api, "fault observe security/access security/audit security/credentials security/identity security/redact wire"},
+	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault kernel numeric/neighbor numeric/vector partition planning text wire"},
+	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
+	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/content coordinator/eventlog coordinator/gate coordinator/queue coordinator/records coordinator/runner data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
+	{"worker", api, "data/dataset data/labeling dial/backoff dial/candidates fault kernel numeric/neighbor numeric/parallel numeric/vector observe partition planning security/credentials text wire"},
+
 	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half
+
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format text wire"},
-	{"cli/client", api, "cli/shell clustering coordinator data/dataset data/table dial/backoff dial/candidates fault security/credentials text wire worker"},
+	{"cli/client", api, "cli/shell clustering coordinator data/dataset data/table dial/backoff dial/candidates fault security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog data/constraint data/dataset data/evaluate data/table fault format kernel numeric/metric render/explain render/page render/picture render/profile text wire"},
-	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kernelkmeans clustering/kmeans clustering/knn coordinator data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact text wire worker"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"data/table/tabletest", testOnly, ""},
@@ -115,7 +123,7 @@ var packages = []packageRule{
 }
 
 // commands are the internal packages that a main may import: it reads flags and calls Run.
-var commands = []string{"cli", "cli/shell", "coordinator", "observe", "worker"}
+var commands = []string{"cli", "cli/shell", "coordinator", "coordinator/gate", "observe", "worker"}
 
 // pureModules are the only foreign modules that pure packages import.
 var pureModules = []string{"gonum.org/v1/gonum", "golang.org/x/sys/cpu"}

@@ -1,4 +1,4 @@
-package coordinator
+package records
 
 import (
 	"context"
@@ -14,16 +14,16 @@ const (
 	maxPageSize     = 1000
 )
 
-// pageRequest is a request for one page of a list.
-type pageRequest interface {
+// PageRequest is a request for one page of a list.
+type PageRequest interface {
 	GetPageSize() int32
 	GetPageToken() string
 }
 
-// page collects the page of a list that a request asks for, and the token of the next page, "" when it is the
+// Page collects the page of a list that a request asks for, and the token of the next page, "" when it is the
 // last. visit calls add with the items after a key, in the order of their keys, until add returns false. portion is
 // how many items a page needs, and one more to know whether there is another page.
-func page[T any](request pageRequest, prefix string, visit func(after string, portion int, add func(key string, item T) bool) error) (items []T, next string, err error) {
+func Page[T any](request PageRequest, prefix string, visit func(after string, portion int, add func(key string, item T) bool) error) (items []T, next string, err error) {
 	size, err := pageSize(request.GetPageSize())
 	if err != nil {
 		return nil, "", err
@@ -34,7 +34,7 @@ func page[T any](request pageRequest, prefix string, visit func(after string, po
 	}
 	err = visit(after, size+1, func(key string, item T) bool {
 		if len(items) == size {
-			next = pageToken(after)
+			next = PageToken(after)
 			return false
 		}
 		items, after = append(items, item), key
@@ -43,9 +43,9 @@ func page[T any](request pageRequest, prefix string, visit func(after string, po
 	return items, next, err
 }
 
-// pageOfState is a page of what the state has under a prefix, as far as it is wanted.
-func pageOfState[T any](ctx context.Context, state store.State, prefix string, request pageRequest, read func(store.Entry) (item T, wanted bool, err error)) ([]T, string, error) {
-	return page(request, prefix, func(after string, portion int, add func(string, T) bool) error {
+// PageOf is a page of what the state has under a prefix, as far as it is wanted.
+func PageOf[T any](ctx context.Context, state store.State, prefix string, request PageRequest, read func(store.Entry) (item T, wanted bool, err error)) ([]T, string, error) {
+	return Page(request, prefix, func(after string, portion int, add func(string, T) bool) error {
 		for {
 			entries, err := state.List(ctx, prefix, after, portion)
 			if err != nil {
@@ -79,8 +79,8 @@ func pageSize(requested int32) (int, error) {
 	return min(int(requested), maxPageSize), nil
 }
 
-// pageToken makes a token of the last key that a page has covered.
-func pageToken(lastKey string) string { return base64.RawURLEncoding.EncodeToString([]byte(lastKey)) }
+// PageToken makes a token of the last key that a page has covered.
+func PageToken(lastKey string) string { return base64.RawURLEncoding.EncodeToString([]byte(lastKey)) }
 
 // pageStart is the key after which the page of a token starts.
 func pageStart(token, prefix string) (after string, err error) {
@@ -93,4 +93,23 @@ func pageStart(token, prefix string) (after string, err error) {
 			OnField("page_token")
 	}
 	return string(key), nil
+}
+
+// Each calls do with every entry under a prefix, in the order of keys.
+func Each(ctx context.Context, state store.State, prefix string, do func(store.Entry) error) error {
+	for after := ""; ; {
+		entries, err := state.List(ctx, prefix, after, maxPageSize)
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			if err := do(entry); err != nil {
+				return err
+			}
+			after = entry.Key
+		}
+		if len(entries) < maxPageSize {
+			return nil
+		}
+	}
 }

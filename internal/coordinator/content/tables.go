@@ -1,26 +1,25 @@
-package coordinator
+package content
 
 import (
 	"context"
 	"io"
-	"slices"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	"github.com/cleave-project/cleave/internal/data/table"
-	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// tableStore stores tables. A job reads its tables when it is created and again when it runs.
-type tableStore struct{ *contentStore[*table.Table] }
+// Tables stores tables. A job reads its tables when it is created and again when it runs.
+type Tables struct{ *Store[*table.Table] }
 
-func newTableStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, uses uses) tableStore {
-	return tableStore{newContentStore(state, blobs, budget, commit, uses, contentKind[*table.Table]{
+// NewTables returns a store of tables.
+func NewTables(cfg Config) Tables {
+	return Tables{newStore(cfg, kind[*table.Table]{
 		noun: "table", word: "table",
-		id:     func(t *table.Table) (string, error) { return t.ID(), nil },
-		size:   (*table.Table).EncodedSize,
+		ID:     func(t *table.Table) (string, error) { return t.ID(), nil },
+		Size:   (*table.Table).EncodedSize,
 		encode: func(w io.Writer, t *table.Table) error { return t.Encode(w) },
 		decode: func(r io.Reader, record *statev1.ContentRecord) (*table.Table, error) {
 			return table.Decode(r, int64(record.GetTable().GetBytes()))
@@ -34,11 +33,10 @@ func newTableStore(state store.State, blobs store.Blobs, budget int64, commit fu
 			_, err := wire.NoTables(id)
 			return err
 		},
-		usedBy: func(j *job, id string) bool { return slices.Contains(j.tableIDs, id) },
 	})}
 }
 
-// finder finds tables for one call.
-func (s tableStore) finder(ctx context.Context) wire.Tables {
-	return func(id string) (*table.Table, error) { return s.load(ctx, id) }
+// Finder returns a function that loads the tables of one call.
+func (s Tables) Finder(ctx context.Context) wire.Tables {
+	return func(id string) (*table.Table, error) { return s.Load(ctx, id) }
 }

@@ -1,4 +1,4 @@
-package coordinator
+package content
 
 import (
 	"context"
@@ -14,10 +14,11 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Contents are stored once, however many owners upload them. Each owner has a claim, with the name that they gave it, and
-// sees nothing of the others: not even that there are any. The content goes with the last claim.
+// Each owner of a value has a claim on it, with the name that they gave it. Owners do not see the claims of others, nor that
+// there are any. The value is deleted with its last claim.
 
-// claimsOf are the claims on a content. One that an earlier version stored belongs to the owner without a name.
+// claimsOf returns the claims on a value. A record without claims, as earlier versions stored it, belongs to the owner
+// without a name.
 func claimsOf(record *statev1.ContentRecord) []*statev1.Claim {
 	if claims := record.GetClaims(); len(claims) > 0 || record == nil {
 		return claims
@@ -29,7 +30,7 @@ func claimsOf(record *statev1.ContentRecord) []*statev1.Claim {
 	return []*statev1.Claim{{DisplayName: d.GetDisplayName(), CreateTime: d.GetCreateTime()}}
 }
 
-// claimOf is the claim of one owner; nil: there is none.
+// claimOf returns the claim of an owner, or nil if there is none.
 func claimOf(record *statev1.ContentRecord, owner string) *statev1.Claim {
 	for _, claim := range claimsOf(record) {
 		if claim.GetOwner() == owner {
@@ -39,8 +40,7 @@ func claimOf(record *statev1.ContentRecord, owner string) *statev1.Claim {
 	return nil
 }
 
-// viewFor is a record as a caller sees it; nil: they do not see it. Who sees everything sees the first claim unless they have
-// one of their own.
+// viewFor returns a record as a caller sees it, or nil if they do not. An admin without a claim sees the first one.
 func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.ContentRecord {
 	claims := claimsOf(record)
 	claim := claimOf(record, caller.Name)
@@ -60,11 +60,11 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	return view
 }
 
-// claim stores a new record, which has one claim; or, if there is a record of the content, adds the claim to that.
-func (s *contentStore[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	existing, err := s.find(ctx, id)
+// claim stores a new record, which has one claim. If there is a record of the value already, it adds the claim to that.
+func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
+	s.changing <- struct{}{}
+	defer func() { <-s.changing }()
+	existing, err := s.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *contentStore[V]) claim(ctx context.Context, id string, record *statev1.
 			return record, err
 		}
 		// This was committed, and the answer of the store was lost: nobody else writes records.
-		if existing, err = s.find(ctx, id); err != nil || existing == nil {
+		if existing, err = s.Find(ctx, id); err != nil || existing == nil {
 			return nil, records.Unknown(errors.Join(err, s.notFound(id)))
 		}
 	}
@@ -86,26 +86,29 @@ func (s *contentStore[V]) claim(ctx context.Context, id string, record *statev1.
 	return existing, s.put(id, existing)
 }
 
-func (s *contentStore[V]) put(id string, record *statev1.ContentRecord, conditions ...store.Condition) error {
+func (s *Store[V]) put(id string, record *statev1.ContentRecord, conditions ...store.Condition) error {
 	encoded, err := proto.Marshal(record)
 	if err != nil {
 		return err
 	}
-	return s.commit(store.Txn{If: conditions, Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
+	return s.Commit(store.Txn{If: conditions, Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
 }
 
-// deleteContent gives up the caller's claim on a value, unless a job of theirs that has not ended uses it; and deletes the
-// value if nobody else has a claim. An admin without a claim takes those of all. It succeeds also when there is no such value, so that it can
-// be repeated when its answer was lost.
-func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V], id string) error {
+// Delete removes the caller's claim on a value, and the value if nobody else has a claim. An admin without a claim removes
+// the claims of all. It fails if an unfinished job of the caller uses the value. It succeeds if there is no such value, so
+// that a client can repeat it.
+func (s *Store[V]) Delete(ctx context.Context, id string) error {
 	if err := fault.Required(s.word+"_id", id); err != nil {
 		return err
 	}
-	c.admission.Lock()
-	defer c.admission.Unlock()
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	record, err := s.find(ctx, id)
+	release, err := s.StopAdmission(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	s.changing <- struct{}{}
+	defer func() { <-s.changing }()
+	record, err := s.Find(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -117,8 +120,11 @@ func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V
 	if caller.Name == "" || len(left) == len(claimsOf(record)) {
 		left = nil
 	}
-	user := c.findJob(func(j *job) bool { return s.usedBy(j, id) && (len(left) == 0 || j.owner == caller.Name) })
-	if user != "" {
+	var owner *string // all
+	if len(left) > 0 {
+		owner = &caller.Name
+	}
+	if user := s.User(id, owner); user != "" {
 		return fault.New(fault.FailedPrecondition, s.reason("_IN_USE"),
 			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.noun).With("job_id", user)
 	}
@@ -126,33 +132,36 @@ func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V
 		record.Claims = left
 		return s.put(id, record)
 	}
-	return s.remove(c, id, record.GetBlob())
+	return s.remove(id, record.GetBlob())
 }
 
-// deleteUnused deletes a value, with all claims on it, if it is still due and no job that has not ended uses it.
-func deleteUnused[V any](ctx context.Context, c *Coordinator, s *contentStore[V], id string, due func(*statev1.ContentRecord) bool) (deleted bool, err error) {
-	c.admission.Lock()
-	defer c.admission.Unlock()
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	record, _, err := s.look(ctx, id)
-	if record == nil || err != nil || !due(record) || c.findJob(func(j *job) bool { return s.usedBy(j, id) }) != "" {
+// deleteUnused deletes a value with all claims on it, if it is still due and no unfinished job uses it.
+func (s *Store[V]) deleteUnused(ctx context.Context, id string, due func(*statev1.ContentRecord) bool) (deleted bool, err error) {
+	release, err := s.StopAdmission(ctx)
+	if err != nil {
 		return false, err
 	}
-	return true, s.remove(c, id, record.GetBlob())
+	defer release()
+	s.changing <- struct{}{}
+	defer func() { <-s.changing }()
+	record, _, err := s.look(ctx, id)
+	if record == nil || err != nil || !due(record) || s.User(id, nil) != "" {
+		return false, err
+	}
+	return true, s.remove(id, record.GetBlob())
 }
 
 // remove deletes a value and its blob.
-func (s *contentStore[V]) remove(c *Coordinator, id, blob string) error {
+func (s *Store[V]) remove(id, blob string) error {
 	txn := store.Txn{Delete: []string{s.key(id)}}
 	if blob != "" {
 		txn.Put = []store.Entry{{Key: records.GarbageKey(blob)}}
 	}
-	if err := s.commit(txn); err != nil {
+	if err := s.Commit(txn); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	delete(s.uses.touched, id)
+	delete(s.touched, id)
 	delete(s.shared, id)
 	s.evict(s.byID[id])
 	s.mu.Unlock()
@@ -160,8 +169,8 @@ func (s *contentStore[V]) remove(c *Coordinator, id, blob string) error {
 		return nil
 	}
 	// The value is gone. If this fails, the next coordinator does it.
-	if err := c.deleteGarbage(c.storeCtx, blob); err != nil {
-		c.log.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
+	if err := s.DeleteBlob(blob); err != nil {
+		s.Logger.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
 	}
 	return nil
 }

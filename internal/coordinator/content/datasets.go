@@ -1,0 +1,113 @@
+package content
+
+import (
+	"context"
+	"io"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Datasets stores data sets. It also holds temporary ones, which only workers see.
+type Datasets struct {
+	*Store[dataset.Dataset]
+	temporary map[string]*temporaryDataset // guarded by mu
+}
+
+// NewDatasets returns a store of data sets.
+func NewDatasets(cfg Config) *Datasets {
+	stored := newStore(cfg, kind[dataset.Dataset]{
+		noun: "data set", word: "dataset",
+		ID: dataset.ID, Size: dataset.EncodedSize, encode: dataset.Encode,
+		decode: func(r io.Reader, record *statev1.ContentRecord) (dataset.Dataset, error) {
+			return dataset.Decode(r, int64(record.GetDataset().GetBytes()))
+		},
+		describe: func(data dataset.Dataset, id, name string, now *timestamppb.Timestamp) *statev1.ContentRecord {
+			p := wire.DatasetProto(data)
+			p.DatasetId, p.DisplayName, p.CreateTime = id, name, now
+			return &statev1.ContentRecord{Dataset: p}
+		},
+		notFound: func(id string) error {
+			return fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no data set %q; upload it first", id).With("dataset_id", id)
+		},
+	})
+	return &Datasets{Store: stored, temporary: map[string]*temporaryDataset{}}
+}
+
+// OpenDataset implements fleet.DatasetSource: workers read canonical bytes from it. A length of 0 means to the end.
+func (s *Datasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
+	if data := s.InMemory(id); data != nil {
+		return openInMemory(data, offset, length), nil
+	}
+	record, err := s.Find(ctx, id) // whoever owns it: a job of theirs needs it
+	if record == nil && err == nil {
+		err = s.notFound(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if length == 0 {
+		length = -1
+	}
+	return s.open(ctx, record, id, offset, length)
+}
+
+// temporaryDataset is a data set that only workers can open, while an operation needs it.
+type temporaryDataset struct {
+	data  dataset.Dataset
+	users int // operations that need it
+}
+
+// AddTemporary lets workers open a data set until it is released. It has no record and no blob, and
+// clients do not see it. The same data set may be added several times.
+func (s *Datasets) AddTemporary(data dataset.Dataset) (id string, size int64, err error) {
+	if id, err = dataset.ID(data); err != nil {
+		return "", 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.temporary[id] == nil {
+		s.temporary[id] = &temporaryDataset{data: data}
+	}
+	s.temporary[id].users++
+	return id, dataset.EncodedSize(data), nil
+}
+
+// Release undoes one AddTemporary.
+func (s *Datasets) Release(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.temporary[id].users--; s.temporary[id].users == 0 {
+		delete(s.temporary, id)
+	}
+}
+
+// InMemory returns a temporary or shared data set, or nil if there is none with the id.
+func (s *Datasets) InMemory(id string) dataset.Dataset {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.temporary[id]; t != nil {
+		return t.data
+	}
+	return s.shared[id]
+}
+
+// openInMemory reads length bytes of a data set in memory, 0 meaning to the end. They are encoded as they are read.
+func openInMemory(data dataset.Dataset, offset, length int64) io.ReadCloser {
+	r := dataset.NewReader(data, offset)
+	if length > 0 {
+		r = io.LimitReader(r, length)
+	}
+	return io.NopCloser(r)
+}
+
+// Temporaries returns how many temporary data sets there are.
+func (s *Datasets) Temporaries() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.temporary)
+}

@@ -1,0 +1,393 @@
+// Package content stores what clients upload: data sets and tables. A value is identified by the hash of its bytes and
+// stored once, however many owners upload it. Package content also limits the uploads that are under way.
+package content
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// Store stores values of one kind: their records in the state, their canonical bytes in blobs. It also caches the most
+// recently used values in memory, so that an upload followed by jobs is decoded at most once.
+type Store[V any] struct {
+	kind[V]
+	Config
+
+	// loading is a semaphore. One value is decoded at a time, so that jobs on the same data decode it once, and memory for
+	// decoding is needed once.
+	loading chan struct{}
+	// changing is a semaphore, held while a record is changed. It is not a mutex because the store may take long to answer.
+	changing chan struct{}
+	mu       sync.Mutex
+	touched  map[string]time.Time // when values were used since the start
+	used     int64                // bytes in the cache
+	recent   *list.List           // of *decoded[V], the most recently used first
+	byID     map[string]*list.Element
+	shared   map[string]V // values that a client in the same process keeps in memory
+}
+
+// kind describes one kind of values.
+type kind[V any] struct {
+	noun     string // for people: "data set"
+	word     string // for fields, reasons, logs and, in the plural, keys: "dataset"
+	ID       func(V) (string, error)
+	Size     func(V) int64 // of the canonical bytes
+	encode   func(io.Writer, V) error
+	decode   func(io.Reader, *statev1.ContentRecord) (V, error)
+	describe func(value V, id, name string, now *timestamppb.Timestamp) *statev1.ContentRecord
+	notFound func(id string) error
+}
+
+// Config configures a store.
+type Config struct {
+	State  store.State
+	Blobs  store.Blobs
+	Commit func(store.Txn) error
+	Logger hclog.Logger
+	Now    func() time.Time
+
+	// CacheBytes limits the values that are cached in memory.
+	CacheBytes int64
+	// UseGrain is how precisely the last use of a value is stored: a use is committed only if the stored one is older than
+	// this. Zero means that uses are not stored.
+	UseGrain time.Duration
+	// StopAdmission keeps jobs from being created until release is called. It is called before a value is deleted, so that
+	// a value cannot disappear between the check that it exists and the creation of a job that uses it.
+	StopAdmission func(context.Context) (release func(), err error)
+	// User returns the id of an unfinished job that uses a value, "" if there is none. If owner is not nil, only jobs of
+	// that owner count.
+	User func(id string, owner *string) string
+	// DeleteBlob deletes a blob whose record is gone, and the key that marks it as garbage.
+	DeleteBlob func(name string) error
+}
+
+// decoded is a value in the cache.
+type decoded[V any] struct {
+	id    string
+	value V
+	bytes int64
+}
+
+func newStore[V any](cfg Config, k kind[V]) *Store[V] {
+	return &Store[V]{
+		kind: k, Config: cfg, touched: map[string]time.Time{},
+		loading: make(chan struct{}, 1), changing: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{}, shared: map[string]V{},
+	}
+}
+
+func (k *kind[V]) prefix() string              { return k.word + "s/" }
+func (k *kind[V]) key(id string) string        { return k.prefix() + id }
+func (k *kind[V]) reason(suffix string) string { return strings.ToUpper(k.word) + suffix }
+
+// Add stores a value for the caller and returns its record. A value that the caller has already is not stored again.
+func (s *Store[V]) Add(ctx context.Context, name string, value V, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
+	id, err := s.ID(value)
+	if err != nil {
+		return nil, err
+	}
+	caller := identity.FromContext(ctx)
+	existing, err := s.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if claimOf(existing, caller.Name) != nil {
+		s.cache(id, value)
+		return viewFor(existing, caller), nil
+	}
+	// Also when another owner has the same: how long an upload takes must not tell of it.
+	blob := records.NewBlob(s.key(id))
+	if err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) }); err != nil {
+		return nil, err
+	}
+	record := s.describe(value, id, name, now)
+	record.Blob = blob
+	record.Claims = []*statev1.Claim{{Owner: caller.Name, DisplayName: name, CreateTime: now}}
+	stored, err := s.claim(ctx, id, record)
+	if stored != nil && stored.GetBlob() != blob || err != nil && !records.MayBeCommitted(err) {
+		_ = s.Blobs.Delete(context.WithoutCancel(ctx), blob) // no record refers to it
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.cache(id, value)
+	return viewFor(stored, caller), nil
+}
+
+// Get returns the record of the value that a request names, as the caller sees it.
+func (s *Store[V]) Get(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	if err := fault.Required(s.word+"_id", id); err != nil {
+		return nil, err
+	}
+	return s.Record(ctx, id)
+}
+
+// Record returns the record of a value as the caller sees it. A value of somebody else is not found.
+func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	record, err := s.Find(ctx, id)
+	if err == nil {
+		record = viewFor(record, identity.FromContext(ctx))
+	}
+	if record == nil && err == nil {
+		err = s.notFound(id)
+	}
+	return record, err
+}
+
+// Find returns the record of a value, whoever owns it, and notes that the value is used. It returns nil if there is none.
+func (s *Store[V]) Find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	record, revision, err := s.look(ctx, id)
+	if record != nil {
+		s.touch(id, record, revision)
+	}
+	return record, err
+}
+
+// look returns the record of a value and its revision, or nil if there is none.
+func (s *Store[V]) look(ctx context.Context, id string) (*statev1.ContentRecord, int64, error) {
+	entry, err := s.State.Get(ctx, s.key(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	record := &statev1.ContentRecord{}
+	if err := proto.Unmarshal(entry.Value, record); err != nil {
+		return nil, 0, fmt.Errorf("the record of %s %s cannot be read: %w", s.noun, id, err)
+	}
+	return record, entry.Revision, nil
+}
+
+// List returns the page of values that a request asks for and the token of the next page. Only values of the caller are
+// listed.
+func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest, of func(*statev1.ContentRecord) P) ([]P, string, error) {
+	caller := identity.FromContext(ctx)
+	return records.PageOf(ctx, s.State, s.prefix(), request, func(entry store.Entry) (item P, wanted bool, err error) {
+		record := &statev1.ContentRecord{}
+		err = proto.Unmarshal(entry.Value, record)
+		record = viewFor(record, caller)
+		return of(record), record != nil, err
+	})
+}
+
+// Load returns a value of the caller.
+func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
+	record, err := s.Record(ctx, id)
+	if err != nil {
+		return value, err
+	}
+	if value, shared := s.sharedValue(id); shared {
+		return value, nil
+	}
+	select {
+	case s.loading <- struct{}{}:
+		defer func() { <-s.loading }()
+	case <-ctx.Done():
+		return value, ctx.Err()
+	}
+	if value, found := s.cached(id); found {
+		return value, nil
+	}
+	r, err := s.open(ctx, record, id, 0, -1)
+	if err != nil {
+		return value, err
+	}
+	defer r.Close()
+	value, err = s.decode(r, record)
+	// To the end, where the hash of all is checked: bytes that are not what the id names explain why they cannot be decoded.
+	if _, readErr := io.Copy(io.Discard, r); readErr != nil {
+		return value, readErr
+	}
+	if _, damaged := errors.AsType[*fault.Error](err); damaged {
+		return value, s.object(id).Damaged(err)
+	}
+	if err != nil {
+		return value, fmt.Errorf("the bytes of %s %s cannot be read: %w", s.noun, id, err)
+	}
+	s.cache(id, value)
+	return value, nil
+}
+
+// open returns a reader of canonical bytes. A length of -1 means to the end. A whole value is checked against its id, which
+// is its hash.
+func (s *Store[V]) open(ctx context.Context, record *statev1.ContentRecord, id string, offset, length int64) (io.ReadCloser, error) {
+	object := s.object(id)
+	r, err := s.Blobs.Open(ctx, record.GetBlob(), offset, length)
+	if errors.Is(err, store.ErrNotFound) {
+		if found, err := s.Find(ctx, id); found == nil && err == nil {
+			return nil, s.notFound(id)
+		}
+	}
+	if err != nil {
+		return nil, object.Explain(err)
+	}
+	if offset == 0 && length < 0 {
+		return object.HashedReader(r, id), nil
+	}
+	return object.Reader(r), nil
+}
+
+func (k *kind[V]) object(id string) records.Object {
+	return records.Object{
+		Reason: k.reason("_DAMAGED"), What: fmt.Sprintf("the stored %s %s", k.noun, id), Key: k.word + "_id", ID: id,
+		Remedy: "restore its blob from a backup, or delete it and upload it again",
+	}
+}
+
+// cached returns a value from the cache.
+func (s *Store[V]) cached(id string) (value V, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.byID[id]
+	if at == nil {
+		return value, false
+	}
+	s.recent.MoveToFront(at)
+	return at.Value.(*decoded[V]).value, true
+}
+
+// cache adds a value to the cache and evicts those that were not used for the longest time.
+func (s *Store[V]) cache(id string, value V) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes := s.Size(value)
+	if s.byID[id] != nil || bytes > s.CacheBytes {
+		return
+	}
+	for s.used+bytes > s.CacheBytes {
+		s.evict(s.recent.Back())
+	}
+	s.byID[id] = s.recent.PushFront(&decoded[V]{id: id, value: value, bytes: bytes})
+	s.used += bytes
+}
+
+// evict removes a value from the cache; at may be nil. s.mu is held.
+func (s *Store[V]) evict(at *list.Element) {
+	if at == nil {
+		return
+	}
+	old := s.recent.Remove(at).(*decoded[V])
+	delete(s.byID, old.id)
+	s.used -= old.bytes
+}
+
+// Drop removes a value from the cache, so that it is read again.
+func (s *Store[V]) Drop(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.evict(s.byID[id])
+}
+
+// Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares the values in
+// inUse. keep returns how long an unused value is kept, zero for ever, and why it is deleted after that.
+func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error {
+	if age, _ := keep(); age == 0 {
+		return nil
+	}
+	type unused struct {
+		id   string
+		last time.Time
+	}
+	var all []unused
+	err := records.Each(ctx, s.State, s.prefix(), func(entry store.Entry) error {
+		record := &statev1.ContentRecord{}
+		if err := proto.Unmarshal(entry.Value, record); err != nil {
+			return err
+		}
+		if id := entry.Key[len(s.prefix()):]; !inUse[id] {
+			all = append(all, unused{id, s.lastUse(id, record)})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b unused) int { return cmp.Or(a.last.Compare(b.last), cmp.Compare(a.id, b.id)) })
+	for _, u := range all {
+		age, why := keep()
+		if age == 0 || now.Sub(u.last) < age {
+			continue
+		}
+		// A job may have been created in the meantime, or a call may have looked for the value because one will be.
+		deleted, err := s.deleteUnused(ctx, u.id, func(record *statev1.ContentRecord) bool { return now.Sub(s.lastUse(u.id, record)) >= age })
+		if err != nil {
+			return err
+		}
+		if deleted {
+			s.Logger.Info("deleted an unused "+s.noun, s.word, u.id, "used", u.last, "because", why)
+		}
+	}
+	return nil
+}
+
+// lastUse returns when a value was last used.
+func (s *Store[V]) lastUse(id string, record *statev1.ContentRecord) time.Time {
+	s.mu.Lock()
+	last := s.touched[id]
+	s.mu.Unlock()
+	for _, at := range []*timestamppb.Timestamp{record.GetLastUse(), record.GetDataset().GetCreateTime(), record.GetTable().GetCreateTime()} {
+		if at != nil && at.AsTime().After(last) {
+			last = at.AsTime()
+		}
+	}
+	return last
+}
+
+// touch notes that a value is used. It stores that only if the stored use is older than UseGrain. A failure is ignored: the
+// next use is stored instead.
+func (s *Store[V]) touch(id string, record *statev1.ContentRecord, revision int64) {
+	if s.UseGrain == 0 {
+		return
+	}
+	now := s.Now()
+	stale := now.Sub(s.lastUse(id, record)) >= s.UseGrain
+	s.mu.Lock()
+	s.touched[id] = now
+	s.mu.Unlock()
+	if !stale {
+		return
+	}
+	changed := proto.CloneOf(record)
+	changed.LastUse = timestamppb.New(now)
+	if encoded, err := proto.Marshal(changed); err == nil {
+		_ = s.Commit(store.Txn{If: []store.Condition{{Key: s.key(id), Revision: revision}}, Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
+	}
+}
+
+// Share stores a record without a blob for a value that its owner keeps in memory.
+func (s *Store[V]) Share(id, name string, value V, now *timestamppb.Timestamp) error {
+	encoded, err := proto.Marshal(s.describe(value, id, name, now))
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.shared[id] = value
+	s.mu.Unlock()
+	return s.Commit(store.Txn{Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
+}
+
+// sharedValue returns a value that its owner keeps in memory.
+func (s *Store[V]) sharedValue(id string) (value V, shared bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, shared = s.shared[id]
+	return value, shared
+}

@@ -1,0 +1,82 @@
+package content
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/identity"
+)
+
+func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
+	s := NewDatasets(Config{CacheBytes: 100})
+	for _, id := range []string{"a", "b", "c"} { // 32 bytes each
+		points, err := dataset.NewPoints(1, 1, []float64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.cache(id, points)
+	}
+	s.cached("a")
+	large, err := dataset.NewPoints(1, 2, []float64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cache("d", large) // 40 bytes: b and c are evicted
+	if s.byID["a"] == nil || s.byID["b"] != nil || s.byID["c"] != nil || s.byID["d"] == nil || s.used != 72 {
+		t.Errorf("%d bytes are used by %v", s.used, s.byID)
+	}
+}
+
+// One owner has only so many uploads under way, and keeps nobody else from theirs.
+func TestUploadsOfOneOwner(t *testing.T) {
+	u := NewUploads(UploadLimits{Bytes: 1 << 30, MessageBytes: 1 << 20, Stall: time.Minute})
+	u.most = 2
+	as := func(name string) context.Context {
+		return identity.NewContext(t.Context(), identity.Caller{Name: name, Role: identity.Submitter})
+	}
+	var all []*Upload
+	for _, owner := range []string{"ann", "ann", "bob"} {
+		one, err := u.Begin(as(owner))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	_, err := u.Begin(as("ann"))
+	if !fault.Is(err, "TOO_MANY_UPLOADS") {
+		t.Errorf("a third upload of one owner: %v", err)
+	}
+	for _, one := range all {
+		one.End()
+	}
+	if again, err := u.Begin(as("ann")); err != nil || len(u.underWay) != 1 {
+		t.Errorf("after they ended: %v, %v", err, u.underWay)
+	} else {
+		again.End()
+	}
+}
+
+func TestUploadRates(t *testing.T) {
+	rates := newUploadRates(UploadLimits{Rate: 1 << 30, RatePerOwner: 1000})
+	ctx, cancel := context.WithCancel(t.Context())
+	pace, end := rates.begin(ctx)
+	if err := pace(1000); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := pace(1000); err == nil { // it would have to wait for a second
+		t.Error("an owner may send more than the rate")
+	}
+	other, endOther := rates.begin(identity.NewContext(t.Context(), identity.Caller{Name: "ann"}))
+	if err := other(1000); err != nil {
+		t.Errorf("another owner: %v", err)
+	}
+	end()
+	endOther()
+	if len(rates.owners) != 0 {
+		t.Errorf("rates are left of %v", rates.owners)
+	}
+}

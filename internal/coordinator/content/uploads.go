@@ -1,0 +1,238 @@
+package content
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Uploads limits the memory that uploads under way hold, so that clients that send slowly or not at all cannot exhaust it.
+type Uploads struct {
+	limit int64         // of the memory of all uploads that are under way
+	stall time.Duration // how long one may be silent
+	rates *uploadRates
+
+	// most is how many one owner may have under way: a part takes memory while it comes, before it can be counted.
+	most int
+
+	mu       sync.Mutex
+	used     int64
+	underWay map[string]int // by owner
+}
+
+// RetryUpload is the number of seconds after which a refused upload may be tried again.
+const RetryUpload = 2
+
+// fewestUploads may be under way in any case.
+const fewestUploads = 16
+
+// heldPerByte is the memory that a byte of an upload takes: lists grow by doubling.
+const heldPerByte = 2
+
+// Upload is one upload that is under way.
+type Upload struct {
+	all       *Uploads
+	owner     string
+	held      int64
+	pace      func(bytes int) error
+	endPacing func()
+}
+
+// UploadLimits limits the uploads that are under way.
+type UploadLimits struct {
+	Bytes        int64         // of memory, for all of them
+	MessageBytes int           // the largest part of one
+	Stall        time.Duration // how long one may be silent
+	Rate         int64         // bytes a second of all of them; 0 means no limit
+	RatePerOwner int64         // bytes a second of one owner's; 0 means no limit
+}
+
+// NewUploads returns the bookkeeping of uploads under the given limits.
+func NewUploads(l UploadLimits) *Uploads {
+	return &Uploads{
+		limit: l.Bytes, stall: l.Stall, rates: newUploadRates(l),
+		most: max(fewestUploads, int(l.Bytes/int64(l.MessageBytes))), underWay: map[string]int{},
+	}
+}
+
+// Begin begins an upload of the caller. It fails if the caller has too many under way. The caller calls End.
+func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
+	owner := identity.FromContext(ctx).Name
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.underWay[owner] >= u.most {
+		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
+			"%d uploads of yours are under way, which is as many as this coordinator has memory for; try again when some have ended", u.most).RetryIn(RetryUpload)
+	}
+	u.underWay[owner]++
+	pace, end := u.rates.begin(ctx)
+	return &Upload{all: u, owner: owner, pace: pace, endPacing: end}, nil
+}
+
+// Hold reserves memory for a part. It fails if all uploads together would hold too much. A single upload may have any size,
+// which is limited elsewhere.
+func (u *Upload) Hold(bytes int64) error {
+	u.all.mu.Lock()
+	defer u.all.mu.Unlock()
+	if others := u.all.used - u.held; others > 0 && u.all.used+bytes > u.all.limit {
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
+			"the uploads under way hold %s of the %s that this coordinator has for them; try again when some have ended",
+			text.Bytes(u.all.used), text.Bytes(u.all.limit)).RetryIn(RetryUpload)
+	}
+	u.held += bytes
+	u.all.used += bytes
+	return nil
+}
+
+// End releases the memory of the upload.
+func (u *Upload) End() {
+	u.endPacing()
+	u.all.mu.Lock()
+	defer u.all.mu.Unlock()
+	u.all.used -= u.held
+	u.held = 0
+	if u.all.underWay[u.owner]--; u.all.underWay[u.owner] == 0 {
+		delete(u.all.underWay, u.owner)
+	}
+}
+
+// Receive calls take with the parts of an upload until its stream ends with io.EOF. If Receive returns an error, the handler
+// of the stream must return: that ends the goroutine that reads.
+func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P) error) error {
+	type received struct {
+		part P
+		err  error
+	}
+	parts, left := make(chan received), make(chan struct{})
+	defer close(left)
+	go func() {
+		for {
+			part, err := receive()
+			select {
+			case parts <- received{part, err}:
+			case <-left:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	silence := time.NewTimer(u.all.stall)
+	defer silence.Stop()
+	for {
+		silence.Reset(u.all.stall)
+		select {
+		case next := <-parts:
+			if errors.Is(next.err, io.EOF) {
+				return nil
+			}
+			if next.err != nil {
+				return next.err
+			}
+			size := proto.Size(next.part)
+			if err := u.Hold(heldPerByte * int64(size)); err != nil {
+				return err
+			}
+			if err := u.pace(size); err != nil { // the next part is read meanwhile, and no more
+				return err
+			}
+			if err := take(next.part); err != nil {
+				return err
+			}
+		case <-silence.C:
+			return fault.New(fault.DeadlineExceeded, "UPLOAD_STALLED",
+				"the upload sent nothing for %v and is given up; nothing of it is kept, send it again", u.all.stall)
+		}
+	}
+}
+
+// Reserved returns how many bytes of memory all uploads hold.
+func (u *Uploads) Reserved() int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.used
+}
+
+// uploadRates limits the bytes a second of all uploads together and of each owner.
+type uploadRates struct {
+	all      *rate.Limiter // nil: no limit
+	perOwner int64         // 0: no limit
+
+	mu     sync.Mutex
+	owners map[string]*ownerRate // those with uploads under way
+}
+
+// ownerRate is the rate of one owner's uploads.
+type ownerRate struct {
+	limiter *rate.Limiter
+	uploads int
+}
+
+func newUploadRates(l UploadLimits) *uploadRates {
+	r := &uploadRates{perOwner: l.RatePerOwner, owners: map[string]*ownerRate{}}
+	if l.Rate > 0 {
+		r.all = newRate(l.Rate)
+	}
+	return r
+}
+
+// newRate returns a limiter that allows bursts of one second.
+func newRate(bytesPerSecond int64) *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(bytesPerSecond), int(bytesPerSecond))
+}
+
+// begin returns a function that waits until so many bytes may come, and one that ends the upload.
+func (r *uploadRates) begin(ctx context.Context) (pace func(bytes int) error, end func()) {
+	limiters, end := []*rate.Limiter{r.all}, func() {}
+	if r.perOwner > 0 {
+		name := identity.FromContext(ctx).Name
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.owners[name] == nil {
+			r.owners[name] = &ownerRate{limiter: newRate(r.perOwner)}
+		}
+		owner := r.owners[name]
+		owner.uploads++
+		limiters = append(limiters, owner.limiter)
+		end = func() { r.leave(name) }
+	}
+	return func(bytes int) error {
+		for _, l := range limiters {
+			if err := waitFor(ctx, l, bytes); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, end
+}
+
+// leave removes the limiter of an owner whose last upload has ended.
+func (r *uploadRates) leave(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.owners[name].uploads--; r.owners[name].uploads == 0 {
+		delete(r.owners, name)
+	}
+}
+
+// waitFor waits until a limiter allows so many bytes, which may be more than its burst.
+func waitFor(ctx context.Context, l *rate.Limiter, bytes int) error {
+	for l != nil && bytes > 0 {
+		portion := min(bytes, l.Burst())
+		if err := l.WaitN(ctx, portion); err != nil {
+			return err
+		}
+		bytes -= portion
+	}
+	return nil
+}
