@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,8 +16,11 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/segment"
 	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -163,4 +167,190 @@ func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err
 		header[column] = "f" + strconv.Itoa(column)
 	}
 	return report.File{Name: "data.csv", Write: func(w io.Writer) error { return format.WritePoints(w, header, points) }}, truth, nil
+}
+
+type pictureFlags struct {
+	width, height, noise, seed *jobflags.OptionFlag
+	out                        string
+}
+
+// pictureCommand draws a picture to try image-affinity on.
+func (a *app) pictureCommand() *cobra.Command {
+	f := &pictureFlags{
+		width:  jobflags.NewWhole(48, 8, segment.MaxPixels),
+		height: jobflags.NewWhole(32, 8, segment.MaxPixels),
+		noise:  jobflags.NewNumber("10", 0),
+		seed:   jobflags.NewWhole(0, 0, math.MaxUint64),
+	}
+	cmd := &cobra.Command{
+		Use:   "picture --out DIR",
+		Short: "Draw a picture of two halves with noise, to be segmented",
+		Args:  shell.FlagsOnly,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.generatePicture(cmd.Context(), f) },
+	}
+	set := cmd.Flags()
+	set.Var(f.width, "width", "pixels in a row")
+	set.Var(f.height, "height", "rows of pixels")
+	set.Var(f.noise, "noise", "standard deviation of the gray values, which go from 0 to 255")
+	set.Var(f.seed, "seed", "seed of the noise")
+	set.StringVar(&f.out, "out", "", "write picture.png, truth.csv and boxes.csv into this `DIR`")
+	return cmd
+}
+
+func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
+	if f.out == "" {
+		return shell.Usage("where to? Give --out DIR")
+	}
+	scene, err := segment.DrawHalves(f.width.Whole(), f.height.Whole(), f.noise.Number(), rand.New(rand.NewPCG(f.seed.Uint64(), 0)))
+	if err != nil {
+		return err
+	}
+	err = report.WriteFolder(ctx, f.out, []report.File{
+		{Name: "picture.png", Write: func(w io.Writer) error { return format.WritePicture(w, scene.Picture) }},
+		{Name: "truth.csv", Write: func(w io.Writer) error { return format.WriteLabels(w, scene.Truth) }},
+		{Name: "boxes.csv", Write: func(w io.Writer) error { return format.WriteBoxes(w, scene.Boxes) }},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "wrote picture.png of %d x %d pixels, truth.csv and boxes.csv (%d) to %s\n",
+		scene.Picture.Width, scene.Picture.Height, len(scene.Boxes), f.out)
+	return err
+}
+
+type affinityFlags struct {
+	set                                      *pflag.FlagSet
+	radius, sigmaPosition, sigmaGray, weight *jobflags.OptionFlag
+	boxes, out                               string
+	allPairs                                 bool
+}
+
+// affinityCommand makes the graph of a picture's pixels and constraints on them (Wang2014 7.1).
+func (a *app) affinityCommand() *cobra.Command {
+	f := &affinityFlags{
+		radius:        jobflags.NewNumber("5", 1),
+		sigmaPosition: jobflags.NewNumber("auto", jobflags.Positive, "auto"),
+		sigmaGray:     jobflags.NewNumber("auto", jobflags.Positive, "auto"),
+		weight:        jobflags.NewNumber(fmt.Sprint(segment.UnitWeight), jobflags.Positive),
+	}
+	cmd := &cobra.Command{
+		Use:   "image-affinity PICTURE --out DIR",
+		Short: "Turn a PNG, JPEG or GIF into a graph of its pixels, to be segmented",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return shell.Usage("which picture? Give one PNG, JPEG or GIF")
+			}
+			return a.generateAffinity(cmd.Context(), args[0], f)
+		},
+	}
+	f.set = cmd.Flags()
+	f.set.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "sigma-grey" { // as it was spelled before
+			name = "sigma-gray"
+		}
+		return pflag.NormalizedName(name)
+	})
+	f.set.Var(f.radius, "radius", "join pixels that are at most so many pixels apart")
+	f.set.Var(f.sigmaPosition, "sigma-position", "how far apart pixels may be and still belong together, in pixels (auto: half the radius)")
+	f.set.Var(f.sigmaGray, "sigma-gray", "how much their gray values may differ, on the scale from 0 to 255 (auto: half the picture's standard deviation)")
+	f.set.StringVar(&f.boxes, "constraint-boxes", "", "labeled rectangles of pixels in this `FILE` (x,y,width,height,label): same label together, different labels apart")
+	f.set.Var(f.weight, "constraint-weight", "weight of each constraint; two pixels that are alike in everything have an edge of weight 1")
+	f.set.BoolVar(&f.allPairs, "all-pairs", false, "write a constraint for every two labeled pixels, not only as many as say the same")
+	f.set.StringVar(&f.out, "out", "", "write edges.csv, constraints.csv and picture.csv (the size and the widths) into this `DIR`")
+	return cmd
+}
+
+func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlags) error {
+	switch {
+	case f.out == "":
+		return shell.Usage("where to? Give --out DIR")
+	case f.boxes == "" && (f.allPairs || f.set.Changed("constraint-weight")):
+		return shell.Usage("--all-pairs and --constraint-weight go with --constraint-boxes only")
+	}
+	p, err := format.LoadPicture(path)
+	if err != nil {
+		return err
+	}
+	affinity := f.affinity(p)
+	if err := affinity.Check(p); err != nil {
+		return fault.Wrap(err, "%s", path)
+	}
+	constraints, err := f.constraints(p)
+	if err != nil {
+		return err
+	}
+	edges := 0
+	err = report.WriteFolder(ctx, f.out, []report.File{
+		{Name: "edges.csv", Write: func(w io.Writer) error {
+			return format.WriteEdgesOf(interruptible{ctx, w}, counted(affinity.Edges(p), &edges))
+		}},
+		{Name: "constraints.csv", Write: func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
+		{Name: "picture.csv", Write: func(w io.Writer) error {
+			return format.WriteMatrix(w, []string{"width", "height", "radius", "sigma_position", "sigma_grey"},
+				[][]float64{{float64(p.Width), float64(p.Height), affinity.Radius, affinity.SigmaPosition, affinity.SigmaGray}})
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-gray %s\n",
+		edges, len(constraints), p.Width, p.Height, f.out, report.Brief(affinity.Radius), report.Brief(affinity.SigmaPosition), report.Brief(affinity.SigmaGray))
+	return err
+}
+
+// affinity takes the widths that were given and defaults for the others.
+func (f *affinityFlags) affinity(p *segment.Picture) segment.Affinity {
+	chosen := segment.DefaultAffinity(p, f.radius.Number())
+	if f.sigmaPosition.String() != "auto" {
+		chosen.SigmaPosition = f.sigmaPosition.Number()
+	}
+	if f.sigmaGray.String() != "auto" {
+		chosen.SigmaGray = f.sigmaGray.Number()
+	}
+	return chosen
+}
+
+func (f *affinityFlags) constraints(p *segment.Picture) ([]constraint.Constraint, error) {
+	if f.boxes == "" {
+		return nil, nil
+	}
+	boxes, err := format.LoadBoxes(f.boxes, p.Width, p.Height)
+	if err != nil {
+		return nil, err
+	}
+	labeled, err := segment.Label(p.Width, p.Height, boxes)
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", f.boxes)
+	}
+	if !f.allPairs {
+		return labeled.Chains(f.weight.Number()), nil
+	}
+	constraints, err := labeled.AllPairs(f.weight.Number())
+	return constraints, fault.Wrap(err, "%s", f.boxes)
+}
+
+// counted counts the values of a sequence as they are used.
+func counted[T any](sequence iter.Seq[T], count *int) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for v := range sequence {
+			if *count++; !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// interruptible is a writer that fails once its context has ended. The edges of a large picture take a while
+// to write.
+type interruptible struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (i interruptible) Write(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.w.Write(p)
 }

@@ -4,20 +4,23 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // resultFlags are the flags of result. The data are not needed but to draw their clusters.
@@ -206,4 +209,104 @@ func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 		return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it is data set %s, the job's is %s", id, j.Spec.GetDatasetId())
 	}
 	return err
+}
+
+// onStdout as --out writes labels to standard output, and everything else to standard error.
+const onStdout = "-"
+
+// extentFor is what is fetched of a job's outcome for --out.
+func extentFor(out string) client.Extent {
+	switch out {
+	case "":
+		return client.Labels
+	case onStdout:
+		return client.Scores
+	}
+	return client.Everything
+}
+
+// labelFlags say in which form labels are written.
+type labelFlags struct {
+	format *jobflags.OptionFlag
+	join   bool
+}
+
+func (f *labelFlags) add(set *pflag.FlagSet) {
+	f.format = jobflags.NewChoice("csv", format.TableFormats...)
+	set.Var(f.format, "labels-format", "the form of labels in --out; others than csv are written besides it")
+	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels: to joined.csv in --out, or to standard output by --out -")
+}
+
+// check refuses what makes no sense, before anything runs.
+func (f *labelFlags) check(out string, json, given, isTable bool) error {
+	switch {
+	case out == onStdout && json:
+		return shell.Usage("--json and --out - both write to standard output; give one of them")
+	case out == "" && (f.join || given):
+		return shell.Usage("--join and --labels-format are about what --out writes; give --out DIR, or --out - for standard output")
+	case f.join && !isTable:
+		return shell.Usage("--join goes with a table as --data only, such as a .csv or .parquet file")
+	}
+	return nil
+}
+
+// labels are how labels are written.
+func (f *labelFlags) labels(rows *jobflags.Rows) report.Labels {
+	l := report.Labels{Format: f.format.String()}
+	if f.join && rows != nil && rows.Data != nil {
+		l.Join = func(yield func(*table.Table) error) error { return yield(rows.Data) }
+	}
+	return l
+}
+
+// summaryTo is where people read what was found.
+func (a *app) summaryTo(out string) io.Writer {
+	if out == onStdout {
+		return a.stderr
+	}
+	return a.folded()
+}
+
+// checkOutput refuses flags about the output that make no sense, before anything runs.
+func (f *runFlags) checkOutput() error {
+	if f.scoreOn != "" && f.truth == "" {
+		return shell.Usage("--score-on goes with --truth only")
+	}
+	if f.saveGraph != "" {
+		_, err := format.GraphWriter(f.saveGraph)
+		return err
+	}
+	return nil
+}
+
+// checkSaveGraph refuses to save the graph of a job that makes none.
+func (f *runFlags) checkSaveGraph(spec *cleavev1.JobSpec) error {
+	if f.saveGraph != "" && spec.GetNeighborGraph() == nil {
+		return shell.Usage("--save-graph goes with --knn only, which makes the graph that is saved")
+	}
+	return nil
+}
+
+// saveNeighborGraph writes the graph of neighbors that a job clustered to a file, if one is named.
+func (a *app) saveNeighborGraph(ctx context.Context, c *client.Client, jobID, path string) error {
+	if path == "" {
+		return nil
+	}
+	write, err := format.GraphWriter(path)
+	if err != nil {
+		return err
+	}
+	graph, err := c.FetchNeighborGraph(ctx, jobID)
+	if err != nil {
+		return err
+	}
+	if err := format.WriteFile(path, func(w io.Writer) error { return write(w, graph) }); err != nil {
+		return err
+	}
+	hint := ""
+	if last, _ := graph.Row(graph.N - 1); len(last) == 0 {
+		hint = fmt.Sprintf("; the last rows have no neighbors: give --vertices %d with it", graph.N)
+	}
+	fmt.Fprintf(a.stderr, "cleave: the graph is in %s%s\n", path, hint)
+	return nil
 }

@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -101,4 +106,149 @@ func drained(name string, left int, coordinator net.Addr) string {
 		return fmt.Sprintf("%s is drained and has left; workers that remain in this process: %d", name, left)
 	}
 	return fmt.Sprintf("%s is drained and has left, the last worker of this process. Jobs wait until another joins: worker --coordinator %s", name, coordinator)
+}
+
+// serverVariable names the coordinator when --server does not.
+const serverVariable = "CLEAVE_SERVER"
+
+// addServerFlag declares --server.
+func addServerFlag(set *pflag.FlagSet) *string {
+	return set.String("server", "", "coordinator to use, `HOST:PORT`, or several with commas between them (default $"+serverVariable+")")
+}
+
+// addJSONFlag declares --json.
+func addJSONFlag(set *pflag.FlagSet) *bool { return set.Bool("json", false, "print JSON") }
+
+// remote connects to the coordinator that --server, the environment or a login names.
+func (a *app) remote(server string) (*client.Client, error) {
+	c, err := a.connect(server)
+	if c == nil && err == nil {
+		err = fault.Invalid("NO_COORDINATOR", "which coordinator? Give --server HOST:PORT, set %s, or log in with: cleave login --server HOST:PORT", serverVariable)
+	}
+	return c, err
+}
+
+// remoteOrNil connects to the coordinator that --server, the environment or a login names. The client is nil when
+// none does, or when --workers asks for an embedded cluster. If no flag names the coordinator, it says which one is used.
+func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, error) {
+	switch {
+	case server != "" && f.Given("workers"):
+		return nil, shell.Usage("--workers is for an embedded run; with --server the coordinator has its own")
+	case f.Given("workers"):
+		return nil, nil
+	}
+	t, err := a.target(server)
+	if err != nil || t.server == "" {
+		return nil, err
+	}
+	if t.source != "" {
+		fmt.Fprintf(a.stderr, "cleave: using the coordinator %s (%s); --workers N runs on this machine instead\n", t.server, t.source)
+	}
+	return a.connectTo(t)
+}
+
+// describedJob are the flags that describe a job and name the coordinator that runs it.
+type describedJob struct {
+	job    *jobflags.Flags
+	server *string
+}
+
+// describingCommand is a command on a job that its flags describe.
+func (a *app) describingCommand(name, short string, f *describedJob, run func(context.Context) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   name + " (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
+		Short: short,
+		Args:  shell.FlagsOnly,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
+	}
+	f.job, f.server = jobflags.Add(cmd.Flags()), addServerFlag(cmd.Flags())
+	f.job.Stdin = a.stdin
+	return cmd
+}
+
+// prepare makes a job of the flags, and says what was found out about its files, and why it has its algorithm if the
+// flags only hint at it. c is nil when there is no coordinator yet.
+func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
+	var describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)
+	if c != nil {
+		describe = c.DescribeDataset
+	}
+	j, err := f.Prepare(ctx, describe)
+	if err != nil {
+		return nil, err
+	}
+	for _, notice := range j.AllNotices(c != nil) {
+		fmt.Fprintf(a.stderr, "cleave: %s\n", notice)
+	}
+	return j, nil
+}
+
+// listingCommand is a command that lists what a coordinator has.
+func (a *app) listingCommand(name, short string, list func(ctx context.Context, c *client.Client, asJSON bool) error) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: short, Args: shell.FlagsOnly}
+	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return a.onServer(*server, func(c *client.Client) error { return list(cmd.Context(), c, *asJSON) })
+	}
+	return cmd
+}
+
+// printList prints a list, as the message of the API or as a table; err is why there is none.
+func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err error, header string, cells func(T) []any) error {
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return report.PrintMessage(a.stdout, message)
+	}
+	table := shell.Table{Header: strings.Split(header, "\t")}
+	for _, item := range list {
+		table.Add(cells(item)...)
+	}
+	return table.Write(a.stdout, shell.Width(a.stdout, a.env))
+}
+
+// onJob calls do with the one job that the arguments name.
+func (a *app) onJob(ctx context.Context, server string, args []string, do func(c *client.Client, jobID string) error) error {
+	given, err := oneArgument(args, "job")
+	if err != nil {
+		return err
+	}
+	return a.onServer(server, func(c *client.Client) error {
+		id, err := jobID(ctx, c, given)
+		if err != nil {
+			return err
+		}
+		return do(c, id)
+	})
+}
+
+// onJobNoFolder is onJob of an argument that could also have been the folder of a run.
+func (a *app) onJobNoFolder(ctx context.Context, server string, args []string, do func(c *client.Client, jobID string) error) error {
+	err := a.onJob(ctx, server, args, do)
+	if fault.Is(err, "NO_COORDINATOR") && len(args) == 1 {
+		return shell.Usage("there is no folder %s; if it is a job of a coordinator, give --server HOST:PORT or set %s", args[0], serverVariable)
+	}
+	return err
+}
+
+// onServer connects to a coordinator, calls do, and explains its errors.
+func (a *app) onServer(server string, do func(c *client.Client) error) error {
+	c, err := a.remote(server)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Explain(do(c))
+}
+
+// oneArgument is the id after a command that takes exactly one.
+func oneArgument(args []string, what string) (string, error) {
+	switch {
+	case len(args) == 0:
+		return "", shell.Usage("which %s? Give its id after the command", what)
+	case len(args) > 1:
+		return "", shell.Usage("one %s at a time: what is %q?", what, args[1])
+	}
+	return args[0], nil
 }

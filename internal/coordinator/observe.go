@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // Ready tells whether the coordinator leads and serves and its store answers: nil, or why not.
@@ -73,4 +78,143 @@ func (j *job) observeEnd(end *jobEnd) {
 // shortName is the name of an enum's value without what all of them begin with.
 func shortName(value interface{ String() string }, prefix string) string {
 	return strings.TrimPrefix(value.String(), prefix)
+}
+
+// observer receives what happens in a run. What the run determines goes to the event log, everything else
+// to the live progress. It also measures the time spent in each phase.
+type observer struct {
+	job *job
+	now func() time.Time
+
+	mu      sync.Mutex
+	began   time.Time
+	phase   cleavev1.Phase // of the run, even while the fleet builds tiles again
+	since   time.Time
+	spent   map[cleavev1.Phase]time.Duration
+	workers int
+}
+
+var _ clustering.Observer = (*observer)(nil)
+
+func newObserver(j *job, now func() time.Time) *observer {
+	began := now()
+	return &observer{job: j, now: now, began: began, since: began, spent: map[cleavev1.Phase]time.Duration{}}
+}
+
+// enter begins a phase of the run.
+func (o *observer) enter(phase cleavev1.Phase) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := o.now()
+	o.spent[o.phase] += now.Sub(o.since)
+	o.phase, o.since = phase, now
+	o.job.observed.Phase(strings.ToLower(shortName(phase, "PHASE_")))
+	o.job.progress.enter(phase, "")
+}
+
+// report receives the status of the fleet, which may build tiles again at any time of a run.
+func (o *observer) report(s fleet.Status) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.workers = max(o.workers, s.Workers)
+	o.job.setWaiting(s.Waiting)
+	o.job.progress.tiles(s.Workers, s.TilesBuilt, s.Tiles)
+	switch {
+	case s.Waiting != "":
+		o.job.progress.enter(cleavev1.Phase_PHASE_WAITING, s.Waiting)
+	case s.TilesBuilt < s.Tiles:
+		o.job.progress.enter(cleavev1.Phase_PHASE_BUILDING, "")
+	default:
+		o.job.progress.enter(o.phase, "")
+	}
+}
+
+func (o *observer) maxWorkers() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.workers
+}
+
+func (o *observer) timings() *cleavev1.Timings {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := o.now()
+	o.spent[o.phase] += now.Sub(o.since)
+	o.since = now
+	return &cleavev1.Timings{
+		Load:       durationpb.New(o.spent[cleavev1.Phase_PHASE_LOADING]),
+		Build:      durationpb.New(o.spent[cleavev1.Phase_PHASE_BUILDING]),
+		Initialize: durationpb.New(o.spent[cleavev1.Phase_PHASE_INITIALIZING]),
+		Iterate:    durationpb.New(o.spent[cleavev1.Phase_PHASE_ITERATING]),
+		Total:      durationpb.New(now.Sub(o.began)),
+	}
+}
+
+// log appends an event. A run that does not repeat the events of its earlier attempt is stopped.
+func (o *observer) log(e *cleavev1.Event) {
+	if err := o.job.log.Append(e); err != nil {
+		o.job.cancel(err)
+	}
+}
+
+// K implements clustering.Observer.
+func (o *observer) K(k clustering.KBegan) {
+	began := wire.KBeganProto(k)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: began}})
+	o.job.progress.kBegan(began)
+}
+
+// Restart implements clustering.Observer.
+func (o *observer) Restart(restart, restarts int) {
+	o.job.progress.restartBegan(restart, restarts)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartBegan{Restart: uint32(restart)}}})
+}
+
+// Iteration implements clustering.Observer.
+func (o *observer) Iteration(restart int, e clustering.HistoryEntry) {
+	iteration := wire.IterationProto(restart, e)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: iteration}})
+	o.job.progress.step(iteration)
+	o.job.observed.Iteration(restart, e.Iteration, e.Objective)
+}
+
+// Shift implements clustering.Observer.
+func (o *observer) Shift(s clustering.ShiftChange) {
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Shift{Shift: wire.ShiftProto(s)}})
+}
+
+// Solver implements clustering.Observer.
+func (o *observer) Solver(s clustering.SolverStep) {
+	step := wire.SolverStepProto(s)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: step}})
+	o.job.progress.solverStep(step)
+}
+
+// Level implements clustering.Observer.
+func (o *observer) Level(l clustering.LevelBegan) {
+	level := wire.LevelProto(l)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Level{Level: level}})
+	o.job.progress.levelBegan(level)
+}
+
+// Trial implements clustering.Observer.
+func (o *observer) Trial(t clustering.Trial) {
+	tried := wire.WayTriedProto(t)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_WayTried{WayTried: tried}})
+	o.job.progress.wayTried(tried)
+}
+
+// Notice implements clustering.Observer.
+func (o *observer) Notice(n clustering.Notice) {
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: wire.NoticeProto(n)}})
+}
+
+// Phase implements clustering.Observer.
+func (o *observer) Phase(phase clustering.Phase) {
+	switch phase {
+	case clustering.PhaseInitialize:
+		o.enter(cleavev1.Phase_PHASE_INITIALIZING)
+	case clustering.PhaseIterate:
+		o.enter(cleavev1.Phase_PHASE_ITERATING)
+	}
 }

@@ -3,14 +3,17 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -71,4 +74,104 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	c.log.Info("job is resumed", "job", id, "events", log.DurableCount(), "crashes", record.GetAttempts(), "canceled", record.GetJob().GetCancelRequested())
 	c.launch(j, nil)
 	return nil
+}
+
+// maxAttempts is how many runs of a job may end with a crash of the coordinator. A run that makes more events than the
+// one before, or a later snapshot, does not count: whatever ended the coordinator, the job gets on. The last attempt runs alone, so that no
+// job fails because another one ended the coordinator. A few kills in a row, from outside, are not yet a reason to give up a job that
+// was acknowledged.
+const maxAttempts = 5
+
+// beginAttempt makes it durable that the job runs, before anything of the run can end the coordinator. It fails if the
+// job has run too often.
+func (c *Coordinator) beginAttempt(j *job) error {
+	if attempts := j.attempts(); attempts >= maxAttempts && !j.counted {
+		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
+			"the coordinator ended %d times while it ran this job, which is not started again; its log or that of the system may say why (memory?)", attempts).
+			With("job_id", j.id)
+	}
+	if j.problem != nil {
+		return nil // nothing can happen before markRunning, which counts
+	}
+	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+		j.countAttempt(record, c.term.Revision())
+		return nil
+	})
+}
+
+// countAttempt counts a run, once.
+func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
+	if j.counted {
+		return
+	}
+	j.counted = true
+	sequence, _ := j.log.Latest()
+	record.Attempts, record.AttemptEvents = record.GetAttempts()+1, sequence
+	record.AttemptTerms = append(record.AttemptTerms, term)
+}
+
+// goesOn notes that the job goes on from a snapshot. If that is a later one than the attempt before had, no attempt before
+// this one counts.
+func (c *Coordinator) goesOn(j *job, steps int) error {
+	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+		if uint64(steps) <= record.GetAttemptSteps() {
+			return errUnchanged
+		}
+		record.Attempts, record.AttemptSteps, record.AttemptTerms = 1, uint64(steps), []int64{c.term.Revision()}
+		return nil
+	})
+}
+
+// untilWorkersCome reports the status of a job before it runs. While it waits for workers it does nothing that could end
+// the coordinator, and is not counted as running.
+func (c *Coordinator) untilWorkersCome(j *job, report func(fleet.Status)) func(fleet.Status) {
+	return func(s fleet.Status) {
+		if s.Waiting != "" {
+			c.endAttempt(j, uncountAttempt)
+		}
+		report(s)
+	}
+}
+
+// endAttempt makes it durable that a run, if there was one, did not end with a crash.
+func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
+	if !j.counted {
+		return
+	}
+	err := j.write(c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+		change(record)
+		return nil
+	})
+	j.counted = err != nil
+	if err != nil && !interrupted(err) && !errors.Is(err, c.storeCtx.Err()) {
+		c.log.Warn("the run of a job counts as one that crashed", "job", j.id, "error", err)
+	}
+}
+
+// attempts is how many runs of the job ended with a crash.
+func (j *job) attempts() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return int(j.record.GetAttempts())
+}
+
+// forgetAttempts clears the attempts of a job.
+func forgetAttempts(record *statev1.JobRecord) {
+	record.Attempts, record.AttemptEvents, record.AttemptSteps, record.AttemptTerms = 0, 0, 0, nil
+}
+
+// uncountAttempt takes back the attempt that is going on.
+func uncountAttempt(record *statev1.JobRecord) {
+	record.Attempts--
+	if last := len(record.AttemptTerms) - 1; last >= 0 {
+		record.AttemptTerms = record.AttemptTerms[:last]
+	}
+}
+
+// forgiveAttempts takes back the attempts in terms that ended without a crash, because the lease was lost. A leader that lost
+// its lease cannot write that its runs did not crash. But when it leads again, in the same process, it knows.
+func forgiveAttempts(record *statev1.JobRecord, outlived []int64) {
+	before := len(record.AttemptTerms)
+	record.AttemptTerms = slices.DeleteFunc(record.AttemptTerms, func(term int64) bool { return slices.Contains(outlived, term) })
+	record.Attempts -= min(record.Attempts, uint32(before-len(record.AttemptTerms)))
 }

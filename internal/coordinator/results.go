@@ -207,3 +207,118 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	}
 	return &cleavev1.EvaluateJobResponse{Evaluation: wire.EvaluationProto(scores)}, nil
 }
+
+// writeAll writes the labels for every k of a range.
+func writeAll(w io.Writer, all [][]int32) error {
+	for _, labels := range all {
+		if err := binary.Write(w, binary.LittleEndian, labels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readLabelsOf calls yield with one portion after the other of the labels that a job with a range of k has for one of them.
+func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k uint32, yield func(first uint64, labels []int32) error) error {
+	record, err := c.resultRecord(ctx, id)
+	if err != nil {
+		return err
+	}
+	outcome, err := c.readOutcome(ctx, record)
+	if err != nil {
+		return err
+	}
+	result := outcome.GetResult()
+	if record.GetKLabelsBlob() == "" {
+		if k == result.GetK() {
+			return c.readLabels(ctx, id, yield)
+		}
+		return noSuchK(id, "job %s has labels for k = %d alone", id, result.GetK())
+	}
+	first, count := record.GetKMin(), uint32(len(result.GetHowMany().GetScores()))
+	if k < first || k-first >= count {
+		return noSuchK(id, "job %s has labels for k = %d to %d, not for %d", id, first, first+count-1, k)
+	}
+	r, err := c.openPart(ctx, id, record.GetKLabelsBlob(), records.PartLabels)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	length := 4 * int64(result.GetRows())
+	if _, err := io.CopyN(io.Discard, r, int64(k-first)*length); err != nil {
+		return err
+	}
+	return readLabels(io.LimitReader(r, length), id, yield)
+}
+
+func noSuchK(id, format string, args ...any) error {
+	return fault.Invalid("NO_SUCH_K", format, args...).OnField("k").With("job_id", id)
+}
+
+// What a job says about points is about rows of a table if it clustered one. Which rows they are and what they are called is
+// stored with the result, because the table may be deleted.
+
+// rowsOf are the rows that the points of a job are; those of a data set are the points themselves.
+func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, points int) (*recipe.Rows, error) {
+	if record.GetRowsBlob() == "" {
+		return recipe.NewRows(points, nil, nil), nil
+	}
+	job := record.GetJob().GetJobId()
+	r, err := c.openPart(ctx, job, record.GetRowsBlob(), records.PartRows)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	t, err := table.Decode(r, int64(record.GetRowsBytes()))
+	if err != nil {
+		return nil, records.JobPart(records.PartRows, job).Damaged(err)
+	}
+	return recipe.RowsOf(t), nil
+}
+
+// labelPart is a portion of the labels of a job, or of new points, with the rows that they are of.
+type labelPart struct {
+	first  int
+	labels []uint32
+	rows   []uint32
+	ids    []string
+}
+
+// idBytes keeps each message of ids around 1 MiB.
+const idBytes = 1 << 20
+
+// eachLabelPart calls send with labels, those from first on, in portions of at most so many that are small enough for a message.
+// rows may be nil.
+func eachLabelPart(first int, labels []int32, rows *recipe.Rows, most int, send func(labelPart) error) error {
+	for len(labels) > 0 {
+		part := labelPart{first: first}
+		count, bytes := 0, 0
+		for count < min(len(labels), most) && bytes < idBytes {
+			point := first + count
+			row := point
+			if rows != nil && rows.Kept != nil {
+				row = int(rows.Kept[point])
+				part.rows = append(part.rows, uint32(row))
+			}
+			if rows != nil && rows.IDs != nil {
+				part.ids = append(part.ids, rows.IDs[row])
+				bytes += len(rows.IDs[row])
+			}
+			count++
+		}
+		part.labels = wire.LabelsProto(labels[:count])
+		if err := send(part); err != nil {
+			return err
+		}
+		first, labels = first+count, labels[count:]
+	}
+	return nil
+}
+
+func (p labelPart) ofJob() *cleavev1.GetLabelsResponse {
+	return &cleavev1.GetLabelsResponse{FirstIndex: uint32(p.first), Labels: p.labels, Rows: p.rows, Ids: p.ids}
+}
+
+func (p labelPart) ofNew() *cleavev1.PredictJobResponse {
+	return &cleavev1.PredictJobResponse{FirstIndex: uint32(p.first), Labels: p.labels, Rows: p.rows, Ids: p.ids}
+}

@@ -1,7 +1,10 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
+	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -149,4 +152,148 @@ func (s *Shard) placeChanges(next []int, moves []labeling.Move, first int) {
 			}
 		}
 	}
+}
+
+// Gains returns, in each lane with stats and for every row of the given tiles, by how much J falls at most when that
+// row alone moves to another cluster that is not empty; below 0 it rises. The point i that leaves c for d changes
+//
+//	J = const - sum_c Q_c/s_c   by   leaving - joining,
+//	leaving = Q_c/s_c - (Q_c - 2 S_ic + M_ii)/(s_c - a_i) = (2 S_ic - M_ii - a_i Q_c/s_c) / (s_c - a_i)
+//	joining = (Q_d + 2 S_id + M_ii)/(s_d + a_i) - Q_d/s_d = (2 S_id + M_ii - a_i Q_d/s_d) / (s_d + a_i)
+//
+// without shift, which does not change the difference. A row that has no cluster, or is alone in it, stays where it is:
+// its gain is -Inf.
+func (s *Shard) Gains(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([][]float64, error) {
+	if _, err := s.ready(numbers, step, stats); err != nil {
+		return nil, err
+	}
+	s.workspaces.reset(s.operands.clusters())
+	terms := make([]gainTerms, len(stats))
+	for at := range stats {
+		terms[at].set(stats[at])
+	}
+	return s.listsPerRow(ctx, numbers, len(stats), func(t *tile, asked int, dst []float64) error {
+		if err := s.loadDiagonal(t); err != nil {
+			return err
+		}
+		w := s.workspaces.borrow()
+		w.assignment = s.assignment(t, stats[asked].Lane)
+		dst = dst[:t.rows.Len()]
+		t.sums.joining(dst, &terms[asked], w)
+		own := t.own[stats[asked].Lane*t.rows.Len():]
+		for r := range dst {
+			dst[r] -= terms[asked].leaving(w.own(r), own[r], t.diagonal[r], w.weights[r])
+		}
+		s.workspaces.giveBack(w)
+		return nil
+	})
+}
+
+// gainTerms are what gains need to know about the clusters of one lane.
+type gainTerms struct {
+	Shares
+	count        []int32
+	nonEmpty     []int32 // by share, then by number
+	least, heavy float64 // the least and the largest weight of a cluster that is not empty
+}
+
+func (terms *gainTerms) set(stats ClusterStats) {
+	*terms = gainTerms{Shares: Shares{Weight: stats.Weight, Share: make([]float64, len(stats.Weight))}, count: stats.Count, least: math.Inf(1)}
+	for c, weight := range stats.Weight {
+		if stats.Count[c] == 0 {
+			continue
+		}
+		terms.Share[c] = stats.SelfAffinity[c] / weight
+		terms.least, terms.heavy = min(terms.least, weight), max(terms.heavy, weight)
+		terms.nonEmpty = append(terms.nonEmpty, int32(c))
+	}
+	slices.SortFunc(terms.nonEmpty, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(terms.Share[a], terms.Share[b]), cmp.Compare(a, b))
+	})
+}
+
+// leaving is Leaving, or infinite for a row that stays where it is.
+func (terms *gainTerms) leaving(c int32, sum, diagonal, a float64) float64 {
+	if c < 0 || terms.count[c] < 2 {
+		return math.Inf(1)
+	}
+	return terms.Leaving(c, sum, diagonal, a)
+}
+
+// Shares are the weights s_c of clusters and their shares Q_c/s_c of the association.
+type Shares struct{ Weight, Share []float64 }
+
+// Leaving is by how much the association falls when a point of weight a leaves cluster c, over which its row sums up to
+// sum; infinite where the point is, but for rounding, all of the cluster.
+func (s *Shares) Leaving(c int32, sum, diagonal, a float64) float64 {
+	rest := s.Weight[c] - a
+	if !(rest > 0) {
+		return math.Inf(1)
+	}
+	return (2*sum - diagonal - float64(a*s.Share[c])) / rest
+}
+
+// Joining is by how much the association rises when a point joins cluster c.
+func (s *Shares) Joining(c int32, sum, diagonal, a float64) float64 {
+	return (2*sum + diagonal - float64(a*s.Share[c])) / (s.Weight[c] + a)
+}
+
+// joining goes cluster by cluster, whose sums are contiguous.
+func (s *denseSums) joining(dst []float64, terms *gainTerms, w *workspace) {
+	for r := range dst {
+		dst[r] = math.Inf(-1)
+	}
+	a := &w.assignment
+	for _, c := range terms.nonEmpty {
+		label := a.first + c
+		for r, sum := range s.values[int(label)*s.stride:][:len(dst)] {
+			if v := terms.Joining(c, sum, a.diagonal[r], a.weights[r]); v > dst[r] && a.labels[r] != label {
+				dst[r] = v
+			}
+		}
+	}
+}
+
+// joining compares a row's adjacent clusters, and of the others, where S_ic = 0, as many as may be better.
+func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
+	a := &w.assignment
+	for r := range dst {
+		own, weight, diagonal := a.own(r), a.weights[r], a.diagonal[r]
+		best, row := math.Inf(-1), s.row(r)
+		for at := range row {
+			c := row[at].cluster
+			if c != own {
+				best = max(best, terms.Joining(c, row[at].sum, diagonal, weight))
+			}
+			w.place[c] = 1
+		}
+		if own >= 0 {
+			w.place[own] = 1
+		}
+		for _, c := range terms.nonEmpty {
+			if terms.mostWithout(c, diagonal, weight) <= best {
+				break // neither this one nor any after it
+			}
+			if w.place[c] == 0 {
+				best = max(best, terms.Joining(c, 0, diagonal, weight))
+			}
+		}
+		if own >= 0 {
+			w.place[own] = 0
+		}
+		for at := range row {
+			w.place[row[at].cluster] = 0
+		}
+		dst[r] = best
+	}
+}
+
+// mostWithout is what a point without affinity to it gains at most by joining a cluster of at least the share of c. It is
+// rounded as Joining is, so that it bounds its values to the last bit.
+func (terms *gainTerms) mostWithout(c int32, diagonal, a float64) float64 {
+	x := diagonal - float64(a*terms.Share[c])
+	if x > 0 {
+		return x / (terms.least + a)
+	}
+	return x / (terms.heavy + a)
 }

@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"math"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -117,4 +119,139 @@ func (t *graphTile) stored() bool { return true }
 func negativeAffinity(i, j int, v float64) error {
 	return fault.Invalid("NEGATIVE_AFFINITY",
 		"the affinity of %d and %d is %g; cuts need affinities of at least 0 (ratio-association and kernel-kmeans allow any)", i, j, v)
+}
+
+// assign compares a row's adjacent clusters and its own. Every other cluster has S_ic = 0, so that its
+// distance is just the cluster's square, and the nearest of them comes first in the terms' order. So the
+// work for a row depends on how many clusters are adjacent to it, not on k.
+func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
+	a := &w.assignment
+	if len(a.terms.nonEmpty) == 0 {
+		return moves
+	}
+	for r := range s.used {
+		row, own := s.row(r), a.own(r)
+		least, ownPart := math.Inf(1), math.NaN()
+		if own >= 0 {
+			ownPart = a.part(r, own, 0) // replaced below if it is adjacent
+			w.place[own] = 1
+		}
+		for at := range row {
+			c := row[at].cluster
+			d := a.part(r, c, row[at].sum)
+			if c == own {
+				ownPart = d
+			}
+			if d < least {
+				least = d
+			}
+			w.place[c] = 1
+		}
+		if ownPart < least {
+			least = ownPart
+		}
+		limit := min(least, nearestOther(w.place, a.terms)) + a.tolerance(r)
+		if !(ownPart <= limit) {
+			if to := lowestWithin(row, r, a, w.place, limit); to >= 0 {
+				moves = append(moves, a.move(r, to))
+			}
+		}
+		if own >= 0 {
+			w.place[own] = 0
+		}
+		for at := range row {
+			w.place[row[at].cluster] = 0
+		}
+	}
+	return moves
+}
+
+// nearestOther returns the least distance of the clusters that are not adjacent: those without a place.
+func nearestOther(place []int32, terms *clusterTerms) float64 {
+	for _, c := range terms.bySquare {
+		if place[c] == 0 {
+			return terms.square[c]
+		}
+	}
+	return math.Inf(1)
+}
+
+// lowestWithin returns the lowest cluster whose distance is at most limit. The row's own is none of them.
+func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit float64) int32 {
+	lowest := int32(-1)
+	for at := range row {
+		if c := row[at].cluster; (lowest < 0 || c < lowest) && a.part(r, c, row[at].sum) <= limit {
+			lowest = c
+		}
+	}
+	filled, least := a.terms.nonEmpty, &a.terms.squareTree
+	for at := least.firstAtMost(0, limit); at < len(filled) && (lowest < 0 || filled[at] < lowest); at = least.firstAtMost(at+1, limit) {
+		if place[filled[at]] == 0 {
+			return filled[at]
+		}
+	}
+	return lowest
+}
+
+// maxEntryVectors is how many vectors an entry of a sparse row is multiplied with at a time.
+const maxEntryVectors = 32
+
+// A cache line, in bytes and in float64 values.
+const (
+	lineBytes  = 64
+	lineValues = lineBytes / 8
+)
+
+// lineWidth returns the width of a bundle of count vectors whose rows are read in random order: rows of few
+// vectors do not cross a cache line, rows of many begin on one.
+func lineWidth(count int) int {
+	if count > lineValues/2 {
+		return (count + lineValues - 1) / lineValues * lineValues
+	}
+	width := 1
+	for width < count {
+		width *= 2
+	}
+	return width
+}
+
+// rowsPerBlock is how many rows of a bundle, or of its products, are interleaved at a time, so that they
+// stay in the first-level cache.
+const rowsPerBlock = 128
+
+// multiply reads each row once for all vectors of a bundle, first of the base matrix, then of the sparse
+// part.
+func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
+	w := t.source.borrowWindow()
+	defer t.source.returnWindow(w)
+	g, r := t.source.graph, &t.source.routines
+	base := &Sparse{RowStart: g.RowStart, Column: g.Column, Value: t.source.weights}
+	for at := range x.bundles {
+		b := &x.bundles[at]
+		for from := t.rows.From; from < t.rows.To; from += rowsPerBlock {
+			to := min(from+rowsPerBlock, t.rows.To)
+			sums := resized(w.panel.sums, (to-from)*b.width)
+			clear(sums)
+			for _, m := range []*Sparse{base, x.sparse} {
+				if m.RowStart[from] < m.RowStart[to] {
+					r.addEntries(sums, from, to, m, b)
+				}
+			}
+			deinterleave(dst[b.first:b.first+b.count], partition.Range{From: from - t.rows.From, To: to - t.rows.From}, sums, b.width)
+			w.panel.sums = sums
+		}
+	}
+	return nil
+}
+
+func addEntriesPortable(sums []float64, from, to int, m *Sparse, b *bundle) {
+	for i := from; i < to; i++ {
+		row := sums[(i-from)*b.width:][:b.count]
+		columns, values := m.Row(i)
+		for at, j := range columns {
+			for v, factor := range b.values[int(j)*b.width:][:b.count] {
+				row[v] = math.FMA(values[at], factor, row[v])
+			}
+		}
+	}
 }

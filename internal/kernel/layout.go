@@ -1,6 +1,14 @@
 package kernel
 
-import "github.com/cleave-project/cleave/internal/partition"
+import (
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/hugepage"
+	"github.com/cleave-project/cleave/internal/partition"
+)
 
 // layout is the order in which tiles apply the entries of a plan. The columns are cut into blocks; all
 // entries of one block come before those of the next, grouped by cluster. So a column is read, computed or
@@ -128,5 +136,131 @@ func (l *layout) cutRuns(from, to int, p *plan) {
 			l.runs = append(l.runs, r)
 		}
 		l.runs[len(l.runs)-1].end = at + 1
+	}
+}
+
+// workspace is one thread's scratch space, so that work on a tile allocates nothing.
+type workspace struct {
+	self         []Int128             // the share of Q_c of the tiles it was used for
+	farthest     []labeling.Candidate // per lane with stats: the farthest point of the tiles it was used for
+	nearest      []float64            // per row of a dense tile
+	place        []int32              // per cluster: its index in the current row of a graph plus one; all 0 between rows
+	changeCounts []int32              // per row of a graph tile: how many changes it had, or rowRecomputed
+	window       window               // for dense tiles
+	assignment
+}
+
+// workspaces is a pool from which threads borrow a workspace for one tile.
+type workspaces struct {
+	mutex sync.Mutex
+	idle  []*workspace
+	k     int
+}
+
+// reset begins an operation with k clusters and clears all results.
+func (ws *workspaces) reset(k int) {
+	if ws.k != k {
+		ws.idle, ws.k = nil, k
+	}
+	for _, w := range ws.idle {
+		clear(w.self)
+		clear(w.farthest)
+	}
+}
+
+func (ws *workspaces) borrow() *workspace {
+	ws.mutex.Lock()
+	defer ws.mutex.Unlock()
+	if last := len(ws.idle) - 1; last >= 0 {
+		w := ws.idle[last]
+		ws.idle = ws.idle[:last]
+		return w
+	}
+	return &workspace{self: make([]Int128, ws.k), place: make([]int32, ws.k)}
+}
+
+// giveBack returns a workspace after successful work. After a failure the workspace may be in any state, and
+// must not be returned.
+func (ws *workspaces) giveBack(w *workspace) {
+	ws.mutex.Lock()
+	defer ws.mutex.Unlock()
+	ws.idle = append(ws.idle, w)
+}
+
+// resized returns a slice of the given length, which reuses the buffer if its capacity suffices. The contents
+// are arbitrary.
+func resized[T any](buffer []T, length int) []T {
+	return slices.Grow(buffer[:0], length)[:length]
+}
+
+// resizedAligned does the same with a slice that begins on a cache line, in huge pages if it is large.
+func resizedAligned(buffer []float64, length int) []float64 {
+	if cap(buffer) >= length {
+		return buffer[:length]
+	}
+	buffer = make([]float64, length+lineValues-1)
+	hugepage.Advise(buffer)
+	begin := uintptr(unsafe.Pointer(unsafe.SliceData(buffer))) / 8 % lineValues
+	return buffer[(lineValues-begin)%lineValues:][:length]
+}
+
+// featuresPerPass is how many features are multiplied at most before going on to the next rows. A group of
+// packed rows takes 32 KiB for that many features, and stays in the first-level cache.
+const featuresPerPass = 128
+
+// pointsPerPack is how many points the routine pack takes at a time.
+const pointsPerPack = 8
+
+// packed is points laid out for multiplyBlock: for each pass of features and each group of `lanes` points,
+// the values of the group feature by feature. Points that are missing from the last group are zeros.
+type packed struct {
+	lanes, groups, features int
+	perPass                 int // features of a pass
+	values                  []float64
+	zeros                   []float32 // stands for a missing point
+	points                  [pointsPerPack][]float32
+}
+
+// pack lays out count points in groups of lanes. It reuses its buffer.
+func (k *packed) pack(r *routines, p *pointSet, lanes, count int, point func(at int) int) {
+	k.lanes, k.groups, k.features = lanes, (count+lanes-1)/lanes, p.d
+	passes := max(1, (p.d+featuresPerPass-1)/featuresPerPass)
+	k.perPass = padded((p.d + passes - 1) / passes) // passes of about equal length, in whole SIMD vectors
+	// The routine may write beyond the lanes of a feature, where the next feature's values will be. After the
+	// last feature there must be room for that too.
+	size := k.groups * lanes * p.d
+	k.values = resized(k.values, size+pointsPerPack)[:size]
+	if len(k.zeros) < p.d {
+		k.zeros = make([]float32, p.d)
+	}
+	for from := 0; from < p.d; from += k.perPass {
+		to := min(from+k.perPass, p.d)
+		for group := range k.groups {
+			for lane := 0; lane < lanes; lane += pointsPerPack {
+				for i := range k.points {
+					k.points[i] = k.zeros[from:to]
+					if at := group*lanes + lane + i; lane+i < lanes && at < count {
+						k.points[i] = p.row(point(at))[from:to]
+					}
+				}
+				r.pack(k.group(from, group)[lane:], lanes, &k.points)
+			}
+		}
+	}
+}
+
+// group returns the values of one group in the pass of features that begins at from.
+func (k *packed) group(from, group int) []float64 {
+	width := min(k.perPass, k.features-from)
+	start := from*k.groups*k.lanes + group*width*k.lanes
+	return k.values[start : start+width*k.lanes]
+}
+
+// packPortable writes value f of point i to dst[f*lanes+i], for as many points as there are lanes.
+func packPortable(dst []float64, lanes int, points *[pointsPerPack][]float32) {
+	for i := range min(lanes, pointsPerPack) {
+		for f, v := range points[i] {
+			dst[f*lanes+i] = float64(v)
+		}
 	}
 }

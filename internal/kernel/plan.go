@@ -1,6 +1,9 @@
 package kernel
 
-import "github.com/cleave-project/cleave/internal/data/labeling"
+import (
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/partition"
+)
 
 // plan is what a sweep does to the sums. A shard has one plan and reuses its buffers.
 //
@@ -188,4 +191,100 @@ func (p *plan) forEachEntry(paired bool, do func(key, column int32)) {
 			do(clusters+m.To, m.Point)
 		}
 	}
+}
+
+// What a shard takes in memory, in bytes, for plans that are made before anything is allocated. These
+// formulas describe the allocations of this package; size_test.go compares the two.
+const (
+	// A row, once: the squared length (8) and the column number (4) of the point, the weights a_i in
+	// the matrix and in the objective (16), and the start of its sparse part (8).
+	sharedRowBytes = 36
+	// A row of a tile: its diagonal entry (8); of a dense tile a zero that pads it, of a graph's where
+	// its sums begin and how many there are (12).
+	tileRowBytes = 20
+	// A row of a tile in one lane: the sum of its own cluster (8), and a move (12) in a list that may
+	// have twice the room that it uses while it grows.
+	tileLaneRowBytes = 32
+	// A sum of a row over one cluster in a dense tile.
+	denseSumBytes = 8
+	// A cluster, on each thread: its share of the self-affinity (16), and a place in a row (4, padded).
+	threadClusterBytes = 24
+	// An entry of a graph: its weight on the grid (8), and its part of the changes that moved vertices
+	// make (16 each, and at most one for twelve entries: with more, all sums are recomputed).
+	graphEntryBytes = 8 + 2
+	// A sum of a row over one cluster in a graph.
+	graphSumBytes = 16
+	// An entry of sparse points: its value and its feature (8), and features once more while they are numbered (4).
+	sparseEntryBytes = 12
+	// ProductRowBytes is a row of one more vector that the matrix is multiplied with: its value and the
+	// product's.
+	ProductRowBytes = 16
+)
+
+// DenseTileBytes is the memory of the entries of one float32 tile of n columns; float16 takes half of it.
+func DenseTileBytes(n, tile int) int64 {
+	return 4 * int64(n) * int64(padded(partition.Tile(n, tile).Len()))
+}
+
+// TileSize is the memory of one tile with the sums of k clusters in every lane, with its entries stored
+// and without. Tiles of a graph are views of it, and how many sums they have depends on the degrees of
+// their vertices: SharedBytes counts those of all tiles.
+func (s *MatrixSpec) TileSize(tile, k, lanes int) partition.Size {
+	rows := int64(padded(partition.Tile(s.Rows, tile).Len()))
+	if s.Function == Adjacency {
+		bytes := rows * (tileRowBytes + tileLaneRowBytes)
+		return partition.Size{Stored: bytes, Computed: bytes}
+	}
+	entries := DenseTileBytes(s.Rows, tile)
+	if s.HalfScale != 0 {
+		entries /= 2
+	}
+	sums := rows * (tileRowBytes + int64(lanes)*(tileLaneRowBytes+denseSumBytes*int64(k)))
+	return partition.Size{Stored: entries + sums, Computed: sums}
+}
+
+// SharedBytes is what a shard holds beside its tiles and the data set: what belongs to the rows, the
+// centered points in float32, or the weights, changes and sums of a graph. graphEntries includes those of
+// the sparse part.
+func (s *MatrixSpec) SharedBytes(k int, graphEntries int64) int64 {
+	n := int64(s.Rows)
+	shared := n * sharedRowBytes
+	switch s.Function {
+	case Given:
+		return shared
+	case Adjacency: // a row has sums for at most k clusters
+		return shared + graphEntryBytes*graphEntries + graphSumBytes*min(graphEntries, n*int64(k))
+	}
+	if s.Entries > 0 {
+		return shared + 8*(n+1) + sparseEntryBytes*s.Entries
+	}
+	return shared + 4*n*int64(s.Columns)
+}
+
+// ThreadBytes is what each thread works with: its clusters; and for points a tile's points and those of
+// some columns in float64 (of sparse points some columns over all features), the products of both, the entries made of them, and the squared lengths and
+// kernel values of a column.
+func (s *MatrixSpec) ThreadBytes(k, lanes int) int64 {
+	clusters := int64(lanes) * int64(k) * threadClusterBytes
+	if s.Function == Given || s.Function == Adjacency {
+		return clusters
+	}
+	d, height := int64(s.Columns), int64(partition.TileRows(s.Rows))
+	points := 8 * d * (height + columnsPerFill)
+	if s.Entries > 0 {
+		points = 8 * sparseLanes * min(d, s.Entries)
+	}
+	return clusters + points + (8+4)*columnsPerFill*height + 16*height
+}
+
+// FeatureBytes is what the features of points take beside the rows that they become: the points in float32 with their
+// squared lengths and numbers, and the projection, as it is given and in bundles.
+func FeatureBytes(n, columns, landmarks, rank int) int64 {
+	return int64(n)*(4*int64(columns)+12) + 16*int64(landmarks)*int64(rank)
+}
+
+// FeatureThreadBytes is what each thread takes to compute features, some rows at a time: these points and those of some
+// landmarks in float64, their products, the entries made of them, and the features.
+func FeatureThreadBytes(columns, rank int) int64 {
+	return 8*int64(columns)*(FeatureRows+columnsPerFill) + (8+4)*columnsPerFill*FeatureRows + 16*FeatureRows + 8*int64(rank)*FeatureRows
 }

@@ -1,7 +1,12 @@
 package kernel
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -51,4 +56,207 @@ func ColumnMeans(points *dataset.Points) []float64 {
 		means[f] = partition.SumByTile(points.N, func(i int) float64 { return points.Values[i*points.D+f] }) / float64(points.N)
 	}
 	return means
+}
+
+// sparseRows is where the values of sparse points stand. Features are numbered anew, in their order, so that those which
+// no point has take no room.
+type sparseRows struct {
+	start    []int64
+	column   []int32
+	features int
+}
+
+func newSparsePointSet(points *dataset.SparsePoints, mean []float64) (*pointSet, error) {
+	if mean != nil {
+		return nil, errors.New("kernel: sparse points cannot be centered")
+	}
+	p := &pointSet{
+		n: points.N, d: points.D, values: make([]float32, len(points.Value)), norms: make([]float64, points.N),
+		sparse: &sparseRows{start: points.RowStart, column: slices.Clone(points.Column)},
+	}
+	used := slices.Clone(points.Column)
+	slices.Sort(used)
+	used = slices.Compact(used)
+	p.sparse.features = len(used)
+	for at, column := range p.sparse.column {
+		place, _ := slices.BinarySearch(used, column)
+		p.sparse.column[at] = int32(place)
+	}
+	for i := range p.n {
+		for at := points.RowStart[i]; at < points.RowStart[i+1]; at++ {
+			v := float32(points.Value[at])
+			if math.IsInf(float64(v), 0) {
+				return nil, fault.Invalid("OUT_OF_FLOAT32_RANGE",
+					"row %d, column %d is %g, beyond what float32 holds; scale the data", i, points.Column[at], points.Value[at])
+			}
+			p.values[at] = v
+			p.norms[i] += float64(v) * float64(v)
+		}
+	}
+	return p, nil
+}
+
+// sparseRow is the features and values of a sparse point.
+func (p *pointSet) sparseRow(i int) ([]int32, []float32) {
+	from, to := p.sparse.start[i], p.sparse.start[i+1]
+	return p.sparse.column[from:to:to], p.values[from:to:to]
+}
+
+// sparseLanes is how many columns are multiplied at a time: their sums are independent, so that none waits for another.
+const sparseLanes = 8
+
+// multiplySparse computes the inner products of columns with the rows of the tile, from a row on. Some columns are laid
+// out over all features, with zeros where they have none; then each row reads them where it has features itself.
+func (m *entryMaker) multiplySparse(row int, columns []int32) {
+	p := m.source.points
+	m.products = resized(m.products, m.height*len(columns))
+	m.features = resized(m.features, p.sparse.features*sparseLanes)
+	for first := 0; first < len(columns); first += sparseLanes {
+		some := columns[first:min(first+sparseLanes, len(columns))]
+		m.layOut(some, true)
+		for r := row; r < m.tile.Len(); r++ {
+			features, values := p.sparseRow(m.tile.From + r)
+			sums := sparseProducts(features, values, m.features)
+			for lane := range some {
+				m.products[(first+lane)*m.height+r] = sums[lane]
+			}
+		}
+		m.layOut(some, false)
+	}
+}
+
+// layOut writes the values of some points over all features, or zeros in their place: between calls there are only zeros.
+func (m *entryMaker) layOut(points []int32, write bool) {
+	for lane, j := range points {
+		features, values := m.source.points.sparseRow(int(j))
+		for at, f := range features {
+			v := 0.0
+			if write {
+				v = float64(values[at])
+			}
+			m.features[int(f)*sparseLanes+lane] = v
+		}
+	}
+}
+
+// sparseProducts is the inner products of one row with the points that are laid out, each summed in feature order.
+func sparseProducts(features []int32, values []float32, laidOut []float64) (sums [sparseLanes]float64) {
+	for at, f := range features {
+		v := float64(values[at])
+		lanes := (*[sparseLanes]float64)(laidOut[int(f)*sparseLanes:])
+		sums[0] += float64(v * lanes[0])
+		sums[1] += float64(v * lanes[1])
+		sums[2] += float64(v * lanes[2])
+		sums[3] += float64(v * lanes[3])
+		sums[4] += float64(v * lanes[4])
+		sums[5] += float64(v * lanes[5])
+		sums[6] += float64(v * lanes[6])
+		sums[7] += float64(v * lanes[7])
+	}
+	return sums
+}
+
+// NumericClass names the bits that this build computes. All workers of a job must agree on it.
+const NumericClass = "float32-v2"
+
+// RowFetcher returns rows [from, to) of a given kernel matrix, row by row.
+type RowFetcher func(ctx context.Context, from, to int) ([]float64, error)
+
+// Source is what the tiles of one base matrix are made of.
+type Source struct {
+	spec   MatrixSpec
+	points *pointSet
+	graph  *dataset.Graph
+	// weights are the graph's entries on the grid, parallel to graph.Column.
+	weights  []float64
+	rows     RowFetcher
+	routines routines
+	windows  sync.Pool // of *window
+	columns  []int32   // 0..n-1
+}
+
+// NewSource makes the source of a matrix over points or a graph. A given kernel matrix is read through rows
+// instead, so that a worker fetches only what its tiles need; data may then be nil.
+func NewSource(spec MatrixSpec, data dataset.Dataset, rows RowFetcher) (*Source, error) {
+	s := &Source{spec: spec, rows: rows, routines: detectRoutines(), columns: make([]int32, spec.Rows)}
+	for j := range s.columns {
+		s.columns[j] = int32(j)
+	}
+	switch data := data.(type) {
+	case *dataset.Points:
+		points, err := newPointSet(data, spec.Mean)
+		if err != nil {
+			return nil, err
+		}
+		s.points = points
+	case *dataset.SparsePoints:
+		points, err := newSparsePointSet(data, spec.Mean)
+		if err != nil {
+			return nil, err
+		}
+		s.points = points
+	case *dataset.Graph:
+		s.graph = data
+		s.weights = graphWeights(spec, data)
+	default:
+		if spec.Function != Given || rows == nil {
+			return nil, fmt.Errorf("kernel: no data for function %d", spec.Function)
+		}
+	}
+	return s, nil
+}
+
+// GivenRows reads the rows of a kernel matrix that is in memory.
+func GivenRows(k *dataset.Kernel) RowFetcher {
+	return func(_ context.Context, from, to int) ([]float64, error) {
+		return k.Values[from*k.N : to*k.N], nil
+	}
+}
+
+// graphWeights puts a graph's weights on the grid. Where all of them are there already, as small whole numbers are, they
+// are the graph's own, without a copy.
+func graphWeights(spec MatrixSpec, g *dataset.Graph) []float64 {
+	c := spec.Grid.rounder()
+	if spec.Scale == nil && !slices.ContainsFunc(g.Weight, func(w float64) bool { return math.Float64bits((w+c)-c) != math.Float64bits(w) }) {
+		return g.Weight
+	}
+	weights := make([]float64, len(g.Weight))
+	for i := range g.N {
+		for at := g.RowStart[i]; at < g.RowStart[i+1]; at++ {
+			w := g.Weight[at]
+			if spec.Scale != nil {
+				w *= spec.Scale[i] * spec.Scale[g.Column[at]]
+			}
+			weights[at] = (w + c) - c
+		}
+	}
+	return weights
+}
+
+// Rows is n.
+func (s *Source) Rows() int { return s.spec.Rows }
+
+// CanRecompute tells whether tiles need not be stored. Columns of points can be computed at any time; a given
+// matrix would have to be fetched again, and a graph is in memory anyway.
+func (s *Source) CanRecompute() bool { return s.points != nil }
+
+// maxLanes is how many lanes there may be. A graph has one: its sweeps read little more than what the moves
+// of a lane touch, so that lanes would have nothing to share.
+func (s *Source) maxLanes() int {
+	if s.graph != nil {
+		return 1
+	}
+	return MaxLanes
+}
+
+// allColumns returns the numbers of all columns.
+func (s *Source) allColumns() []int32 { return s.columns }
+
+// diagonalEntry is k(x_i, x_i) a_i^2 before rounding.
+func (s *Source) diagonalEntry(i int) float64 {
+	v := s.spec.entry(s.points.norms[i], s.points.norms[i], s.points.norms[i])
+	if s.spec.Scale != nil {
+		v *= s.spec.Scale[i] * s.spec.Scale[i]
+	}
+	return v
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -54,3 +55,221 @@ func (a *assignment) tolerance(r int) float64 {
 func (a *assignment) move(r int, to int32) labeling.Move {
 	return labeling.Move{Point: int32(a.rows.From + r), From: a.labels[r], To: a.first + to}
 }
+
+// denseSums are all k sums of every row in every lane, cluster by cluster, so that adding a column of the
+// matrix is one contiguous pass: S_rc is values[c*stride+r].
+type denseSums struct {
+	rows     partition.Range
+	k        int
+	stride   int
+	sparse   *Sparse
+	values   []float64
+	routines *routines
+}
+
+func (t *denseTile) newSums(a *Operands) rowSums {
+	return &denseSums{rows: t.rows, k: a.K, stride: t.stride, sparse: a.Sparse, values: make([]float64, t.stride*a.clusters()), routines: &t.source.routines}
+}
+
+func (s *denseSums) bytes() int64 { return 8 * int64(len(s.values)) }
+
+func (s *denseSums) of(r int, c int32) float64 { return s.values[int(c)*s.stride+r] }
+
+func (s *denseSums) add(r int, c int32, v float64) {
+	if c >= 0 {
+		s.values[int(c)*s.stride+r] += v
+	}
+}
+
+// sweep asks the tile for its base matrix every time: its storage may have changed since the last sweep.
+func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
+	for lane, recompute := range p.recompute {
+		if recompute {
+			clear(s.values[lane*s.k*s.stride : (lane+1)*s.k*s.stride])
+		}
+	}
+	if err := t.base.(*denseTile).apply(s.values, p, &w.window); err != nil {
+		return err
+	}
+	s.moveSparse(p.moves)
+	for lane, recompute := range p.recompute {
+		if recompute {
+			s.addSparse(p.labelsOf(lane))
+		}
+		if p.counts[lane] > 0 {
+			s.loadOwn(t.own[lane*s.rows.Len():], p.labelsOf(lane)[s.rows.From:s.rows.To])
+		}
+	}
+	return nil
+}
+
+// loadOwn copies, for each row, the sum over its own cluster; 0 if it has none.
+func (s *denseSums) loadOwn(own []float64, labels []int32) {
+	for r, c := range labels {
+		own[r] = 0
+		if c >= 0 {
+			own[r] = s.values[int(c)*s.stride+r]
+		}
+	}
+}
+
+// addSparse adds the sparse part of every row to the sums of a lane.
+func (s *denseSums) addSparse(labels []int32) {
+	for r := range s.rows.Len() {
+		columns, values := s.sparse.Row(s.rows.From + r)
+		for at, j := range columns {
+			s.add(r, labels[j], values[at])
+		}
+	}
+}
+
+// moveSparse moves the sparse part of moved columns from one cluster's sums to the other's.
+func (s *denseSums) moveSparse(moves []labeling.Move) {
+	for _, m := range moves {
+		rows, values := s.sparse.column(m.Point, s.rows)
+		for at, i := range rows {
+			r := int(i) - s.rows.From
+			s.add(r, m.From, -values[at])
+			s.add(r, m.To, values[at])
+		}
+	}
+}
+
+func (s *denseSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
+	a := &w.assignment
+	if len(a.terms.nonEmpty) == 0 {
+		return moves
+	}
+	s.findNearest(w)
+	for r, least := range w.nearest {
+		own := a.own(r)
+		part := math.Inf(1)
+		if own >= 0 {
+			part = a.part(r, own, s.of(r, a.labels[r]))
+		}
+		if part <= least {
+			continue // the usual case, needs no tolerance
+		}
+		limit := least + a.tolerance(r)
+		if own >= 0 && part <= limit {
+			continue
+		}
+		for _, c := range a.terms.nonEmpty {
+			if a.part(r, c, s.of(r, a.first+c)) <= limit {
+				moves = append(moves, a.move(r, c))
+				break
+			}
+		}
+	}
+	return moves
+}
+
+// findNearest computes the least distance of every row. It goes cluster by cluster, whose sums are
+// contiguous.
+func (s *denseSums) findNearest(w *workspace) {
+	a := &w.assignment
+	w.nearest = resized(w.nearest, s.rows.Len())
+	for r := range w.nearest {
+		w.nearest[r] = math.Inf(1)
+	}
+	for _, c := range a.terms.nonEmpty {
+		sums := s.values[int(a.first+c)*s.stride:][:s.rows.Len()]
+		if a.terms.sigma >= 0 {
+			s.routines.distances(w.nearest, sums, a.weights, a.terms.square[c], a.terms.weight[c])
+			continue
+		}
+		for r, sum := range sums {
+			if d := a.part(r, c, sum); d < w.nearest[r] {
+				w.nearest[r] = d
+			}
+		}
+	}
+	if a.terms.sigma <= 0 {
+		return
+	}
+	// The loop above ignores the shift, which only concerns a row's own cluster. A positive shift can only
+	// lower that distance, because every step of the formula is monotone, rounding included.
+	for r := range w.nearest {
+		if own := a.own(r); own >= 0 {
+			if d := a.part(r, own, s.of(r, a.labels[r])); d < w.nearest[r] {
+				w.nearest[r] = d
+			}
+		}
+	}
+}
+
+// Int128 is a signed 128-bit integer in two's complement: an exact sum of grid units.
+type Int128 struct {
+	Lo uint64
+	Hi int64
+}
+
+// Add is a + b.
+func (a Int128) Add(b Int128) Int128 {
+	lo, carry := bits.Add64(a.Lo, b.Lo, 0)
+	hi, _ := bits.Add64(uint64(a.Hi), uint64(b.Hi), carry)
+	return Int128{Lo: lo, Hi: int64(hi)}
+}
+
+// AddInt64 is a + v.
+func (a Int128) AddInt64(v int64) Int128 { return a.Add(Int128{Lo: uint64(v), Hi: v >> 63}) }
+
+// Float64 is the nearest float64, ties to even.
+func (a Int128) Float64() float64 {
+	negative := a.Hi < 0
+	lo, hi := a.Lo, uint64(a.Hi)
+	if negative {
+		var borrow uint64
+		lo, borrow = bits.Sub64(0, lo, 0)
+		hi, _ = bits.Sub64(0, hi, borrow)
+	}
+	value := 0.0
+	if hi == 0 {
+		value = float64(lo) // one correct rounding
+	} else {
+		// Keep the leading 64 bits. Of the bits that are cut off it only matters whether any is set: the
+		// lowest bit kept records that ("sticky bit"), and the conversion rounds correctly.
+		shift := uint(bits.Len64(hi))
+		lead := hi<<(64-shift) | lo>>shift
+		if lo<<(64-shift) != 0 {
+			lead |= 1
+		}
+		value = math.Ldexp(float64(lead), int(shift))
+	}
+	if negative {
+		return -value
+	}
+	return value
+}
+
+// Grid is the exponent e of the spacing g = 2^e that every entry of M is a multiple of.
+type Grid int
+
+// GridFor is the finest grid on which row sums are exact when every row's absolute sum is at most
+// bound: 2 bound <= 2^52 g. The factor 2 leaves room for the sparse part.
+func GridFor(bound float64) Grid {
+	if !(bound > 0) {
+		return 0
+	}
+	_, exponent := math.Frexp(bound) // bound < 2^exponent
+	return Grid(exponent + 1 - 52)
+}
+
+// Spacing is g.
+func (e Grid) Spacing() float64 { return math.Ldexp(1, int(e)) }
+
+// rounder is the constant c with which (v + c) - c rounds v to a multiple of g. Near 1.5 * 2^52 g the
+// spacing of float64 is exactly g, so that the addition rounds to the nearest multiple, ties to even.
+func (e Grid) rounder() float64 { return math.Ldexp(1.5, int(e)+52) }
+
+// Round is the multiple of g nearest to v, for |v| < 2^51 g.
+func (e Grid) Round(v float64) float64 {
+	c := e.rounder()
+	return (v + c) - c
+}
+
+// Units converts a multiple of g to an integer, in units of g.
+func (e Grid) Units(v float64) int64 { return int64(math.Ldexp(v, -int(e))) }
+
+// Value converts an exact sum of units to the nearest float64.
+func (e Grid) Value(units Int128) float64 { return math.Ldexp(units.Float64(), int(e)) }

@@ -9,7 +9,9 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
@@ -136,4 +138,175 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, err
 		return nil, fmt.Errorf("wire: %w", err)
 	}
 	return m, nil
+}
+
+// EmbeddingHead is the shape of an embedding.
+func EmbeddingHead(e *clustering.Embedding) *cleavev1.EmbeddingHead {
+	return &cleavev1.EmbeddingHead{Rows: uint32(e.Rows), Columns: uint32(e.Columns)}
+}
+
+// WriteEmbedding writes the values of an embedding as they travel, row by row.
+func WriteEmbedding(w io.Writer, e *clustering.Embedding) error { return writeValues(w, e.Values) }
+
+// SendEmbedding sends a head and then values, as WriteEmbedding wrote them, in chunks.
+func SendEmbedding(head *cleavev1.EmbeddingHead, values io.Reader, send func(*cleavev1.GetEmbeddingResponse) error) error {
+	return sendValues(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetEmbeddingResponse {
+		return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: chunk}}
+	}, send)
+}
+
+// ReceiveEmbedding makes an embedding of the parts of a stream, which ends with io.EOF. Memory grows with
+// what has arrived, never with what the head claims. Errors of the stream are returned as they are.
+func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*clustering.Embedding, error) {
+	head, err := receiveHead(receive, "an embedding")
+	if err != nil {
+		return nil, err
+	}
+	rows, columns := uint64(head.GetRows()), uint64(head.GetColumns())
+	if rows < 1 || rows > dataset.MaxRows || columns < 1 || columns > dataset.MaxColumns {
+		return nil, fmt.Errorf("wire: an embedding of %d rows of %d columns", rows, columns)
+	}
+	values, err := receiveValues(rows*columns, receive)
+	if err != nil {
+		return nil, err
+	}
+	for at, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("wire: coordinate %d of row %d is %v", uint64(at)%columns, uint64(at)/columns, v)
+		}
+	}
+	return &clustering.Embedding{Rows: int(rows), Columns: int(columns), Values: values}, nil
+}
+
+// landmarkReport says how well landmarks stand for all points; nil where there are none.
+func landmarkReport(r *clustering.LandmarkReport) *cleavev1.LandmarkReport {
+	if r == nil {
+		return nil
+	}
+	return &cleavev1.LandmarkReport{Count: uint32(r.Count), Rank: uint32(r.Rank), Lost: r.Lost, ExactNmi: r.ExactNMI, ExactObjective: r.ExactObjective}
+}
+
+// landmarkHead says how the landmarks of a model make features; nil where there are none.
+func landmarkHead(l *clustering.Landmarks) *cleavev1.LandmarkHead {
+	if l == nil {
+		return nil
+	}
+	return &cleavev1.LandmarkHead{
+		Count: uint32(l.Points.N), Columns: uint32(l.Points.D), Kernel: kernelReport(l.Matrix), Centered: l.Centered, GridExponent: int32(l.Matrix.Grid),
+	}
+}
+
+// landmarkValues is how many values a model with landmarks has by its head.
+func landmarkValues(head *cleavev1.ModelHead, l *cleavev1.LandmarkHead) (uint64, error) {
+	k, rank, count, columns := uint64(head.GetK()), uint64(head.GetColumns()), uint64(l.GetCount()), uint64(l.GetColumns())
+	switch {
+	case count < 1 || count > catalog.MaxLandmarks || rank > count || columns < 1 || columns > dataset.MaxColumns:
+		return 0, fmt.Errorf("wire: a model of %d features of %d landmarks of %d columns", rank, count, columns)
+	case head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY || head.GetDistortion() != cleavev1.Distortion_DISTORTION_EUCLIDEAN:
+		return 0, fmt.Errorf("wire: a model of landmarks with the metric %v and the distortion %v", head.GetMetric(), head.GetDistortion())
+	case kernelFunctions[l.GetKernel().GetFunction()] == 0:
+		return 0, fmt.Errorf("wire: a model of landmarks with the unknown kernel function %d", l.GetKernel().GetFunction())
+	}
+	values := k*rank + count*(columns+rank)
+	if head.GetScaled() {
+		values += 2 * columns
+	}
+	return values, nil
+}
+
+// landmarksOf makes the landmarks of a model of the values after its centroids.
+func landmarksOf(head *cleavev1.ModelHead, values []float64) (*clustering.Landmarks, error) {
+	of := head.GetLandmarks()
+	count, columns, rank := int(of.GetCount()), int(of.GetColumns()), int(head.GetColumns())
+	points, err := dataset.NewPoints(count, columns, values[:count*columns:count*columns])
+	if err != nil {
+		return nil, fmt.Errorf("wire: the landmarks of a model: %w", err)
+	}
+	return NewLandmarks(of, points, values[count*columns:count*(columns+rank)])
+}
+
+// NewLandmarks puts together what a head describes: the landmarks and their projection.
+func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projection []float64) (*clustering.Landmarks, error) {
+	for at, v := range projection {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("wire: value %d of a projection is %v", at, v)
+		}
+	}
+	report := head.GetKernel()
+	return &clustering.Landmarks{Points: points, Projection: projection, Centered: head.GetCentered(), Matrix: kernel.MatrixSpec{
+		Function: kernelFunctions[report.GetFunction()], Rho: report.GetRho(), Gamma: report.GetGamma(), Coef0: report.GetCoef0(), Degree: int(report.GetDegree()),
+		Grid: kernel.Grid(head.GetGridExponent()), Columns: points.D,
+	}}, nil
+}
+
+// RowScoresHead says what there is to know of rows; nil: nothing.
+func RowScoresHead(s *clustering.RowScores) *cleavev1.RowScoresHead {
+	if s == nil {
+		return nil
+	}
+	return &cleavev1.RowScoresHead{Rows: uint32(max(len(s.Distance), len(s.Confidence))), Measure: cleavev1.RowMeasure(s.Measure), Runs: uint32(s.Runs)}
+}
+
+// scoreColumns are the lists of scores that there are, in the order in which they travel.
+func scoreColumns(s *clustering.RowScores) []*[]float64 {
+	var columns []*[]float64
+	if s.Measure != 0 {
+		columns = append(columns, &s.Distance, &s.Margin)
+	}
+	if s.Runs > 1 {
+		columns = append(columns, &s.Confidence)
+	}
+	return columns
+}
+
+// WriteRowScores writes the values of scores as they travel, row by row.
+func WriteRowScores(w io.Writer, s *clustering.RowScores) error {
+	columns, rows := scoreColumns(s), int(RowScoresHead(s).GetRows())
+	const atOnce = 1 << 13
+	values := make([]float64, 0, len(columns)*atOnce)
+	for i := range rows {
+		for _, column := range columns {
+			values = append(values, (*column)[i])
+		}
+		if (i+1)%atOnce == 0 || i == rows-1 {
+			if err := writeValues(w, values); err != nil {
+				return err
+			}
+			values = values[:0]
+		}
+	}
+	return nil
+}
+
+// SendRowScores sends a head and then values, as WriteRowScores wrote them, in chunks.
+func SendRowScores(head *cleavev1.RowScoresHead, values io.Reader, send func(*cleavev1.GetRowScoresResponse) error) error {
+	return sendValues(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetRowScoresResponse {
+		return &cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Values{Values: chunk}}
+	}, send)
+}
+
+// ReceiveRowScores makes scores of the parts of a stream, which ends with io.EOF. Memory grows with what has arrived, never
+// with what the head claims. Errors of the stream are returned as they are.
+func ReceiveRowScores(receive func() (*cleavev1.GetRowScoresResponse, error)) (*clustering.RowScores, error) {
+	head, err := receiveHead(receive, "scores of rows")
+	if err != nil {
+		return nil, err
+	}
+	rows, measure := int(head.GetRows()), head.GetMeasure()
+	if rows < 1 || rows > dataset.MaxRows || measure < 0 || measure > cleavev1.RowMeasure_ROW_MEASURE_GROUP_SCORES || head.GetRuns() > math.MaxInt32 {
+		return nil, fmt.Errorf("wire: scores of %d rows by measure %d and %d runs", rows, measure, head.GetRuns())
+	}
+	s := &clustering.RowScores{Measure: clustering.RowMeasure(measure), Runs: int(head.GetRuns())}
+	columns := scoreColumns(s)
+	values, err := receiveValues(uint64(rows*len(columns)), receive)
+	if err != nil {
+		return nil, err
+	}
+	for at, column := range columns {
+		*column = make([]float64, rows)
+		for i := range *column {
+			(*column)[i] = values[i*len(columns)+at]
+		}
+	}
+	return s, nil
 }

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"slices"
+	"strconv"
+
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -8,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -186,4 +190,144 @@ func EvaluationProto(s evaluate.Scores) *cleavev1.Evaluation {
 		PairwiseF:         s.PairwiseF,
 		Purity:            s.Purity,
 	}
+}
+
+// WayTriedProto converts the trial of a way.
+func WayTriedProto(t clustering.Trial) *cleavev1.WayTried {
+	return &cleavev1.WayTried{
+		Way: wayProto(t.Way), Fold: uint32(t.Fold), Folds: uint32(t.Folds),
+		MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
+		CannotLinks: uint32(t.CannotLinks), CannotLinksRight: uint32(t.CannotLinksRight),
+	}
+}
+
+// wayProto converts a way. Spaces and uses go by their names.
+func wayProto(w clustering.Way) *cleavev1.Way {
+	return &cleavev1.Way{
+		Space: cleavev1.Space(enumNumber(cleavev1.Space(0).Descriptor(), w.Space.String())),
+		Use:   cleavev1.Use(enumNumber(cleavev1.Use(0).Descriptor(), w.Use.String())),
+	}
+}
+
+// SpaceOf is the space of a way, 0 where the API has one that this version does not know.
+func SpaceOf(w *cleavev1.Way) clustering.Space {
+	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceLevels)
+}
+
+func choiceProto(c *clustering.Choice) *cleavev1.Choice {
+	if c == nil {
+		return nil
+	}
+	p := &cleavev1.Choice{Chosen: wayProto(c.Chosen), Reason: c.Reason}
+	for _, t := range c.Trials {
+		p.Tried = append(p.Tried, &cleavev1.TriedWay{
+			Way: wayProto(t.Way), MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
+			CannotLinks: uint32(t.CannotLinks), CannotLinksRight: uint32(t.CannotLinksRight),
+			Agreement: t.Agreement(), Advantage: t.Advantage,
+		})
+	}
+	return p
+}
+
+// checkRange refuses a spec that has both k and a range of them.
+func checkRange(p *cleavev1.JobSpec) error {
+	if p.GetKRange() != nil && p.GetK() > 0 {
+		return fault.Invalid("BAD_K", "there are k, %d, and a range of k, %d..%d; give one of them", p.GetK(), p.GetKRange().GetMin(), p.GetKRange().GetMax()).OnField(clustering.FieldRange)
+	}
+	return nil
+}
+
+// requestRange lets the first of a range stand for k: what is refused for it is refused for the range.
+func requestRange(p *cleavev1.JobSpec, r catalog.Request) {
+	if p.GetKRange() != nil {
+		r.Values["k"] = strconv.FormatUint(uint64(p.GetKRange().GetMin()), 10)
+	}
+}
+
+// KBeganProto converts a number of clusters that is run.
+func KBeganProto(k clustering.KBegan) *cleavev1.KBegan {
+	return &cleavev1.KBegan{K: uint32(k.K), Min: uint32(k.Min), Max: uint32(k.Max)}
+}
+
+func howManyProto(h *clustering.HowMany) *cleavev1.HowMany {
+	if h == nil {
+		return nil
+	}
+	p := &cleavev1.HowMany{
+		Proposed: uint32(h.Proposed), Reason: h.Reason,
+		Sureness: cleavev1.Sureness(enumNumber(cleavev1.Sureness(0).Descriptor(), h.Sureness.String())),
+	}
+	for _, k := range h.Plausible {
+		p.Plausible = append(p.Plausible, uint32(k))
+	}
+	for _, s := range h.Scores {
+		p.Scores = append(p.Scores, &cleavev1.KScore{
+			K: uint32(s.K), Objective: s.Objective, Space: wayProto(clustering.Way{Space: s.Space}).GetSpace(),
+			Agreement: s.Agreement, Stability: s.Stability, Silhouette: s.Silhouette, Modularity: s.Modularity, Eigengap: s.Eigengap,
+		})
+	}
+	return p
+}
+
+// suspectsProto are the seeds and constraints that the data speak against.
+func suspectsProto(suspects []clustering.Suspect) []*cleavev1.Suspect {
+	var all []*cleavev1.Suspect
+	for _, s := range suspects {
+		p := &cleavev1.Suspect{Row: uint32(s.Row), MustLink: s.Must, Strength: s.Strength}
+		if s.Other >= 0 {
+			other := uint32(s.Other)
+			p.Other = &other
+		} else {
+			label := uint32(s.Label)
+			p.Label = &label
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func scaleProto(s clustering.Scale) cleavev1.Scale {
+	return cleavev1.Scale(enumNumber(cleavev1.Scale(0).Descriptor(), s.String()))
+}
+
+// ScaleOf is what was done to the columns of the points of a result.
+func ScaleOf(r *cleavev1.Result) clustering.Scale {
+	if r.Scale == nil {
+		switch SpaceOf(r.GetChoice().GetChosen()) { // results of the first versions have no scale
+		case clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors:
+			return clustering.ScaleZscore
+		}
+		return clustering.ScaleNone
+	}
+	return catalog.Named(EnumWord(r.GetScale()), clustering.ScaleRobust)
+}
+
+// MissingRows is the code of the notice about rows that were left out.
+const MissingRows = "MISSING_ROWS"
+
+// SplitNotices separates what there is to say about an answer from how its table was read.
+func SplitNotices(all []*cleavev1.Notice) (answer, table []*cleavev1.Notice) {
+	for _, n := range all {
+		switch n.GetCode() {
+		case TableNotice, MissingRows:
+			table = append(table, n)
+		default:
+			answer = append(answer, n)
+		}
+	}
+	return answer, table
+}
+
+// NamesSuspects tells whether a notice names the first of the seeds or constraints that the data speak against. Result.suspects has
+// them all.
+func NamesSuspects(n *cleavev1.Notice) bool {
+	return n.GetCode() == "CONSTRAINTS_AGAINST_DATA" || n.GetCode() == "SEEDS_AGAINST_DATA"
+}
+
+// WithoutSuspects leaves out the notices that say less than the suspects of a result do.
+func WithoutSuspects(r *cleavev1.Result, notices []*cleavev1.Notice) []*cleavev1.Notice {
+	if len(r.GetSuspects()) == 0 {
+		return notices
+	}
+	return slices.DeleteFunc(slices.Clone(notices), NamesSuspects)
 }

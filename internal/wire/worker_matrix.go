@@ -158,3 +158,25 @@ func BlocksFromProto(packed []*workerv1.Block) ([]kernel.Block, error) {
 	}
 	return blocks, nil
 }
+
+// CommandName is what a command does, as its field is named; "none" if it is unknown.
+func CommandName(c *workerv1.Command) string {
+	m := c.ProtoReflect()
+	if field := m.WhichOneof(m.Descriptor().Oneofs().ByName("operation")); field != nil {
+		return string(field.Name())
+	}
+	return "none"
+}
+
+// What a coordinator and its workers agree on.
+const (
+	// WorkerProtocol is the version of the worker protocol; both sides must have the same.
+	WorkerProtocol = 10
+	// InlineBytes is the largest payload that is sent on the Attach stream. A larger one is sent by
+	// reference, on a stream of its own, so that no heartbeat waits behind it.
+	InlineBytes = 64 << 10
+	// ChunkBytes is the size of the messages that a larger payload is cut into.
+	ChunkBytes = 1 << 20
+	// WorkerMessageBytes bounds any message of the worker protocol.
+	WorkerMessageBytes = 8 << 20
+)

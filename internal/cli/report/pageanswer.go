@@ -1,16 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/wire"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // answer is what was found, in a few sentences.
@@ -137,4 +137,69 @@ func (b *pageBuilder) figures() []page.Fact {
 		facts = append(facts, page.Fact{Name: "time", Value: page.Seconds(t.AsDuration().Seconds())})
 	}
 	return facts
+}
+
+// maxClass is how long the class of a cluster may be on the page.
+const maxClass = 40
+
+// clusterClass is the class of a cluster, "" if it has none.
+func (b *pageBuilder) clusterClass(cluster int) string {
+	if cluster >= len(b.classes) {
+		return ""
+	}
+	return page.Short(b.classes[cluster], maxClass)
+}
+
+// ofCluster is a cell that names a cluster.
+func (b *pageBuilder) ofCluster(cluster int) page.Cell {
+	return page.OfCluster(cluster, b.clusterClass(cluster))
+}
+
+// clusterWords is a cluster within a sentence.
+func (b *pageBuilder) clusterWords(cluster int) string {
+	if class := b.clusterClass(cluster); class != "" {
+		return fmt.Sprintf("cluster %d (%s)", cluster, page.Isolated(class))
+	}
+	return fmt.Sprintf("cluster %d", cluster)
+}
+
+// sizeWords are the sizes of the clusters that are not empty, with their classes, the largest first.
+func (b *pageBuilder) sizeWords() (words []string) {
+	sizes := b.sizesOf()
+	order := make([]int, 0, b.k)
+	for cluster, size := range sizes {
+		if size > 0 {
+			order = append(order, cluster)
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
+	for _, cluster := range order {
+		word := page.Count(sizes[cluster])
+		if class := b.clusterClass(cluster); class != "" {
+			word += " (" + page.Isolated(class) + ")"
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+// notices are what there is to say about the answer.
+func (b *pageBuilder) notices() []string {
+	answer, _ := wire.SplitNotices(wire.WithoutSuspects(b.Result, b.Result.GetWarnings()))
+	return sentences(answer)
+}
+
+// reading is how the table was read.
+func (b *pageBuilder) reading() []string {
+	_, table := wire.SplitNotices(b.Result.GetWarnings())
+	return sentences(table)
+}
+
+func sentences(notices []*cleavev1.Notice) (list []string) {
+	for _, notice := range notices {
+		if says := notice.GetMessage(); says != "" {
+			list = append(list, upperFirst(strings.TrimSuffix(says, ".")+"."))
+		}
+	}
+	return list
 }

@@ -3,15 +3,15 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // PrintPlan writes how a job would run.
@@ -81,4 +81,156 @@ func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 		what = append(what, "graphs of merged vertices")
 	}
 	return what
+}
+
+// Summarize writes what a person wants to know first, some of the warnings, and the names of the files with the rest.
+func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []string) error {
+	result := r.Result
+	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := lineOf(lines)
+	if h := result.GetHowMany(); h != nil {
+		if err := summarizeHowMany(w, h); err != nil {
+			return err
+		}
+	}
+	if result.GetChoice() != nil {
+		summarizeChoice(line, result.GetChoice())
+	}
+	if result.PlainObjective != nil && result.GetPlainObjective() != result.GetObjective() {
+		line("objective", "%s %s on the data alone, %s with constraints", result.GetObjectiveName(), Exact(result.GetPlainObjective()), Exact(result.GetObjective()))
+	} else {
+		line("objective", "%s %s", result.GetObjectiveName(), Exact(result.GetObjective()))
+	}
+	if s := result.GetSpectral(); s != nil {
+		line("products", "%d of the matrix with a vector (%s)", s.GetProducts(), ShortName(result.GetStopReason()))
+	} else {
+		line("iterations", "%d (%s)", result.GetIterations(), ShortName(result.GetStopReason()))
+	}
+	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), firstOf(result.GetClusterSizes(), 20, formatSize))
+	if g := result.GetNeighborGraph(); g != nil {
+		line("graph", "%s between points and their %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
+	}
+	if k := result.GetKernel(); k != nil && k.Rho != nil {
+		line("rho", "%s", Brief(k.GetRho()))
+	}
+	if l := result.GetLandmarks(); l != nil {
+		line("landmarks", "%s", landmarkText(l))
+	}
+	if result.GetSigma() != 0 {
+		line("sigma", "%s", Brief(result.GetSigma()))
+	}
+	if result.GetConstraints().GetTotal() > 0 {
+		line("constraints", "%s", constraintText(result.GetConstraints()))
+	}
+	if len(result.GetSuspects()) > 0 {
+		line("suspects", "%s", r.suspectText(len(files) > 0))
+	}
+	if result.GetInference() != nil {
+		line("inference", "%s", inferenceText(result.GetInference()))
+	}
+	if s := result.GetSpectral(); s != nil {
+		summarizeSpectral(line, s)
+	}
+	if m := result.GetModel().GetMetric(); m > cleavev1.Metric_METRIC_IDENTITY {
+		line("metric", "%s", wire.EnumWord(m))
+	}
+	if result.GetEvaluation() != nil {
+		summarizeScores(line, result.GetEvaluation())
+	}
+	line("time", "%.3g s", result.GetTimings().GetTotal().AsDuration().Seconds())
+	answer, table := wire.SplitNotices(wire.WithoutSuspects(result, warnings))
+	for _, notice := range answer {
+		line("warning", "%s", notice.GetMessage())
+	}
+	for _, notice := range table {
+		line("table", "%s", notice.GetMessage())
+	}
+	if len(files) > 0 {
+		line("files", "%s", strings.Join(files, " "))
+	}
+	return lines.Flush()
+}
+
+// nearest is the neighbors that points were connected with.
+func nearest(g *cleavev1.NeighborGraphReport) string {
+	words := "nearest"
+	if n := g.GetNeighbors(); n > 1 {
+		words = fmt.Sprintf("%d nearest", n)
+	}
+	if g.GetWeights() == cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_GAUSSIAN {
+		words += ", with gaussian weights"
+	}
+	return words
+}
+
+// SummarizeEvaluation writes the scores of labels, and of their constraints where they are given.
+func SummarizeEvaluation(w io.Writer, e *cleavev1.Evaluation, constraints *cleavev1.ConstraintReport) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := lineOf(table)
+	summarizeScores(line, e)
+	if constraints != nil {
+		line("constraints", "%s", constraintText(constraints))
+	}
+	return table.Flush()
+}
+
+// lineOf writes lines of a name and a value.
+func lineOf(w io.Writer) func(name, format string, args ...any) {
+	return func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+}
+
+func summarizeScores(line func(name, format string, args ...any), e *cleavev1.Evaluation) {
+	line("NMI", "%.4f", e.GetNmi())
+	line("ARI", "%.4f", e.GetAri())
+	line("pairwise F", "%.4f (precision %.4f, recall %.4f)", e.GetPairwiseF(), e.GetPairwisePrecision(), e.GetPairwiseRecall())
+	line("purity", "%.4f", e.GetPurity())
+}
+
+func constraintText(c *cleavev1.ConstraintReport) string {
+	line := fmt.Sprintf("%d of %d satisfied", c.GetSatisfied(), c.GetTotal())
+	if c.GetSatisfied() < c.GetTotal() {
+		line += fmt.Sprintf(" (violated: %s, %s)",
+			text.Plural(int(c.GetMustLinkViolated()), "must-link"), text.Plural(int(c.GetCannotLinkViolated()), "cannot-link"))
+	}
+	return line
+}
+
+func inferenceText(i *cleavev1.InferenceReport) string {
+	line := wire.EnumWord(i.GetEngine())
+	if i.GetExact() {
+		line += ", the best assignment there is"
+	}
+	if i.LpValue != nil {
+		line += ", lower bound " + Brief(i.GetLpValue())
+	}
+	if i.GetFallbacks() > 0 {
+		line += fmt.Sprintf(" (%s left to another engine)", text.Plural(int(i.GetFallbacks()), "component"))
+	}
+	return line
+}
+
+// firstOf lists values, at most so many of them.
+func firstOf[T any](values []T, limit int, text func(T) string) string {
+	var shown []string
+	for _, v := range values[:min(limit, len(values))] {
+		shown = append(shown, text(v))
+	}
+	if len(values) > limit {
+		shown = append(shown, fmt.Sprintf("... (%d more)", len(values)-limit))
+	}
+	return strings.Join(shown, ", ")
+}
+
+func formatSize(size uint32) string { return strconv.FormatUint(uint64(size), 10) }
+
+// landmarkText says how well landmarks stand for the kernel matrix.
+func landmarkText(l *cleavev1.LandmarkReport) string {
+	says := fmt.Sprintf("%d, %s; they leave out %.2g%% of the kernel: the objective is approximate", l.GetCount(), text.Plural(int(l.GetRank()), "feature"), 100*l.GetLost())
+	if l.ExactNmi != nil {
+		says += fmt.Sprintf("; NMI %.4f with the answer by the matrix", l.GetExactNmi())
+	}
+	if l.ExactObjective != nil {
+		says += ", whose objective is " + Exact(l.GetExactObjective())
+	}
+	return says
 }

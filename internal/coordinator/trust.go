@@ -2,12 +2,46 @@ package coordinator
 
 import (
 	"errors"
+	"time"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
 )
+
+// Distrust says what the coordinator does about workers that are slow or wrong.
+type Distrust struct {
+	// Verify is the share of the work that a second worker does too, for jobs that do not say themselves: 0 to 1.
+	Verify float64
+	// SlowAfter is how long a worker may keep the others of a job waiting, beyond 3 times what they take.
+	// Then its tiles are also given to others.
+	SlowAfter time.Duration
+	// Referee is a worker in this process, for the moment in which two workers disagree and there is no third to decide.
+	// Nil: the job fails then.
+	Referee fleet.Referee
+}
+
+// DefaultDistrust verifies nothing.
+func DefaultDistrust() Distrust { return Distrust{SlowAfter: fleet.DefaultSlowAfter} }
+
+func (d Distrust) check() error {
+	switch {
+	case !(d.Verify >= 0 && d.Verify <= 1):
+		return badConfig("a share of %v of the work is verified; it must be from 0 to 1", d.Verify)
+	case d.SlowAfter <= 0:
+		return badConfig("a worker is slow after %v; it must be positive", d.SlowAfter)
+	}
+	return nil
+}
+
+// verifyShare is the share of the work of a job that is verified.
+func (c *Coordinator) verifyShare(p *prepared) float64 {
+	if p.verify != nil {
+		return *p.verify
+	}
+	return c.cfg.Distrust.Verify
+}
 
 // A worker may turn out to be wrong after a run has used its answers. Then the run starts over without it. Events that do
 // not come out again are revoked: they keep their numbers, and an event says that they are void.

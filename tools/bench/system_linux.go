@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"os"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,4 +16,13 @@ func newBuffer(words int) (buffer []uint64, release func(), err error) {
 		return nil, nil, err
 	}
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(memory))), words), func() { _ = unix.Munmap(memory) }, nil
+}
+
+// peakBytes is the largest resident set of a process that has ended.
+func peakBytes(state *os.ProcessState) int64 {
+	usage, known := state.SysUsage().(*syscall.Rusage)
+	if !known {
+		return 0
+	}
+	return usage.Maxrss << 10
 }

@@ -8,10 +8,69 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
+
+// datasetService implements cleave.v1.DatasetService.
+type datasetService struct {
+	cleavev1.UnimplementedDatasetServiceServer
+	c *Coordinator
+}
+
+func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
+	if err := s.c.checkDisk(0); err != nil {
+		return err
+	}
+	upload := wire.NewUpload(s.c.cfg.MaxDatasetBytes)
+	held, err := s.c.uploads.Begin(stream.Context())
+	if err != nil {
+		return err
+	}
+	defer held.End()
+	err = content.Receive(held, stream.Recv, func(part *cleavev1.CreateDatasetRequest) error {
+		if err := s.c.cfg.Limits.checkRows(wire.DeclaredRows(part.GetHeader())); err != nil {
+			return err
+		}
+		return upload.Add(part)
+	})
+	if err != nil {
+		return err
+	}
+	data, err := upload.Finish()
+	if err != nil {
+		return err
+	}
+	if err := s.c.cfg.Limits.checkRows(uint64(data.Rows())); err != nil {
+		return err
+	}
+	if err := s.c.checkDisk(dataset.EncodedSize(data)); err != nil {
+		return err
+	}
+	record, err := s.c.datasets.Add(stream.Context(), upload.Name(), data, s.c.now())
+	if err != nil {
+		return err
+	}
+	added := record.GetDataset()
+	s.c.log.Info("data set is stored", "dataset", added.GetDatasetId(), "request", observe.RequestID(stream.Context()), "kind", shortName(added.GetKind(), "DATASET_KIND_"), "rows", added.GetRows(), "bytes", added.GetBytes())
+	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: added})
+}
+
+func (s *datasetService) GetDataset(ctx context.Context, request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
+	record, err := s.c.datasets.Get(ctx, request.GetDatasetId())
+	return &cleavev1.GetDatasetResponse{Dataset: record.GetDataset()}, err
+}
+
+func (s *datasetService) ListDatasets(ctx context.Context, request *cleavev1.ListDatasetsRequest) (*cleavev1.ListDatasetsResponse, error) {
+	datasets, next, err := content.List(ctx, s.c.datasets.Store, request, (*statev1.ContentRecord).GetDataset)
+	return &cleavev1.ListDatasetsResponse{Datasets: datasets, NextPageToken: next}, err
+}
+
+func (s *datasetService) DeleteDataset(ctx context.Context, request *cleavev1.DeleteDatasetRequest) (*cleavev1.DeleteDatasetResponse, error) {
+	return &cleavev1.DeleteDatasetResponse{}, s.c.datasets.Delete(ctx, request.GetDatasetId())
+}
 
 // tableService implements cleave.v1.TableService.
 type tableService struct {
