@@ -15,7 +15,7 @@ func writeAutoRun(t *testing.T, space cleavev1.Space, dropped uint32) {
 	t.Helper()
 	var text bytes.Buffer
 	err := report.WriteResult(&text, &cleavev1.Result{
-		K: 2, Rows: 4, DroppedRows: dropped, Choice: &cleavev1.Choice{Chosen: &cleavev1.Way{Space: space, Use: cleavev1.Use_USE_HARD}},
+		K: 2, Rows: 4, DroppedRows: dropped, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: space, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func TestARunByAClassifier(t *testing.T) {
 	job := "--quiet --data d.csv --k 2 --seeds s.csv --enforce always"
 	succeed(t, "run "+job+" --out o")
 	d := readResult(t, clitest.Read(t, "o/result.json"))
-	if d.GetChoice().GetChosen().GetUse() != cleavev1.Use_USE_DISCRIMINANT || d.GetModel().GetLandmarks().GetColumns() != columns || d.GetLandmarks() != nil {
+	if d.GetChoice().GetChosen().GetConstraintUse() != cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT || d.GetModel().GetLandmarks().GetColumns() != columns || d.GetLandmarks() != nil {
 		t.Fatalf("the choice is %v, the model %v", d.GetChoice(), d.GetModel())
 	}
 	if listed := clitest.Read(t, "o/suspects.csv"); !strings.Contains(listed, fmt.Sprintf("\np%d,,seed,down,", wrong)) {

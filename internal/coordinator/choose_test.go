@@ -26,8 +26,8 @@ func TestAJobWithoutAlgorithmGetsOne(t *testing.T) {
 // The ways that are tried are events, and the last of them is progress until something else begins.
 func TestTrialsAreEvents(t *testing.T) {
 	trial := clustering.Trial{Way: clustering.Way{Space: clustering.SpaceNeighbors, Use: clustering.UseHard}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4}
-	tried := &cleavev1.WayTried{
-		Way: &cleavev1.Way{Space: cleavev1.Space_SPACE_NEIGHBORS, Use: cleavev1.Use_USE_HARD}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4,
+	tried := &cleavev1.MethodTried{
+		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4,
 	}
 	live, release := make(chan *observer, 1), make(chan struct{})
 	h := newHarness(t, testConfig(), scripted(func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
@@ -42,15 +42,15 @@ func TestTrialsAreEvents(t *testing.T) {
 	}))
 	id := h.create(spec(h.upload()))
 	o := within(t, live, "the trial")
-	if p := o.job.progress.current(); !proto.Equal(p.GetWayTried(), tried) || p.GetSolver() != nil {
+	if p := o.job.progress.current(); !proto.Equal(p.GetMethodTried(), tried) || p.GetSolver() != nil {
 		t.Errorf("the progress is %v", p)
 	}
 	close(release)
 	events, _ := h.watch(id, 0)
-	if len(events) != 4 || !proto.Equal(events[1].GetWayTried(), tried) {
+	if len(events) != 4 || !proto.Equal(events[1].GetMethodTried(), tried) {
 		t.Errorf("the events are %v", events)
 	}
-	if p := o.job.progress.current(); p.GetWayTried() != nil {
+	if p := o.job.progress.current(); p.GetMethodTried() != nil {
 		t.Errorf("after an iteration the progress is %v", p)
 	}
 	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})

@@ -167,7 +167,7 @@ func (o *observer) K(k clustering.KBegan) {
 // Restart implements clustering.Observer.
 func (o *observer) Restart(restart, restarts int) {
 	o.job.progress.restartBegan(restart, restarts)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartBegan{Restart: uint32(restart)}}})
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: uint32(restart)}}})
 }
 
 // Iteration implements clustering.Observer.
@@ -200,7 +200,7 @@ func (o *observer) Level(l clustering.LevelBegan) {
 // Trial implements clustering.Observer.
 func (o *observer) Trial(t clustering.Trial) {
 	tried := wire.WayTriedProto(t)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_WayTried{WayTried: tried}})
+	o.log(&cleavev1.Event{What: &cleavev1.Event_MethodTried{MethodTried: tried}})
 	o.job.progress.wayTried(tried)
 }
 

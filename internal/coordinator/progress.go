@@ -96,7 +96,7 @@ func (l *liveProgress) enter(phase cleavev1.Phase, message string) {
 func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 	l.update(func(p *cleavev1.Progress) {
 		p.Iteration, p.Objective, p.Moved = iteration.GetIteration(), iteration.GetObjective(), iteration.GetMoved()
-		p.Solver, p.WayTried, p.Level = nil, nil, nil // they only led to the start
+		p.Solver, p.MethodTried, p.Level = nil, nil, nil // they only led to the start
 		if l.iterating.IsZero() {
 			l.iterating = l.now()
 			return
@@ -113,24 +113,24 @@ func (l *liveProgress) restartBegan(restart, restarts int) {
 // solverStep counts a step of an eigensolver.
 func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
 	l.update(func(p *cleavev1.Progress) {
-		p.Solver, p.WayTried, p.Level = step, nil, nil
+		p.Solver, p.MethodTried, p.Level = step, nil, nil
 		l.solver.tick(l.now(), step.StepsLeft)
 	})
 }
 
 // wayTried notes the last way that was tried.
-func (l *liveProgress) wayTried(tried *cleavev1.WayTried) {
-	l.update(func(p *cleavev1.Progress) { p.Solver, p.WayTried, p.Level = nil, tried, nil })
+func (l *liveProgress) wayTried(tried *cleavev1.MethodTried) {
+	l.update(func(p *cleavev1.Progress) { p.Solver, p.MethodTried, p.Level = nil, tried, nil })
 }
 
 // levelBegan notes the level of a graph that is refined.
-func (l *liveProgress) levelBegan(level *cleavev1.LevelBegan) {
-	l.update(func(p *cleavev1.Progress) { p.Solver, p.WayTried, p.Level = nil, nil, level })
+func (l *liveProgress) levelBegan(level *cleavev1.LevelStarted) {
+	l.update(func(p *cleavev1.Progress) { p.Solver, p.MethodTried, p.Level = nil, nil, level })
 }
 
 // kBegan notes the number of clusters that is run.
-func (l *liveProgress) kBegan(k *cleavev1.KBegan) {
-	l.update(func(p *cleavev1.Progress) { p.K, p.Solver, p.WayTried, p.Level = k, nil, nil, nil })
+func (l *liveProgress) kBegan(k *cleavev1.KStarted) {
+	l.update(func(p *cleavev1.Progress) { p.K, p.Solver, p.MethodTried, p.Level = k, nil, nil, nil })
 }
 
 // tiles notes how many tiles are built.

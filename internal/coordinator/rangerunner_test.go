@@ -97,13 +97,13 @@ func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want
 		t.Fatal(err)
 	}
 	got := response.GetResult()
-	if int(got.GetK()) != want.HowMany.Proposed || got.GetHowMany().GetReason() != want.HowMany.Reason || !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
-		t.Errorf("%s: %v", name, got.GetHowMany())
+	if int(got.GetK()) != want.HowMany.Proposed || got.GetKSelection().GetReason() != want.HowMany.Reason || !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
+		t.Errorf("%s: %v", name, got.GetKSelection())
 	}
 	same := func(a, b *float64) bool {
 		return (a == nil) == (b == nil) && (a == nil || math.Float64bits(*a) == math.Float64bits(*b))
 	}
-	for at, s := range got.GetHowMany().GetScores() {
+	for at, s := range got.GetKSelection().GetScores() {
 		own := want.HowMany.Scores[at]
 		if !same(s.Stability, own.Stability) || !same(s.Silhouette, own.Silhouette) || !same(s.Agreement, own.Agreement) || !same(s.Modularity, own.Modularity) {
 			t.Errorf("%s: k = %d has the scores %v, want %+v", name, s.GetK(), s, own)

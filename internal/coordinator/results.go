@@ -235,7 +235,7 @@ func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k uint32, yie
 		}
 		return noSuchK(id, "job %s has labels for k = %d alone", id, result.GetK())
 	}
-	first, count := record.GetKMin(), uint32(len(result.GetHowMany().GetScores()))
+	first, count := record.GetKMin(), uint32(len(result.GetKSelection().GetScores()))
 	if k < first || k-first >= count {
 		return noSuchK(id, "job %s has labels for k = %d to %d, not for %d", id, first, first+count-1, k)
 	}

@@ -17,11 +17,11 @@ func TestWays(t *testing.T) {
 		}
 	}
 	for u := clustering.UseNone; u <= clustering.UseSpread; u++ {
-		if got := wayProto(clustering.Way{Space: clustering.SpaceRows, Use: u}).GetUse(); EnumWord(got) != u.String() {
+		if got := wayProto(clustering.Way{Space: clustering.SpaceRows, Use: u}).GetConstraintUse(); EnumWord(got) != u.String() {
 			t.Errorf("%v becomes %v", u, got)
 		}
 	}
-	if spaces, uses := len(cleavev1.Space_name)-1, len(cleavev1.Use_name)-1; spaces != int(clustering.SpaceLevels) || uses != int(clustering.UseSpread) {
+	if spaces, uses := len(cleavev1.Space_name)-1, len(cleavev1.ConstraintUse_name)-1; spaces != int(clustering.SpaceLevels) || uses != int(clustering.UseSpread) {
 		t.Errorf("the API has %d spaces and %d uses", spaces, uses)
 	}
 }
@@ -31,14 +31,14 @@ func TestWayTriedProto(t *testing.T) {
 		Way:  clustering.Way{Space: clustering.SpaceStandardizedNeighbors, Use: clustering.UseSoft},
 		Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5,
 	}
-	way := &cleavev1.Way{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Use: cleavev1.Use_USE_SOFT}
-	want := &cleavev1.WayTried{Way: way, Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5}
+	way := &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT}
+	want := &cleavev1.MethodTried{Method: way, Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5}
 	if got := WayTriedProto(trial); !proto.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	choice := &clustering.Choice{Chosen: trial.Way, Reason: "so", Trials: []clustering.TriedWay{{Trial: trial, Advantage: -1.5}}}
-	tried := &cleavev1.TriedWay{Way: way, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5, Agreement: 5.0 / 26, Advantage: -1.5}
-	if got, want := choiceProto(choice), (&cleavev1.Choice{Chosen: way, Reason: "so", Tried: []*cleavev1.TriedWay{tried}}); !proto.Equal(got, want) {
+	tried := &cleavev1.MethodScore{Method: way, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5, Agreement: 5.0 / 26, Advantage: -1.5}
+	if got, want := choiceProto(choice), (&cleavev1.Choice{Chosen: way, Reason: "so", Tried: []*cleavev1.MethodScore{tried}}); !proto.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if choiceProto(nil) != nil {

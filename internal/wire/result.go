@@ -61,7 +61,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Spectral = spectralProto(r.Eigen)
 	p.Choice = choiceProto(r.Choice)
 	p.Landmarks = landmarkReport(r.Landmarks)
-	p.HowMany = howManyProto(r.HowMany)
+	p.KSelection = howManyProto(r.HowMany)
 	p.Suspects = suspectsProto(r.Suspects)
 	p.RowScores = RowScoresHead(r.Rows)
 	return p
@@ -153,8 +153,8 @@ func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 }
 
 // LevelProto converts a level that was begun.
-func LevelProto(l clustering.LevelBegan) *cleavev1.LevelBegan {
-	return &cleavev1.LevelBegan{Level: uint32(l.Level), Levels: uint32(l.Levels), Vertices: uint64(l.Vertices)}
+func LevelProto(l clustering.LevelBegan) *cleavev1.LevelStarted {
+	return &cleavev1.LevelStarted{Level: uint32(l.Level), Levels: uint32(l.Levels), Vertices: uint64(l.Vertices)}
 }
 
 // SolverStepProto converts a step of an eigensolver.
@@ -193,24 +193,24 @@ func EvaluationProto(s evaluate.Scores) *cleavev1.Evaluation {
 }
 
 // WayTriedProto converts the trial of a way.
-func WayTriedProto(t clustering.Trial) *cleavev1.WayTried {
-	return &cleavev1.WayTried{
-		Way: wayProto(t.Way), Fold: uint32(t.Fold), Folds: uint32(t.Folds),
+func WayTriedProto(t clustering.Trial) *cleavev1.MethodTried {
+	return &cleavev1.MethodTried{
+		Method: wayProto(t.Way), Fold: uint32(t.Fold), Folds: uint32(t.Folds),
 		MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
 		CannotLinks: uint32(t.CannotLinks), CannotLinksRight: uint32(t.CannotLinksRight),
 	}
 }
 
 // wayProto converts a way. Spaces and uses go by their names.
-func wayProto(w clustering.Way) *cleavev1.Way {
-	return &cleavev1.Way{
+func wayProto(w clustering.Way) *cleavev1.Method {
+	return &cleavev1.Method{
 		Space: cleavev1.Space(enumNumber(cleavev1.Space(0).Descriptor(), w.Space.String())),
-		Use:   cleavev1.Use(enumNumber(cleavev1.Use(0).Descriptor(), w.Use.String())),
+		ConstraintUse:   cleavev1.ConstraintUse(enumNumber(cleavev1.ConstraintUse(0).Descriptor(), w.Use.String())),
 	}
 }
 
 // SpaceOf is the space of a way, 0 where the API has one that this version does not know.
-func SpaceOf(w *cleavev1.Way) clustering.Space {
+func SpaceOf(w *cleavev1.Method) clustering.Space {
 	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceLevels)
 }
 
@@ -220,8 +220,8 @@ func choiceProto(c *clustering.Choice) *cleavev1.Choice {
 	}
 	p := &cleavev1.Choice{Chosen: wayProto(c.Chosen), Reason: c.Reason}
 	for _, t := range c.Trials {
-		p.Tried = append(p.Tried, &cleavev1.TriedWay{
-			Way: wayProto(t.Way), MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
+		p.Tried = append(p.Tried, &cleavev1.MethodScore{
+			Method: wayProto(t.Way), MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
 			CannotLinks: uint32(t.CannotLinks), CannotLinksRight: uint32(t.CannotLinksRight),
 			Agreement: t.Agreement(), Advantage: t.Advantage,
 		})
@@ -245,17 +245,17 @@ func requestRange(p *cleavev1.JobSpec, r catalog.Request) {
 }
 
 // KBeganProto converts a number of clusters that is run.
-func KBeganProto(k clustering.KBegan) *cleavev1.KBegan {
-	return &cleavev1.KBegan{K: uint32(k.K), Min: uint32(k.Min), Max: uint32(k.Max)}
+func KBeganProto(k clustering.KBegan) *cleavev1.KStarted {
+	return &cleavev1.KStarted{K: uint32(k.K), Min: uint32(k.Min), Max: uint32(k.Max)}
 }
 
-func howManyProto(h *clustering.HowMany) *cleavev1.HowMany {
+func howManyProto(h *clustering.HowMany) *cleavev1.KSelection {
 	if h == nil {
 		return nil
 	}
-	p := &cleavev1.HowMany{
+	p := &cleavev1.KSelection{
 		Proposed: uint32(h.Proposed), Reason: h.Reason,
-		Sureness: cleavev1.Sureness(enumNumber(cleavev1.Sureness(0).Descriptor(), h.Sureness.String())),
+		Confidence: cleavev1.Confidence(enumNumber(cleavev1.Confidence(0).Descriptor(), h.Sureness.String())),
 	}
 	for _, k := range h.Plausible {
 		p.Plausible = append(p.Plausible, uint32(k))

@@ -126,7 +126,7 @@ var longAuto = sync.OnceValue(func() *workload {
 // tried is how many folds of ways have been tried so far.
 func tried(w *Watch) (count int) {
 	for _, e := range w.Events {
-		if e.GetWayTried() != nil {
+		if e.GetMethodTried() != nil {
 			count++
 		}
 	}

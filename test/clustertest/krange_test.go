@@ -36,7 +36,7 @@ var ranges = sync.OnceValue(func() map[string]*workload {
 func TestRangesOfKHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	t.Parallel()
 	for name, load := range ranges() {
-		scores := load.want(t).Result.GetHowMany().GetScores()
+		scores := load.want(t).Result.GetKSelection().GetScores()
 		if len(scores) != 3 {
 			t.Errorf("%s: %d numbers of clusters have scores", name, len(scores))
 		}

@@ -91,74 +91,74 @@ func (Space) EnumDescriptor() ([]byte, []int) {
 }
 
 // Use is how constraints enter.
-type Use int32
+type ConstraintUse int32
 
 const (
-	Use_USE_UNSPECIFIED Use = 0
+	ConstraintUse_CONSTRAINT_USE_UNSPECIFIED ConstraintUse = 0
 	// Not at all.
-	Use_USE_NONE Use = 1
+	ConstraintUse_CONSTRAINT_USE_NONE ConstraintUse = 1
 	// A violated constraint costs its weight.
-	Use_USE_SOFT Use = 2
+	ConstraintUse_CONSTRAINT_USE_SOFT ConstraintUse = 2
 	// Must-linked points are one, and what follows from cannot-links holds too.
-	Use_USE_HARD Use = 3
+	ConstraintUse_CONSTRAINT_USE_HARD ConstraintUse = 3
 	// Hard, and a metric is learned.
-	Use_USE_METRIC Use = 4
+	ConstraintUse_CONSTRAINT_USE_METRIC ConstraintUse = 4
 	// They choose coordinates in the span of more eigenvectors, as in constrained-spectral.
-	Use_USE_CUTS Use = 5
+	ConstraintUse_CONSTRAINT_USE_CUTS ConstraintUse = 5
 	// A classifier is fitted to the rows whose group they tell, and predicts the group of all others.
-	Use_USE_DISCRIMINANT Use = 6
+	ConstraintUse_CONSTRAINT_USE_DISCRIMINANT ConstraintUse = 6
 	// The groups that they tell spread along the edges of the graph.
-	Use_USE_SPREAD Use = 7
+	ConstraintUse_CONSTRAINT_USE_SPREAD ConstraintUse = 7
 )
 
-// Enum value maps for Use.
+// Enum value maps for ConstraintUse.
 var (
-	Use_name = map[int32]string{
-		0: "USE_UNSPECIFIED",
-		1: "USE_NONE",
-		2: "USE_SOFT",
-		3: "USE_HARD",
-		4: "USE_METRIC",
-		5: "USE_CUTS",
-		6: "USE_DISCRIMINANT",
-		7: "USE_SPREAD",
+	ConstraintUse_name = map[int32]string{
+		0: "CONSTRAINT_USE_UNSPECIFIED",
+		1: "CONSTRAINT_USE_NONE",
+		2: "CONSTRAINT_USE_SOFT",
+		3: "CONSTRAINT_USE_HARD",
+		4: "CONSTRAINT_USE_METRIC",
+		5: "CONSTRAINT_USE_CUTS",
+		6: "CONSTRAINT_USE_DISCRIMINANT",
+		7: "CONSTRAINT_USE_SPREAD",
 	}
-	Use_value = map[string]int32{
-		"USE_UNSPECIFIED":  0,
-		"USE_NONE":         1,
-		"USE_SOFT":         2,
-		"USE_HARD":         3,
-		"USE_METRIC":       4,
-		"USE_CUTS":         5,
-		"USE_DISCRIMINANT": 6,
-		"USE_SPREAD":       7,
+	ConstraintUse_value = map[string]int32{
+		"CONSTRAINT_USE_UNSPECIFIED":  0,
+		"CONSTRAINT_USE_NONE":         1,
+		"CONSTRAINT_USE_SOFT":         2,
+		"CONSTRAINT_USE_HARD":         3,
+		"CONSTRAINT_USE_METRIC":       4,
+		"CONSTRAINT_USE_CUTS":         5,
+		"CONSTRAINT_USE_DISCRIMINANT": 6,
+		"CONSTRAINT_USE_SPREAD":       7,
 	}
 )
 
-func (x Use) Enum() *Use {
-	p := new(Use)
+func (x ConstraintUse) Enum() *ConstraintUse {
+	p := new(ConstraintUse)
 	*p = x
 	return p
 }
 
-func (x Use) String() string {
+func (x ConstraintUse) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Use) Descriptor() protoreflect.EnumDescriptor {
+func (ConstraintUse) Descriptor() protoreflect.EnumDescriptor {
 	return file_cleave_v1_event_proto_enumTypes[1].Descriptor()
 }
 
-func (Use) Type() protoreflect.EnumType {
+func (ConstraintUse) Type() protoreflect.EnumType {
 	return &file_cleave_v1_event_proto_enumTypes[1]
 }
 
-func (x Use) Number() protoreflect.EnumNumber {
+func (x ConstraintUse) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Use.Descriptor instead.
-func (Use) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use ConstraintUse.Descriptor instead.
+func (ConstraintUse) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{1}
 }
 
@@ -237,7 +237,7 @@ type Event struct {
 	//	*Event_Solver
 	//	*Event_Notice
 	//	*Event_Ended
-	//	*Event_WayTried
+	//	*Event_MethodTried
 	//	*Event_Level
 	//	*Event_Revoked
 	//	*Event_K
@@ -290,7 +290,7 @@ func (x *Event) GetWhat() isEvent_What {
 	return nil
 }
 
-func (x *Event) GetRestart() *RestartBegan {
+func (x *Event) GetRestart() *RestartStarted {
 	if x != nil {
 		if x, ok := x.What.(*Event_Restart); ok {
 			return x.Restart
@@ -344,16 +344,16 @@ func (x *Event) GetEnded() *JobEnded {
 	return nil
 }
 
-func (x *Event) GetWayTried() *WayTried {
+func (x *Event) GetMethodTried() *MethodTried {
 	if x != nil {
-		if x, ok := x.What.(*Event_WayTried); ok {
-			return x.WayTried
+		if x, ok := x.What.(*Event_MethodTried); ok {
+			return x.MethodTried
 		}
 	}
 	return nil
 }
 
-func (x *Event) GetLevel() *LevelBegan {
+func (x *Event) GetLevel() *LevelStarted {
 	if x != nil {
 		if x, ok := x.What.(*Event_Level); ok {
 			return x.Level
@@ -371,7 +371,7 @@ func (x *Event) GetRevoked() *EventsRevoked {
 	return nil
 }
 
-func (x *Event) GetK() *KBegan {
+func (x *Event) GetK() *KStarted {
 	if x != nil {
 		if x, ok := x.What.(*Event_K); ok {
 			return x.K
@@ -385,7 +385,7 @@ type isEvent_What interface {
 }
 
 type Event_Restart struct {
-	Restart *RestartBegan `protobuf:"bytes,2,opt,name=restart,proto3,oneof"`
+	Restart *RestartStarted `protobuf:"bytes,2,opt,name=restart,proto3,oneof"`
 }
 
 type Event_Iteration struct {
@@ -409,12 +409,12 @@ type Event_Ended struct {
 	Ended *JobEnded `protobuf:"bytes,7,opt,name=ended,proto3,oneof"`
 }
 
-type Event_WayTried struct {
-	WayTried *WayTried `protobuf:"bytes,8,opt,name=way_tried,json=wayTried,proto3,oneof"`
+type Event_MethodTried struct {
+	MethodTried *MethodTried `protobuf:"bytes,8,opt,name=method_tried,json=methodTried,proto3,oneof"`
 }
 
 type Event_Level struct {
-	Level *LevelBegan `protobuf:"bytes,9,opt,name=level,proto3,oneof"`
+	Level *LevelStarted `protobuf:"bytes,9,opt,name=level,proto3,oneof"`
 }
 
 type Event_Revoked struct {
@@ -422,7 +422,7 @@ type Event_Revoked struct {
 }
 
 type Event_K struct {
-	K *KBegan `protobuf:"bytes,11,opt,name=k,proto3,oneof"`
+	K *KStarted `protobuf:"bytes,11,opt,name=k,proto3,oneof"`
 }
 
 func (*Event_Restart) isEvent_What() {}
@@ -437,7 +437,7 @@ func (*Event_Notice) isEvent_What() {}
 
 func (*Event_Ended) isEvent_What() {}
 
-func (*Event_WayTried) isEvent_What() {}
+func (*Event_MethodTried) isEvent_What() {}
 
 func (*Event_Level) isEvent_What() {}
 
@@ -445,8 +445,8 @@ func (*Event_Revoked) isEvent_What() {}
 
 func (*Event_K) isEvent_What() {}
 
-// KBegan: one of several numbers of clusters is run. The events that follow are about it.
-type KBegan struct {
+// KStarted: one of several numbers of clusters is run. The events that follow are about it.
+type KStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	K     uint32                 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
 	// The range.
@@ -456,20 +456,20 @@ type KBegan struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *KBegan) Reset() {
-	*x = KBegan{}
+func (x *KStarted) Reset() {
+	*x = KStarted{}
 	mi := &file_cleave_v1_event_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *KBegan) String() string {
+func (x *KStarted) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*KBegan) ProtoMessage() {}
+func (*KStarted) ProtoMessage() {}
 
-func (x *KBegan) ProtoReflect() protoreflect.Message {
+func (x *KStarted) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_v1_event_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -481,54 +481,54 @@ func (x *KBegan) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use KBegan.ProtoReflect.Descriptor instead.
-func (*KBegan) Descriptor() ([]byte, []int) {
+// Deprecated: Use KStarted.ProtoReflect.Descriptor instead.
+func (*KStarted) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *KBegan) GetK() uint32 {
+func (x *KStarted) GetK() uint32 {
 	if x != nil {
 		return x.K
 	}
 	return 0
 }
 
-func (x *KBegan) GetMin() uint32 {
+func (x *KStarted) GetMin() uint32 {
 	if x != nil {
 		return x.Min
 	}
 	return 0
 }
 
-func (x *KBegan) GetMax() uint32 {
+func (x *KStarted) GetMax() uint32 {
 	if x != nil {
 		return x.Max
 	}
 	return 0
 }
 
-// RestartBegan: one of several restarts begins.
-type RestartBegan struct {
+// RestartStarted: one of several restarts begins.
+type RestartStarted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Restart       uint32                 `protobuf:"varint,1,opt,name=restart,proto3" json:"restart,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RestartBegan) Reset() {
-	*x = RestartBegan{}
+func (x *RestartStarted) Reset() {
+	*x = RestartStarted{}
 	mi := &file_cleave_v1_event_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RestartBegan) String() string {
+func (x *RestartStarted) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RestartBegan) ProtoMessage() {}
+func (*RestartStarted) ProtoMessage() {}
 
-func (x *RestartBegan) ProtoReflect() protoreflect.Message {
+func (x *RestartStarted) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_v1_event_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -540,12 +540,12 @@ func (x *RestartBegan) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RestartBegan.ProtoReflect.Descriptor instead.
-func (*RestartBegan) Descriptor() ([]byte, []int) {
+// Deprecated: Use RestartStarted.ProtoReflect.Descriptor instead.
+func (*RestartStarted) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *RestartBegan) GetRestart() uint32 {
+func (x *RestartStarted) GetRestart() uint32 {
 	if x != nil {
 		return x.Restart
 	}
@@ -886,8 +886,8 @@ func (x *SolverStep) GetStepsLeft() uint32 {
 	return 0
 }
 
-// LevelBegan: a graph is refined on one of its levels, of more vertices than the last.
-type LevelBegan struct {
+// LevelStarted: a graph is refined on one of its levels, of more vertices than the last.
+type LevelStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 0 is the graph itself, and the last one.
 	Level uint32 `protobuf:"varint,1,opt,name=level,proto3" json:"level,omitempty"`
@@ -898,20 +898,20 @@ type LevelBegan struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *LevelBegan) Reset() {
-	*x = LevelBegan{}
+func (x *LevelStarted) Reset() {
+	*x = LevelStarted{}
 	mi := &file_cleave_v1_event_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *LevelBegan) String() string {
+func (x *LevelStarted) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*LevelBegan) ProtoMessage() {}
+func (*LevelStarted) ProtoMessage() {}
 
-func (x *LevelBegan) ProtoReflect() protoreflect.Message {
+func (x *LevelStarted) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_v1_event_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -923,26 +923,26 @@ func (x *LevelBegan) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use LevelBegan.ProtoReflect.Descriptor instead.
-func (*LevelBegan) Descriptor() ([]byte, []int) {
+// Deprecated: Use LevelStarted.ProtoReflect.Descriptor instead.
+func (*LevelStarted) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *LevelBegan) GetLevel() uint32 {
+func (x *LevelStarted) GetLevel() uint32 {
 	if x != nil {
 		return x.Level
 	}
 	return 0
 }
 
-func (x *LevelBegan) GetLevels() uint32 {
+func (x *LevelStarted) GetLevels() uint32 {
 	if x != nil {
 		return x.Levels
 	}
 	return 0
 }
 
-func (x *LevelBegan) GetVertices() uint64 {
+func (x *LevelStarted) GetVertices() uint64 {
 	if x != nil {
 		return x.Vertices
 	}
@@ -950,28 +950,28 @@ func (x *LevelBegan) GetVertices() uint64 {
 }
 
 // Way is one way to an answer: a representation of the data, and how constraints enter.
-type Way struct {
+type Method struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         Space                  `protobuf:"varint,1,opt,name=space,proto3,enum=cleave.v1.Space" json:"space,omitempty"`
-	Use           Use                    `protobuf:"varint,2,opt,name=use,proto3,enum=cleave.v1.Use" json:"use,omitempty"`
+	ConstraintUse ConstraintUse          `protobuf:"varint,2,opt,name=constraint_use,json=constraintUse,proto3,enum=cleave.v1.ConstraintUse" json:"constraint_use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Way) Reset() {
-	*x = Way{}
+func (x *Method) Reset() {
+	*x = Method{}
 	mi := &file_cleave_v1_event_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Way) String() string {
+func (x *Method) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Way) ProtoMessage() {}
+func (*Method) ProtoMessage() {}
 
-func (x *Way) ProtoReflect() protoreflect.Message {
+func (x *Method) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_v1_event_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -983,29 +983,29 @@ func (x *Way) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Way.ProtoReflect.Descriptor instead.
-func (*Way) Descriptor() ([]byte, []int) {
+// Deprecated: Use Method.ProtoReflect.Descriptor instead.
+func (*Method) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *Way) GetSpace() Space {
+func (x *Method) GetSpace() Space {
 	if x != nil {
 		return x.Space
 	}
 	return Space_SPACE_UNSPECIFIED
 }
 
-func (x *Way) GetUse() Use {
+func (x *Method) GetConstraintUse() ConstraintUse {
 	if x != nil {
-		return x.Use
+		return x.ConstraintUse
 	}
-	return Use_USE_UNSPECIFIED
+	return ConstraintUse_CONSTRAINT_USE_UNSPECIFIED
 }
 
-// WayTried: a way was tried with some of the constraints held out.
-type WayTried struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Way   *Way                   `protobuf:"bytes,1,opt,name=way,proto3" json:"way,omitempty"`
+// MethodTried: a way was tried with some of the constraints held out.
+type MethodTried struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Method *Method                `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
 	// Counts from 1 to folds; 0 of a way that looks at no constraints, for which all are held out.
 	Fold  uint32 `protobuf:"varint,2,opt,name=fold,proto3" json:"fold,omitempty"`
 	Folds uint32 `protobuf:"varint,3,opt,name=folds,proto3" json:"folds,omitempty"`
@@ -1018,20 +1018,20 @@ type WayTried struct {
 	sizeCache        protoimpl.SizeCache
 }
 
-func (x *WayTried) Reset() {
-	*x = WayTried{}
+func (x *MethodTried) Reset() {
+	*x = MethodTried{}
 	mi := &file_cleave_v1_event_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *WayTried) String() string {
+func (x *MethodTried) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*WayTried) ProtoMessage() {}
+func (*MethodTried) ProtoMessage() {}
 
-func (x *WayTried) ProtoReflect() protoreflect.Message {
+func (x *MethodTried) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_v1_event_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1043,54 +1043,54 @@ func (x *WayTried) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use WayTried.ProtoReflect.Descriptor instead.
-func (*WayTried) Descriptor() ([]byte, []int) {
+// Deprecated: Use MethodTried.ProtoReflect.Descriptor instead.
+func (*MethodTried) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *WayTried) GetWay() *Way {
+func (x *MethodTried) GetMethod() *Method {
 	if x != nil {
-		return x.Way
+		return x.Method
 	}
 	return nil
 }
 
-func (x *WayTried) GetFold() uint32 {
+func (x *MethodTried) GetFold() uint32 {
 	if x != nil {
 		return x.Fold
 	}
 	return 0
 }
 
-func (x *WayTried) GetFolds() uint32 {
+func (x *MethodTried) GetFolds() uint32 {
 	if x != nil {
 		return x.Folds
 	}
 	return 0
 }
 
-func (x *WayTried) GetMustLinks() uint32 {
+func (x *MethodTried) GetMustLinks() uint32 {
 	if x != nil {
 		return x.MustLinks
 	}
 	return 0
 }
 
-func (x *WayTried) GetMustLinksRight() uint32 {
+func (x *MethodTried) GetMustLinksRight() uint32 {
 	if x != nil {
 		return x.MustLinksRight
 	}
 	return 0
 }
 
-func (x *WayTried) GetCannotLinks() uint32 {
+func (x *MethodTried) GetCannotLinks() uint32 {
 	if x != nil {
 		return x.CannotLinks
 	}
 	return 0
 }
 
-func (x *WayTried) GetCannotLinksRight() uint32 {
+func (x *MethodTried) GetCannotLinksRight() uint32 {
 	if x != nil {
 		return x.CannotLinksRight
 	}
@@ -1301,14 +1301,14 @@ type Progress struct {
 	// The last step of the eigensolver, until something else begins.
 	Solver *SolverStep `protobuf:"bytes,12,opt,name=solver,proto3" json:"solver,omitempty"`
 	// The last way that was tried, until something else begins.
-	WayTried *WayTried `protobuf:"bytes,13,opt,name=way_tried,json=wayTried,proto3" json:"way_tried,omitempty"`
+	MethodTried *MethodTried `protobuf:"bytes,13,opt,name=method_tried,json=methodTried,proto3" json:"method_tried,omitempty"`
 	// The last level that was begun, until something else begins.
-	Level *LevelBegan `protobuf:"bytes,14,opt,name=level,proto3" json:"level,omitempty"`
+	Level *LevelStarted `protobuf:"bytes,14,opt,name=level,proto3" json:"level,omitempty"`
 	// Which of several restarts the iteration is of, from 0 on, and how many there are; 0 restarts where there is only one.
 	Restart  uint32 `protobuf:"varint,15,opt,name=restart,proto3" json:"restart,omitempty"`
 	Restarts uint32 `protobuf:"varint,16,opt,name=restarts,proto3" json:"restarts,omitempty"`
 	// The number of clusters that is run, of a range.
-	K             *KBegan `protobuf:"bytes,17,opt,name=k,proto3" json:"k,omitempty"`
+	K             *KStarted `protobuf:"bytes,17,opt,name=k,proto3" json:"k,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1427,14 +1427,14 @@ func (x *Progress) GetSolver() *SolverStep {
 	return nil
 }
 
-func (x *Progress) GetWayTried() *WayTried {
+func (x *Progress) GetMethodTried() *MethodTried {
 	if x != nil {
-		return x.WayTried
+		return x.MethodTried
 	}
 	return nil
 }
 
-func (x *Progress) GetLevel() *LevelBegan {
+func (x *Progress) GetLevel() *LevelStarted {
 	if x != nil {
 		return x.Level
 	}
@@ -1455,7 +1455,7 @@ func (x *Progress) GetRestarts() uint32 {
 	return 0
 }
 
-func (x *Progress) GetK() *KBegan {
+func (x *Progress) GetK() *KStarted {
 	if x != nil {
 		return x.K
 	}
@@ -1466,26 +1466,26 @@ var File_cleave_v1_event_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\x8d\x04\n" +
+	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\x9c\x04\n" +
 	"\x05Event\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\x04R\bsequence\x123\n" +
-	"\arestart\x18\x02 \x01(\v2\x17.cleave.v1.RestartBeganH\x00R\arestart\x124\n" +
+	"\bsequence\x18\x01 \x01(\x04R\bsequence\x125\n" +
+	"\arestart\x18\x02 \x01(\v2\x19.cleave.v1.RestartStartedH\x00R\arestart\x124\n" +
 	"\titeration\x18\x03 \x01(\v2\x14.cleave.v1.IterationH\x00R\titeration\x12.\n" +
 	"\x05shift\x18\x04 \x01(\v2\x16.cleave.v1.ShiftChangeH\x00R\x05shift\x12/\n" +
 	"\x06solver\x18\x05 \x01(\v2\x15.cleave.v1.SolverStepH\x00R\x06solver\x12+\n" +
 	"\x06notice\x18\x06 \x01(\v2\x11.cleave.v1.NoticeH\x00R\x06notice\x12+\n" +
-	"\x05ended\x18\a \x01(\v2\x13.cleave.v1.JobEndedH\x00R\x05ended\x122\n" +
-	"\tway_tried\x18\b \x01(\v2\x13.cleave.v1.WayTriedH\x00R\bwayTried\x12-\n" +
-	"\x05level\x18\t \x01(\v2\x15.cleave.v1.LevelBeganH\x00R\x05level\x124\n" +
+	"\x05ended\x18\a \x01(\v2\x13.cleave.v1.JobEndedH\x00R\x05ended\x12;\n" +
+	"\fmethod_tried\x18\b \x01(\v2\x16.cleave.v1.MethodTriedH\x00R\vmethodTried\x12/\n" +
+	"\x05level\x18\t \x01(\v2\x17.cleave.v1.LevelStartedH\x00R\x05level\x124\n" +
 	"\arevoked\x18\n" +
-	" \x01(\v2\x18.cleave.v1.EventsRevokedH\x00R\arevoked\x12!\n" +
-	"\x01k\x18\v \x01(\v2\x11.cleave.v1.KBeganH\x00R\x01kB\x06\n" +
-	"\x04what\":\n" +
-	"\x06KBegan\x12\f\n" +
+	" \x01(\v2\x18.cleave.v1.EventsRevokedH\x00R\arevoked\x12#\n" +
+	"\x01k\x18\v \x01(\v2\x13.cleave.v1.KStartedH\x00R\x01kB\x06\n" +
+	"\x04what\"<\n" +
+	"\bKStarted\x12\f\n" +
 	"\x01k\x18\x01 \x01(\rR\x01k\x12\x10\n" +
 	"\x03min\x18\x02 \x01(\rR\x03min\x12\x10\n" +
-	"\x03max\x18\x03 \x01(\rR\x03max\"(\n" +
-	"\fRestartBegan\x12\x18\n" +
+	"\x03max\x18\x03 \x01(\rR\x03max\"*\n" +
+	"\x0eRestartStarted\x12\x18\n" +
 	"\arestart\x18\x01 \x01(\rR\arestart\"\xf9\x01\n" +
 	"\tIteration\x12\x1c\n" +
 	"\titeration\x18\x01 \x01(\rR\titeration\x12\x1c\n" +
@@ -1519,17 +1519,16 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x06wanted\x18\x06 \x01(\rR\x06wanted\x12\"\n" +
 	"\n" +
 	"steps_left\x18\a \x01(\rH\x00R\tstepsLeft\x88\x01\x01B\r\n" +
-	"\v_steps_left\"V\n" +
-	"\n" +
-	"LevelBegan\x12\x14\n" +
+	"\v_steps_left\"X\n" +
+	"\fLevelStarted\x12\x14\n" +
 	"\x05level\x18\x01 \x01(\rR\x05level\x12\x16\n" +
 	"\x06levels\x18\x02 \x01(\rR\x06levels\x12\x1a\n" +
-	"\bvertices\x18\x03 \x01(\x04R\bvertices\"O\n" +
-	"\x03Way\x12&\n" +
-	"\x05space\x18\x01 \x01(\x0e2\x10.cleave.v1.SpaceR\x05space\x12 \n" +
-	"\x03use\x18\x02 \x01(\x0e2\x0e.cleave.v1.UseR\x03use\"\xf0\x01\n" +
-	"\bWayTried\x12 \n" +
-	"\x03way\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x03way\x12\x12\n" +
+	"\bvertices\x18\x03 \x01(\x04R\bvertices\"q\n" +
+	"\x06Method\x12&\n" +
+	"\x05space\x18\x01 \x01(\x0e2\x10.cleave.v1.SpaceR\x05space\x12?\n" +
+	"\x0econstraint_use\x18\x02 \x01(\x0e2\x18.cleave.v1.ConstraintUseR\rconstraintUse\"\xfc\x01\n" +
+	"\vMethodTried\x12)\n" +
+	"\x06method\x18\x01 \x01(\v2\x11.cleave.v1.MethodR\x06method\x12\x12\n" +
 	"\x04fold\x18\x02 \x01(\rR\x04fold\x12\x14\n" +
 	"\x05folds\x18\x03 \x01(\rR\x05folds\x12\x1d\n" +
 	"\n" +
@@ -1548,7 +1547,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
 	"stopReason\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12&\n" +
-	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\xf5\x04\n" +
+	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\x82\x05\n" +
 	"\bProgress\x12&\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x10.cleave.v1.PhaseR\x05phase\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x123\n" +
@@ -1563,12 +1562,12 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x05moved\x18\n" +
 	" \x01(\rR\x05moved\x122\n" +
 	"\x15iterations_per_second\x18\v \x01(\x01R\x13iterationsPerSecond\x12-\n" +
-	"\x06solver\x18\f \x01(\v2\x15.cleave.v1.SolverStepR\x06solver\x120\n" +
-	"\tway_tried\x18\r \x01(\v2\x13.cleave.v1.WayTriedR\bwayTried\x12+\n" +
-	"\x05level\x18\x0e \x01(\v2\x15.cleave.v1.LevelBeganR\x05level\x12\x18\n" +
+	"\x06solver\x18\f \x01(\v2\x15.cleave.v1.SolverStepR\x06solver\x129\n" +
+	"\fmethod_tried\x18\r \x01(\v2\x16.cleave.v1.MethodTriedR\vmethodTried\x12-\n" +
+	"\x05level\x18\x0e \x01(\v2\x17.cleave.v1.LevelStartedR\x05level\x12\x18\n" +
 	"\arestart\x18\x0f \x01(\rR\arestart\x12\x1a\n" +
-	"\brestarts\x18\x10 \x01(\rR\brestarts\x12\x1f\n" +
-	"\x01k\x18\x11 \x01(\v2\x11.cleave.v1.KBeganR\x01k*\xa0\x01\n" +
+	"\brestarts\x18\x10 \x01(\rR\brestarts\x12!\n" +
+	"\x01k\x18\x11 \x01(\v2\x13.cleave.v1.KStartedR\x01k*\xa0\x01\n" +
 	"\x05Space\x12\x15\n" +
 	"\x11SPACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1577,18 +1576,16 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x0fSPACE_NEIGHBORS\x10\x03\x12 \n" +
 	"\x1cSPACE_STANDARDIZED_NEIGHBORS\x10\x04\x12\x0f\n" +
 	"\vSPACE_GRAPH\x10\x05\x12\x10\n" +
-	"\fSPACE_LEVELS\x10\x06*\x88\x01\n" +
-	"\x03Use\x12\x13\n" +
-	"\x0fUSE_UNSPECIFIED\x10\x00\x12\f\n" +
-	"\bUSE_NONE\x10\x01\x12\f\n" +
-	"\bUSE_SOFT\x10\x02\x12\f\n" +
-	"\bUSE_HARD\x10\x03\x12\x0e\n" +
-	"\n" +
-	"USE_METRIC\x10\x04\x12\f\n" +
-	"\bUSE_CUTS\x10\x05\x12\x14\n" +
-	"\x10USE_DISCRIMINANT\x10\x06\x12\x0e\n" +
-	"\n" +
-	"USE_SPREAD\x10\a*\x85\x01\n" +
+	"\fSPACE_LEVELS\x10\x06*\xea\x01\n" +
+	"\rConstraintUse\x12\x1e\n" +
+	"\x1aCONSTRAINT_USE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13CONSTRAINT_USE_NONE\x10\x01\x12\x17\n" +
+	"\x13CONSTRAINT_USE_SOFT\x10\x02\x12\x17\n" +
+	"\x13CONSTRAINT_USE_HARD\x10\x03\x12\x19\n" +
+	"\x15CONSTRAINT_USE_METRIC\x10\x04\x12\x17\n" +
+	"\x13CONSTRAINT_USE_CUTS\x10\x05\x12\x1f\n" +
+	"\x1bCONSTRAINT_USE_DISCRIMINANT\x10\x06\x12\x19\n" +
+	"\x15CONSTRAINT_USE_SPREAD\x10\a*\x85\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPHASE_WAITING\x10\x01\x12\x11\n" +
@@ -1613,18 +1610,18 @@ var file_cleave_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_cleave_v1_event_proto_goTypes = []any{
 	(Space)(0),                  // 0: cleave.v1.Space
-	(Use)(0),                    // 1: cleave.v1.Use
+	(ConstraintUse)(0),          // 1: cleave.v1.ConstraintUse
 	(Phase)(0),                  // 2: cleave.v1.Phase
 	(*Event)(nil),               // 3: cleave.v1.Event
-	(*KBegan)(nil),              // 4: cleave.v1.KBegan
-	(*RestartBegan)(nil),        // 5: cleave.v1.RestartBegan
+	(*KStarted)(nil),            // 4: cleave.v1.KStarted
+	(*RestartStarted)(nil),      // 5: cleave.v1.RestartStarted
 	(*Iteration)(nil),           // 6: cleave.v1.Iteration
 	(*ObjectiveParts)(nil),      // 7: cleave.v1.ObjectiveParts
 	(*ShiftChange)(nil),         // 8: cleave.v1.ShiftChange
 	(*SolverStep)(nil),          // 9: cleave.v1.SolverStep
-	(*LevelBegan)(nil),          // 10: cleave.v1.LevelBegan
-	(*Way)(nil),                 // 11: cleave.v1.Way
-	(*WayTried)(nil),            // 12: cleave.v1.WayTried
+	(*LevelStarted)(nil),        // 10: cleave.v1.LevelStarted
+	(*Method)(nil),              // 11: cleave.v1.Method
+	(*MethodTried)(nil),         // 12: cleave.v1.MethodTried
 	(*EventsRevoked)(nil),       // 13: cleave.v1.EventsRevoked
 	(*Notice)(nil),              // 14: cleave.v1.Notice
 	(*JobEnded)(nil),            // 15: cleave.v1.JobEnded
@@ -1635,20 +1632,20 @@ var file_cleave_v1_event_proto_goTypes = []any{
 	(*durationpb.Duration)(nil), // 20: google.protobuf.Duration
 }
 var file_cleave_v1_event_proto_depIdxs = []int32{
-	5,  // 0: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
+	5,  // 0: cleave.v1.Event.restart:type_name -> cleave.v1.RestartStarted
 	6,  // 1: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
 	8,  // 2: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
 	9,  // 3: cleave.v1.Event.solver:type_name -> cleave.v1.SolverStep
 	14, // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
 	15, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
-	12, // 6: cleave.v1.Event.way_tried:type_name -> cleave.v1.WayTried
-	10, // 7: cleave.v1.Event.level:type_name -> cleave.v1.LevelBegan
+	12, // 6: cleave.v1.Event.method_tried:type_name -> cleave.v1.MethodTried
+	10, // 7: cleave.v1.Event.level:type_name -> cleave.v1.LevelStarted
 	13, // 8: cleave.v1.Event.revoked:type_name -> cleave.v1.EventsRevoked
-	4,  // 9: cleave.v1.Event.k:type_name -> cleave.v1.KBegan
+	4,  // 9: cleave.v1.Event.k:type_name -> cleave.v1.KStarted
 	7,  // 10: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
-	0,  // 11: cleave.v1.Way.space:type_name -> cleave.v1.Space
-	1,  // 12: cleave.v1.Way.use:type_name -> cleave.v1.Use
-	11, // 13: cleave.v1.WayTried.way:type_name -> cleave.v1.Way
+	0,  // 11: cleave.v1.Method.space:type_name -> cleave.v1.Space
+	1,  // 12: cleave.v1.Method.constraint_use:type_name -> cleave.v1.ConstraintUse
+	11, // 13: cleave.v1.MethodTried.method:type_name -> cleave.v1.Method
 	17, // 14: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
 	18, // 15: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
 	19, // 16: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
@@ -1656,9 +1653,9 @@ var file_cleave_v1_event_proto_depIdxs = []int32{
 	20, // 18: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
 	20, // 19: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
 	9,  // 20: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
-	12, // 21: cleave.v1.Progress.way_tried:type_name -> cleave.v1.WayTried
-	10, // 22: cleave.v1.Progress.level:type_name -> cleave.v1.LevelBegan
-	4,  // 23: cleave.v1.Progress.k:type_name -> cleave.v1.KBegan
+	12, // 21: cleave.v1.Progress.method_tried:type_name -> cleave.v1.MethodTried
+	10, // 22: cleave.v1.Progress.level:type_name -> cleave.v1.LevelStarted
+	4,  // 23: cleave.v1.Progress.k:type_name -> cleave.v1.KStarted
 	24, // [24:24] is the sub-list for method output_type
 	24, // [24:24] is the sub-list for method input_type
 	24, // [24:24] is the sub-list for extension type_name
@@ -1679,7 +1676,7 @@ func file_cleave_v1_event_proto_init() {
 		(*Event_Solver)(nil),
 		(*Event_Notice)(nil),
 		(*Event_Ended)(nil),
-		(*Event_WayTried)(nil),
+		(*Event_MethodTried)(nil),
 		(*Event_Level)(nil),
 		(*Event_Revoked)(nil),
 		(*Event_K)(nil),

@@ -22,58 +22,58 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Sureness is how sure a proposal is.
-type Sureness int32
+// Confidence is how sure a proposal is.
+type Confidence int32
 
 const (
-	Sureness_SURENESS_UNSPECIFIED Sureness = 0
+	Confidence_CONFIDENCE_UNSPECIFIED Confidence = 0
 	// Several numbers are as plausible.
-	Sureness_SURENESS_UNSURE Sureness = 1
-	Sureness_SURENESS_LIKELY Sureness = 2
+	Confidence_CONFIDENCE_UNSURE Confidence = 1
+	Confidence_CONFIDENCE_LIKELY Confidence = 2
 	// All that is known speaks for it.
-	Sureness_SURENESS_CLEAR Sureness = 3
+	Confidence_CONFIDENCE_CLEAR Confidence = 3
 )
 
-// Enum value maps for Sureness.
+// Enum value maps for Confidence.
 var (
-	Sureness_name = map[int32]string{
-		0: "SURENESS_UNSPECIFIED",
-		1: "SURENESS_UNSURE",
-		2: "SURENESS_LIKELY",
-		3: "SURENESS_CLEAR",
+	Confidence_name = map[int32]string{
+		0: "CONFIDENCE_UNSPECIFIED",
+		1: "CONFIDENCE_UNSURE",
+		2: "CONFIDENCE_LIKELY",
+		3: "CONFIDENCE_CLEAR",
 	}
-	Sureness_value = map[string]int32{
-		"SURENESS_UNSPECIFIED": 0,
-		"SURENESS_UNSURE":      1,
-		"SURENESS_LIKELY":      2,
-		"SURENESS_CLEAR":       3,
+	Confidence_value = map[string]int32{
+		"CONFIDENCE_UNSPECIFIED": 0,
+		"CONFIDENCE_UNSURE":      1,
+		"CONFIDENCE_LIKELY":      2,
+		"CONFIDENCE_CLEAR":       3,
 	}
 )
 
-func (x Sureness) Enum() *Sureness {
-	p := new(Sureness)
+func (x Confidence) Enum() *Confidence {
+	p := new(Confidence)
 	*p = x
 	return p
 }
 
-func (x Sureness) String() string {
+func (x Confidence) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Sureness) Descriptor() protoreflect.EnumDescriptor {
+func (Confidence) Descriptor() protoreflect.EnumDescriptor {
 	return file_cleave_v1_result_proto_enumTypes[0].Descriptor()
 }
 
-func (Sureness) Type() protoreflect.EnumType {
+func (Confidence) Type() protoreflect.EnumType {
 	return &file_cleave_v1_result_proto_enumTypes[0]
 }
 
-func (x Sureness) Number() protoreflect.EnumNumber {
+func (x Confidence) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Sureness.Descriptor instead.
-func (Sureness) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use Confidence.Descriptor instead.
+func (Confidence) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
 }
 
@@ -266,7 +266,7 @@ type Result struct {
 	// What it takes to run it again. The command line sets it in result.json.
 	Origin *Origin `protobuf:"bytes,31,opt,name=origin,proto3" json:"origin,omitempty"`
 	// How k was found; absent unless the job had a range of them. Everything else in the result is about the k that is proposed.
-	HowMany *HowMany `protobuf:"bytes,32,opt,name=how_many,json=howMany,proto3" json:"how_many,omitempty"`
+	KSelection *KSelection `protobuf:"bytes,32,opt,name=k_selection,json=kSelection,proto3" json:"k_selection,omitempty"`
 	// How points were made of the rows of a table; absent unless the job clustered one.
 	Recipe *Recipe `protobuf:"bytes,40,opt,name=recipe,proto3" json:"recipe,omitempty"`
 	// The course of the eigensolver, where there is an embedding. The command line sets it in result.json, from the events of the job.
@@ -524,9 +524,9 @@ func (x *Result) GetOrigin() *Origin {
 	return nil
 }
 
-func (x *Result) GetHowMany() *HowMany {
+func (x *Result) GetKSelection() *KSelection {
 	if x != nil {
-		return x.HowMany
+		return x.KSelection
 	}
 	return nil
 }
@@ -552,11 +552,11 @@ func (x *Result) GetSuspects() []*Suspect {
 	return nil
 }
 
-// HowMany is how a number of clusters was proposed, without knowing the truth.
-type HowMany struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Proposed uint32                 `protobuf:"varint,1,opt,name=proposed,proto3" json:"proposed,omitempty"`
-	Sureness Sureness               `protobuf:"varint,2,opt,name=sureness,proto3,enum=cleave.v1.Sureness" json:"sureness,omitempty"`
+// KSelection is how a number of clusters was proposed, without knowing the truth.
+type KSelection struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Proposed   uint32                 `protobuf:"varint,1,opt,name=proposed,proto3" json:"proposed,omitempty"`
+	Confidence Confidence             `protobuf:"varint,2,opt,name=confidence,proto3,enum=cleave.v1.Confidence" json:"confidence,omitempty"`
 	// The numbers that the scores allow, in ascending order; the proposed one is among them.
 	Plausible []uint32 `protobuf:"varint,3,rep,packed,name=plausible,proto3" json:"plausible,omitempty"`
 	// For people.
@@ -567,20 +567,20 @@ type HowMany struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *HowMany) Reset() {
-	*x = HowMany{}
+func (x *KSelection) Reset() {
+	*x = KSelection{}
 	mi := &file_cleave_v1_result_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *HowMany) String() string {
+func (x *KSelection) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*HowMany) ProtoMessage() {}
+func (*KSelection) ProtoMessage() {}
 
-func (x *HowMany) ProtoReflect() protoreflect.Message {
+func (x *KSelection) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_v1_result_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -592,40 +592,40 @@ func (x *HowMany) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use HowMany.ProtoReflect.Descriptor instead.
-func (*HowMany) Descriptor() ([]byte, []int) {
+// Deprecated: Use KSelection.ProtoReflect.Descriptor instead.
+func (*KSelection) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *HowMany) GetProposed() uint32 {
+func (x *KSelection) GetProposed() uint32 {
 	if x != nil {
 		return x.Proposed
 	}
 	return 0
 }
 
-func (x *HowMany) GetSureness() Sureness {
+func (x *KSelection) GetConfidence() Confidence {
 	if x != nil {
-		return x.Sureness
+		return x.Confidence
 	}
-	return Sureness_SURENESS_UNSPECIFIED
+	return Confidence_CONFIDENCE_UNSPECIFIED
 }
 
-func (x *HowMany) GetPlausible() []uint32 {
+func (x *KSelection) GetPlausible() []uint32 {
 	if x != nil {
 		return x.Plausible
 	}
 	return nil
 }
 
-func (x *HowMany) GetReason() string {
+func (x *KSelection) GetReason() string {
 	if x != nil {
 		return x.Reason
 	}
 	return ""
 }
 
-func (x *HowMany) GetScores() []*KScore {
+func (x *KSelection) GetScores() []*KScore {
 	if x != nil {
 		return x.Scores
 	}
@@ -1049,9 +1049,9 @@ func (x *LandmarkReport) GetExactObjective() float64 {
 // Choice is how one of several ways was chosen.
 type Choice struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
-	Chosen *Way                   `protobuf:"bytes,1,opt,name=chosen,proto3" json:"chosen,omitempty"`
+	Chosen *Method                `protobuf:"bytes,1,opt,name=chosen,proto3" json:"chosen,omitempty"`
 	// Empty where there were too few constraints, or none, to compare ways by.
-	Tried []*TriedWay `protobuf:"bytes,2,rep,name=tried,proto3" json:"tried,omitempty"`
+	Tried []*MethodScore `protobuf:"bytes,2,rep,name=tried,proto3" json:"tried,omitempty"`
 	// For people.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1088,14 +1088,14 @@ func (*Choice) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *Choice) GetChosen() *Way {
+func (x *Choice) GetChosen() *Method {
 	if x != nil {
 		return x.Chosen
 	}
 	return nil
 }
 
-func (x *Choice) GetTried() []*TriedWay {
+func (x *Choice) GetTried() []*MethodScore {
 	if x != nil {
 		return x.Tried
 	}
@@ -1109,10 +1109,10 @@ func (x *Choice) GetReason() string {
 	return ""
 }
 
-// TriedWay is what a way had right of constraints that it was not shown.
-type TriedWay struct {
+// MethodScore is what a way had right of constraints that it was not shown.
+type MethodScore struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
-	Way              *Way                   `protobuf:"bytes,1,opt,name=way,proto3" json:"way,omitempty"`
+	Method           *Method                `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
 	MustLinks        uint32                 `protobuf:"varint,2,opt,name=must_links,json=mustLinks,proto3" json:"must_links,omitempty"`
 	MustLinksRight   uint32                 `protobuf:"varint,3,opt,name=must_links_right,json=mustLinksRight,proto3" json:"must_links_right,omitempty"`
 	CannotLinks      uint32                 `protobuf:"varint,4,opt,name=cannot_links,json=cannotLinks,proto3" json:"cannot_links,omitempty"`
@@ -1126,20 +1126,20 @@ type TriedWay struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *TriedWay) Reset() {
-	*x = TriedWay{}
+func (x *MethodScore) Reset() {
+	*x = MethodScore{}
 	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *TriedWay) String() string {
+func (x *MethodScore) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*TriedWay) ProtoMessage() {}
+func (*MethodScore) ProtoMessage() {}
 
-func (x *TriedWay) ProtoReflect() protoreflect.Message {
+func (x *MethodScore) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1151,54 +1151,54 @@ func (x *TriedWay) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TriedWay.ProtoReflect.Descriptor instead.
-func (*TriedWay) Descriptor() ([]byte, []int) {
+// Deprecated: Use MethodScore.ProtoReflect.Descriptor instead.
+func (*MethodScore) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *TriedWay) GetWay() *Way {
+func (x *MethodScore) GetMethod() *Method {
 	if x != nil {
-		return x.Way
+		return x.Method
 	}
 	return nil
 }
 
-func (x *TriedWay) GetMustLinks() uint32 {
+func (x *MethodScore) GetMustLinks() uint32 {
 	if x != nil {
 		return x.MustLinks
 	}
 	return 0
 }
 
-func (x *TriedWay) GetMustLinksRight() uint32 {
+func (x *MethodScore) GetMustLinksRight() uint32 {
 	if x != nil {
 		return x.MustLinksRight
 	}
 	return 0
 }
 
-func (x *TriedWay) GetCannotLinks() uint32 {
+func (x *MethodScore) GetCannotLinks() uint32 {
 	if x != nil {
 		return x.CannotLinks
 	}
 	return 0
 }
 
-func (x *TriedWay) GetCannotLinksRight() uint32 {
+func (x *MethodScore) GetCannotLinksRight() uint32 {
 	if x != nil {
 		return x.CannotLinksRight
 	}
 	return 0
 }
 
-func (x *TriedWay) GetAgreement() float64 {
+func (x *MethodScore) GetAgreement() float64 {
 	if x != nil {
 		return x.Agreement
 	}
 	return 0
 }
 
-func (x *TriedWay) GetAdvantage() float64 {
+func (x *MethodScore) GetAdvantage() float64 {
 	if x != nil {
 		return x.Advantage
 	}
@@ -1827,7 +1827,7 @@ type ModelHead struct {
 	// of columns in these units. Centroids are not: they are in the coordinates of the data, or, where the distortion
 	// is not the squared Euclidean one, rows as it prepares them.
 	Scaled bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
-	// Centroids are means of features that landmarks make of points; absent: they are means of points. By USE_DISCRIMINANT
+	// Centroids are means of features that landmarks make of points; absent: they are means of points. By CONSTRAINT_USE_DISCRIMINANT
 	// landmarks are known rows, features are scores for each group, and centroids those that rows of a group should have.
 	Landmarks     *LandmarkHead `protobuf:"bytes,6,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2208,7 +2208,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xae\f\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb7\f\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -2247,16 +2247,20 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
 	"row_scores\x18\x1d \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12\x18\n" +
 	"\aversion\x18\x1e \x01(\tR\aversion\x12)\n" +
-	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06origin\x12-\n" +
-	"\bhow_many\x18  \x01(\v2\x12.cleave.v1.HowManyR\ahowMany\x12)\n" +
+	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06origin\x126\n" +
+	"\vk_selection\x18  \x01(\v2\x15.cleave.v1.KSelectionR\n" +
+	"kSelection\x12)\n" +
 	"\x06recipe\x18( \x01(\v2\x11.cleave.v1.RecipeR\x06recipe\x128\n" +
 	"\fsolver_steps\x18) \x03(\v2\x15.cleave.v1.SolverStepR\vsolverSteps\x12.\n" +
 	"\bsuspects\x18* \x03(\v2\x12.cleave.v1.SuspectR\bsuspectsB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
-	"\x06_scale\"\xb7\x01\n" +
-	"\aHowMany\x12\x1a\n" +
-	"\bproposed\x18\x01 \x01(\rR\bproposed\x12/\n" +
-	"\bsureness\x18\x02 \x01(\x0e2\x13.cleave.v1.SurenessR\bsureness\x12\x1c\n" +
+	"\x06_scale\"\xc0\x01\n" +
+	"\n" +
+	"KSelection\x12\x1a\n" +
+	"\bproposed\x18\x01 \x01(\rR\bproposed\x125\n" +
+	"\n" +
+	"confidence\x18\x02 \x01(\x0e2\x15.cleave.v1.ConfidenceR\n" +
+	"confidence\x12\x1c\n" +
 	"\tplausible\x18\x03 \x03(\rR\tplausible\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12)\n" +
 	"\x06scores\x18\x05 \x03(\v2\x11.cleave.v1.KScoreR\x06scores\"\xd4\x02\n" +
@@ -2304,13 +2308,13 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x0fexact_objective\x18\x05 \x01(\x01H\x01R\x0eexactObjective\x88\x01\x01B\f\n" +
 	"\n" +
 	"_exact_nmiB\x12\n" +
-	"\x10_exact_objective\"s\n" +
-	"\x06Choice\x12&\n" +
-	"\x06chosen\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x06chosen\x12)\n" +
-	"\x05tried\x18\x02 \x03(\v2\x13.cleave.v1.TriedWayR\x05tried\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x82\x02\n" +
-	"\bTriedWay\x12 \n" +
-	"\x03way\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x03way\x12\x1d\n" +
+	"\x10_exact_objective\"y\n" +
+	"\x06Choice\x12)\n" +
+	"\x06chosen\x18\x01 \x01(\v2\x11.cleave.v1.MethodR\x06chosen\x12,\n" +
+	"\x05tried\x18\x02 \x03(\v2\x16.cleave.v1.MethodScoreR\x05tried\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x8e\x02\n" +
+	"\vMethodScore\x12)\n" +
+	"\x06method\x18\x01 \x01(\v2\x11.cleave.v1.MethodR\x06method\x12\x1d\n" +
 	"\n" +
 	"must_links\x18\x02 \x01(\rR\tmustLinks\x12(\n" +
 	"\x10must_links_right\x18\x03 \x01(\rR\x0emustLinksRight\x12!\n" +
@@ -2414,12 +2418,13 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x05label\x18\x04 \x01(\rH\x01R\x05label\x88\x01\x01\x12\x1a\n" +
 	"\bstrength\x18\x05 \x01(\x01R\bstrengthB\b\n" +
 	"\x06_otherB\b\n" +
-	"\x06_label*b\n" +
-	"\bSureness\x12\x18\n" +
-	"\x14SURENESS_UNSPECIFIED\x10\x00\x12\x13\n" +
-	"\x0fSURENESS_UNSURE\x10\x01\x12\x13\n" +
-	"\x0fSURENESS_LIKELY\x10\x02\x12\x12\n" +
-	"\x0eSURENESS_CLEAR\x10\x03*\xb9\x01\n" +
+	"\x06_label*l\n" +
+	"\n" +
+	"Confidence\x12\x1a\n" +
+	"\x16CONFIDENCE_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11CONFIDENCE_UNSURE\x10\x01\x12\x15\n" +
+	"\x11CONFIDENCE_LIKELY\x10\x02\x12\x14\n" +
+	"\x10CONFIDENCE_CLEAR\x10\x03*\xb9\x01\n" +
 	"\n" +
 	"RowMeasure\x12\x1b\n" +
 	"\x17ROW_MEASURE_UNSPECIFIED\x10\x00\x12\x1a\n" +
@@ -2451,18 +2456,18 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_cleave_v1_result_proto_goTypes = []any{
-	(Sureness)(0),               // 0: cleave.v1.Sureness
+	(Confidence)(0),             // 0: cleave.v1.Confidence
 	(RowMeasure)(0),             // 1: cleave.v1.RowMeasure
 	(CutRule)(0),                // 2: cleave.v1.CutRule
 	(*Result)(nil),              // 3: cleave.v1.Result
-	(*HowMany)(nil),             // 4: cleave.v1.HowMany
+	(*KSelection)(nil),          // 4: cleave.v1.KSelection
 	(*KScore)(nil),              // 5: cleave.v1.KScore
 	(*Origin)(nil),              // 6: cleave.v1.Origin
 	(*InputFile)(nil),           // 7: cleave.v1.InputFile
 	(*RowScoresHead)(nil),       // 8: cleave.v1.RowScoresHead
 	(*LandmarkReport)(nil),      // 9: cleave.v1.LandmarkReport
 	(*Choice)(nil),              // 10: cleave.v1.Choice
-	(*TriedWay)(nil),            // 11: cleave.v1.TriedWay
+	(*MethodScore)(nil),         // 11: cleave.v1.MethodScore
 	(*ConstraintReport)(nil),    // 12: cleave.v1.ConstraintReport
 	(*Evaluation)(nil),          // 13: cleave.v1.Evaluation
 	(*KernelReport)(nil),        // 14: cleave.v1.KernelReport
@@ -2486,7 +2491,7 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*SolverStep)(nil),          // 32: cleave.v1.SolverStep
 	(Space)(0),                  // 33: cleave.v1.Space
 	(*JobSpec)(nil),             // 34: cleave.v1.JobSpec
-	(*Way)(nil),                 // 35: cleave.v1.Way
+	(*Method)(nil),              // 35: cleave.v1.Method
 	(KernelFunction)(0),         // 36: cleave.v1.KernelFunction
 	(NeighborWeights)(0),        // 37: cleave.v1.NeighborWeights
 	(Inference)(0),              // 38: cleave.v1.Inference
@@ -2515,19 +2520,19 @@ var file_cleave_v1_result_proto_depIdxs = []int32{
 	9,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
 	8,  // 18: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
 	6,  // 19: cleave.v1.Result.origin:type_name -> cleave.v1.Origin
-	4,  // 20: cleave.v1.Result.how_many:type_name -> cleave.v1.HowMany
+	4,  // 20: cleave.v1.Result.k_selection:type_name -> cleave.v1.KSelection
 	31, // 21: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
 	32, // 22: cleave.v1.Result.solver_steps:type_name -> cleave.v1.SolverStep
 	23, // 23: cleave.v1.Result.suspects:type_name -> cleave.v1.Suspect
-	0,  // 24: cleave.v1.HowMany.sureness:type_name -> cleave.v1.Sureness
-	5,  // 25: cleave.v1.HowMany.scores:type_name -> cleave.v1.KScore
+	0,  // 24: cleave.v1.KSelection.confidence:type_name -> cleave.v1.Confidence
+	5,  // 25: cleave.v1.KSelection.scores:type_name -> cleave.v1.KScore
 	33, // 26: cleave.v1.KScore.space:type_name -> cleave.v1.Space
 	7,  // 27: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
 	34, // 28: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
 	1,  // 29: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
-	35, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	11, // 31: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	35, // 32: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	35, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Method
+	11, // 31: cleave.v1.Choice.tried:type_name -> cleave.v1.MethodScore
+	35, // 32: cleave.v1.MethodScore.method:type_name -> cleave.v1.Method
 	36, // 33: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
 	37, // 34: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
 	38, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference

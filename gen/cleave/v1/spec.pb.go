@@ -1330,7 +1330,7 @@ type JobSpec struct {
 	Verify *float64     `protobuf:"fixed64,16,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
 	Table  *TablePoints `protobuf:"bytes,17,opt,name=table,proto3" json:"table,omitempty"`
 	// Several numbers of clusters in place of k. Each is run, they are compared without the truth, and the labels are those
-	// of the one that Result.how_many proposes; GetLabels has those of the others too. Starts from labels or centroids,
+	// of the one that Result.k_selection proposes; GetLabels has those of the others too. Starts from labels or centroids,
 	// which have one k, are refused.
 	KRange *KRange `protobuf:"bytes,18,opt,name=k_range,json=kRange,proto3" json:"k_range,omitempty"`
 	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of

@@ -68,7 +68,7 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 			return nil, err
 		}
 	}
-	o.KLabels, err = c.fetchKLabels(ctx, jobID, o.Result.GetHowMany())
+	o.KLabels, err = c.fetchKLabels(ctx, jobID, o.Result.GetKSelection())
 	return o, err
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // fetchKLabels fetches the labels for each k of a range; nil: there is none.
-func (c *Client) fetchKLabels(ctx context.Context, jobID string, h *cleavev1.HowMany) (map[int][]int32, error) {
+func (c *Client) fetchKLabels(ctx context.Context, jobID string, h *cleavev1.KSelection) (map[int][]int32, error) {
 	if h == nil {
 		return nil, nil //nolint:nilnil // of a job of one k
 	}

@@ -19,8 +19,8 @@ import (
 )
 
 // triedText says which way was tried, and on which of the constraints.
-func triedText(t *cleavev1.WayTried) string {
-	line := "tried " + explain.WayText(t.GetWay())
+func triedText(t *cleavev1.MethodTried) string {
+	line := "tried " + explain.WayText(t.GetMethod())
 	if t.GetFold() > 0 {
 		line += fmt.Sprintf(": fold %d of %d", t.GetFold(), t.GetFolds())
 	}
@@ -28,7 +28,7 @@ func triedText(t *cleavev1.WayTried) string {
 }
 
 // triedLine also says what it had right.
-func triedLine(t *cleavev1.WayTried) string {
+func triedLine(t *cleavev1.MethodTried) string {
 	line := triedText(t)
 	for _, kind := range []struct {
 		name       string
@@ -54,32 +54,32 @@ func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Ch
 	name := "agreement"
 	for _, t := range bestWays(c, shownWays) {
 		mark := ""
-		if sameWay(t.GetWay(), c.GetChosen()) {
+		if sameWay(t.GetMethod(), c.GetChosen()) {
 			mark = " (chosen)"
 		}
-		line(name, "%.2f %s%s", t.GetAgreement(), explain.WayText(t.GetWay()), mark)
+		line(name, "%.2f %s%s", t.GetAgreement(), explain.WayText(t.GetMethod()), mark)
 		name = ""
 	}
 }
 
 // bestWays are the ways that agree best, at most so many. The way that is taken, and the one that the others
 // are compared with, are among them, however badly they agree.
-func bestWays(c *cleavev1.Choice, limit int) []*cleavev1.TriedWay {
+func bestWays(c *cleavev1.Choice, limit int) []*cleavev1.MethodScore {
 	ways := slices.Clone(c.GetTried())
-	slices.SortStableFunc(ways, func(a, b *cleavev1.TriedWay) int { return cmp.Compare(b.GetAgreement(), a.GetAgreement()) })
-	base := slices.IndexFunc(c.GetTried(), func(t *cleavev1.TriedWay) bool {
-		return t.GetWay().GetUse() == cleavev1.Use_USE_NONE && t.GetAdvantage() == 0
+	slices.SortStableFunc(ways, func(a, b *cleavev1.MethodScore) int { return cmp.Compare(b.GetAgreement(), a.GetAgreement()) })
+	base := slices.IndexFunc(c.GetTried(), func(t *cleavev1.MethodScore) bool {
+		return t.GetMethod().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_NONE && t.GetAdvantage() == 0
 	})
 	for at := len(ways) - 1; at >= 0 && len(ways) > limit; at-- {
-		if t := ways[at]; !sameWay(t.GetWay(), c.GetChosen()) && (base < 0 || t != c.GetTried()[base]) {
+		if t := ways[at]; !sameWay(t.GetMethod(), c.GetChosen()) && (base < 0 || t != c.GetTried()[base]) {
 			ways = slices.Delete(ways, at, at+1)
 		}
 	}
 	return ways
 }
 
-func sameWay(a, b *cleavev1.Way) bool {
-	return a.GetSpace() == b.GetSpace() && a.GetUse() == b.GetUse()
+func sameWay(a, b *cleavev1.Method) bool {
+	return a.GetSpace() == b.GetSpace() && a.GetConstraintUse() == b.GetConstraintUse()
 }
 
 // drawWays draws how well the ways agree, the best first.
@@ -87,7 +87,7 @@ func (r *Report) drawWays(w io.Writer, title string) error {
 	choice := r.Result.GetChoice()
 	plot := picture.BarsPlot{Title: titled(title, "the ways that were tried"), Subtitle: strings.TrimSuffix(explain.ReasonText(choice.GetReason()), "."), Axis: "agreement with constraints that were held out (0: by chance)"}
 	for _, t := range bestWays(choice, len(choice.GetTried())) {
-		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.WayText(t.GetWay()), Share: min(1, max(0, t.GetAgreement())), Bold: sameWay(t.GetWay(), choice.GetChosen())})
+		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.WayText(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())), Bold: sameWay(t.GetMethod(), choice.GetChosen())})
 	}
 	return picture.Bars(w, plot)
 }
@@ -95,7 +95,7 @@ func (r *Report) drawWays(w io.Writer, title string) error {
 // byClassifier tells whether a classifier that was fitted to known rows predicted the groups of the others. The features of its
 // model are the scores of a row, one for each group, and its centroids are the scores that the rows of a group should have.
 func byClassifier(r *cleavev1.Result) bool {
-	return r.GetChoice().GetChosen().GetUse() == cleavev1.Use_USE_DISCRIMINANT
+	return r.GetChoice().GetChosen().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT
 }
 
 // loadClassifier reads a classifier from a folder, and the names of the columns.

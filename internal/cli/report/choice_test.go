@@ -17,21 +17,21 @@ func exampleChoice() *cleavev1.Choice {
 	c := &cleavev1.Choice{Reason: "it has more right"}
 	for _, t := range []struct {
 		space                cleavev1.Space
-		use                  cleavev1.Use
+		use                  cleavev1.ConstraintUse
 		agreement, advantage float64
 	}{
-		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE, 0.3, -2},
-		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_SOFT, 0.7, 1},
-		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD, 0.8, 2},
-		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_METRIC, 0.95, 3},
-		{cleavev1.Space_SPACE_STANDARDIZED, cleavev1.Use_USE_NONE, 0.25, 0},
-		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_NONE, 0.6, 0.5},
-		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_SOFT, 0.65, 0.6},
-		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_HARD, 0.9, 3},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE, 0.3, -2},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT, 0.7, 1},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD, 0.8, 2},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC, 0.95, 3},
+		{cleavev1.Space_SPACE_STANDARDIZED, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE, 0.25, 0},
+		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE, 0.6, 0.5},
+		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT, 0.65, 0.6},
+		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD, 0.9, 3},
 	} {
-		c.Tried = append(c.Tried, &cleavev1.TriedWay{Way: &cleavev1.Way{Space: t.space, Use: t.use}, Agreement: t.agreement, Advantage: t.advantage})
+		c.Tried = append(c.Tried, &cleavev1.MethodScore{Method: &cleavev1.Method{Space: t.space, ConstraintUse: t.use}, Agreement: t.agreement, Advantage: t.advantage})
 	}
-	c.Chosen = c.Tried[7].Way
+	c.Chosen = c.Tried[7].Method
 	return c
 }
 
@@ -58,14 +58,14 @@ objective   auto 0
 func TestProgressOfTrials(t *testing.T) {
 	var plain, terminal bytes.Buffer
 	lines, live := &Progress{w: &plain, now: time.Now}, &Progress{w: &terminal, width: 120, now: time.Now}
-	tried := &cleavev1.WayTried{
-		Way:  &cleavev1.Way{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Use: cleavev1.Use_USE_HARD},
+	tried := &cleavev1.MethodTried{
+		Way:  &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD},
 		Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 5,
 	}
-	alone := &cleavev1.WayTried{Way: &cleavev1.Way{Space: cleavev1.Space_SPACE_ROWS, Use: cleavev1.Use_USE_NONE}, CannotLinks: 7, CannotLinksRight: 7}
+	alone := &cleavev1.MethodTried{Way: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, Use: cleavev1.ConstraintUse_CONSTRAINT_USE_NONE}, CannotLinks: 7, CannotLinksRight: 7}
 	for _, p := range []*Progress{lines, live} {
-		for _, way := range []*cleavev1.WayTried{tried, alone} {
-			p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_WayTried{WayTried: way}}))
+		for _, way := range []*cleavev1.MethodTried{tried, alone} {
+			p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_MethodTried{WayTried: way}}))
 			p.Item(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_INITIALIZING, WayTried: way, Workers: 2}))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // kText says which number of clusters is run.
-func kText(k *cleavev1.KBegan) string {
+func kText(k *cleavev1.KStarted) string {
 	return fmt.Sprintf("k = %d of %d..%d", k.GetK(), k.GetMin(), k.GetMax())
 }
 
@@ -33,7 +33,7 @@ type kColumn struct {
 }
 
 // kColumns are the scores that there are, for a table and a plot.
-func kColumns(h *cleavev1.HowMany) []kColumn {
+func kColumns(h *cleavev1.KSelection) []kColumn {
 	var known []kColumn
 	for _, c := range []kColumn{
 		{"held-out", func(s *cleavev1.KScore) *float64 { return s.Agreement }},
@@ -53,9 +53,9 @@ func kColumns(h *cleavev1.HowMany) []kColumn {
 }
 
 // sureText says how sure a proposal is: "likely", "unsure: 2, 3 or 4".
-func sureText(h *cleavev1.HowMany) string {
-	sure := wire.EnumWord(h.GetSureness())
-	if h.GetSureness() != cleavev1.Sureness_SURENESS_UNSURE || len(h.GetPlausible()) < 2 {
+func sureText(h *cleavev1.KSelection) string {
+	sure := wire.EnumWord(h.GetConfidence())
+	if h.GetConfidence() != cleavev1.Confidence_CONFIDENCE_UNSURE || len(h.GetPlausible()) < 2 {
 		return sure
 	}
 	var ks []string
@@ -66,7 +66,7 @@ func sureText(h *cleavev1.HowMany) string {
 }
 
 // summarizeHowMany writes the scores of every k, in 60 columns, and what is proposed.
-func summarizeHowMany(w io.Writer, h *cleavev1.HowMany) error {
+func summarizeHowMany(w io.Writer, h *cleavev1.KSelection) error {
 	columns := kColumns(h)
 	var text strings.Builder
 	line := func(mark, k string, cell func(c kColumn) string, space string) {
@@ -100,7 +100,7 @@ func summarizeHowMany(w io.Writer, h *cleavev1.HowMany) error {
 
 // drawHowMany draws the scores over the numbers of clusters.
 func (r *Report) drawHowMany(w io.Writer, title string) error {
-	h := r.Result.GetHowMany()
+	h := r.Result.GetKSelection()
 	plot := picture.CurvesPlot{
 		Title: "How many clusters: " + title, Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), sureText(h)),
 		X: "number of clusters k", Y: "score, 1 at best", WholeX: true,
@@ -114,7 +114,7 @@ func (r *Report) drawHowMany(w io.Writer, title string) error {
 }
 
 // kCurves are the curves of a score. Silhouettes in different spaces cannot be compared: each space has a curve.
-func kCurves(h *cleavev1.HowMany, c kColumn) (curves []picture.Curve) {
+func kCurves(h *cleavev1.KSelection, c kColumn) (curves []picture.Curve) {
 	for _, s := range h.GetScores() {
 		v, name := c.of(s), kNames[c.name]
 		if v == nil {
@@ -154,9 +154,9 @@ func (r *Report) classesOf(labels []int32) []string {
 
 // kLabelFiles are the labels for the numbers of clusters that are not proposed.
 func (r *Report) kLabelFiles() (files []File) {
-	for _, s := range r.Result.GetHowMany().GetScores() {
+	for _, s := range r.Result.GetKSelection().GetScores() {
 		labels, fetched := r.KLabels[int(s.GetK())]
-		if !fetched || s.GetK() == r.Result.GetHowMany().GetProposed() {
+		if !fetched || s.GetK() == r.Result.GetKSelection().GetProposed() {
 			continue
 		}
 		files = append(files, File{fmt.Sprintf("labels-k%d.csv", s.GetK()), func(w io.Writer) error {
@@ -168,7 +168,7 @@ func (r *Report) kLabelFiles() (files []File) {
 
 // howMany shows how the number of clusters was found, nil if it was given.
 func (b *pageBuilder) howMany() *page.Section {
-	h := b.Result.GetHowMany()
+	h := b.Result.GetKSelection()
 	if h == nil {
 		return nil
 	}

@@ -11,9 +11,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-func exampleHowMany() *cleavev1.HowMany {
-	return &cleavev1.HowMany{
-		Proposed: 3, Sureness: cleavev1.Sureness_SURENESS_UNSURE, Plausible: []uint32{2, 3, 4}, Reason: "3 come out again",
+func exampleHowMany() *cleavev1.KSelection {
+	return &cleavev1.KSelection{
+		Proposed: 3, Sureness: cleavev1.Confidence_CONFIDENCE_UNSURE, Plausible: []uint32{2, 3, 4}, Reason: "3 come out again",
 		Scores: []*cleavev1.KScore{
 			{K: 2, Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Stability: new(0.891), Silhouette: new(1.0)},
 			{K: 3, Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Stability: new(0.885), Silhouette: new(0.844)},

@@ -20,7 +20,7 @@ func (b *pageBuilder) answer() string {
 		return "The run was stopped before it had labels."
 	}
 	sentences := []string{b.sizeSentence()}
-	if h := r.GetHowMany(); h != nil && b.spec().GetKRange() != nil {
+	if h := r.GetKSelection(); h != nil && b.spec().GetKRange() != nil {
 		sentences = append(sentences, fmt.Sprintf("That many are proposed of %s (%s).", b.askedClusters(), sureText(h)))
 	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {

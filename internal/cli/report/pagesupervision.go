@@ -188,8 +188,8 @@ func (b *pageBuilder) ways() *page.Section {
 		Columns: []page.Column{{Name: "way"}, {Name: "agreement"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "against no constraints, in standard errors", Numbers: true}},
 	}
 	for _, t := range bestWays(choice, len(choice.GetTried())) {
-		name := page.Text(explain.WayText(t.GetWay()))
-		if sameWay(t.GetWay(), choice.GetChosen()) {
+		name := page.Text(explain.WayText(t.GetMethod()))
+		if sameWay(t.GetMethod(), choice.GetChosen()) {
 			name.Text += " (taken)"
 		}
 		s.Table.Rows = append(s.Table.Rows, []page.Cell{

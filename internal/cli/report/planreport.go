@@ -88,7 +88,7 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	result := r.Result
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := lineOf(lines)
-	if h := result.GetHowMany(); h != nil {
+	if h := result.GetKSelection(); h != nil {
 		if err := summarizeHowMany(w, h); err != nil {
 			return err
 		}

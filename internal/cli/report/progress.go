@@ -106,8 +106,8 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		p.line("%s", kText(what.K))
 	case *cleavev1.Event_Level:
 		p.level(what.Level)
-	case *cleavev1.Event_WayTried:
-		p.wayTried(what.WayTried)
+	case *cleavev1.Event_MethodTried:
+		p.wayTried(what.MethodTried)
 	case *cleavev1.Event_Shift:
 		p.line("sigma is now %s: %s", Brief(what.Shift.GetSigma()), what.Shift.GetWhy())
 	case *cleavev1.Event_Restart:
@@ -152,7 +152,7 @@ func (p *Progress) solverStep(s *cleavev1.SolverStep) {
 	p.plain("eigenvectors: " + strings.Join(parts, ", "))
 }
 
-func (p *Progress) level(l *cleavev1.LevelBegan) {
+func (p *Progress) level(l *cleavev1.LevelStarted) {
 	if p.width > 0 {
 		return // the next live progress draws it
 	}
@@ -160,11 +160,11 @@ func (p *Progress) level(l *cleavev1.LevelBegan) {
 }
 
 // levelText says which level of a graph is refined.
-func levelText(l *cleavev1.LevelBegan) string {
+func levelText(l *cleavev1.LevelStarted) string {
 	return fmt.Sprintf("level %d of %d: %d vertices", l.GetLevels()-l.GetLevel(), l.GetLevels(), l.GetVertices())
 }
 
-func (p *Progress) wayTried(t *cleavev1.WayTried) {
+func (p *Progress) wayTried(t *cleavev1.MethodTried) {
 	if p.width > 0 {
 		return // the next live progress draws it
 	}
@@ -254,7 +254,7 @@ func (p *Progress) liveLine(live *cleavev1.Progress) string {
 	if k := live.GetK(); k != nil {
 		parts = append(parts, kText(k))
 	}
-	if t := live.GetWayTried(); t != nil {
+	if t := live.GetMethodTried(); t != nil {
 		parts = append(parts, triedText(t))
 	}
 	switch live.GetPhase() {

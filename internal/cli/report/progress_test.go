@@ -26,7 +26,7 @@ func story() []*cleavev1.WatchJobResponse {
 		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 0.3, Moved: 7, Workers: 2,
 			IterationsPerSecond: 3.25, TimeLeft: durationpb.New(4 * time.Second)}),
 		clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Shift{Shift: &cleavev1.ShiftChange{Iteration: 2, Sigma: 0.5, Why: "the objective rose"}}}),
-		clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartBegan{Restart: 1}}}),
+		clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: 1}}}),
 		clitest.IterationItem(0, 0, 11, 1),
 		clitest.EndedItem(),
 	}

@@ -178,7 +178,7 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	if len(r.Result.GetChoice().GetTried()) > 0 {
 		add(waysFile, func(w io.Writer) error { return r.drawWays(w, s.Title) })
 	}
-	if r.Result.GetHowMany() != nil {
+	if r.Result.GetKSelection() != nil {
 		add(kFile, func(w io.Writer) error { return r.drawHowMany(w, s.Title) })
 	}
 	if s.Data == nil {

@@ -175,7 +175,7 @@ func TestClassifierFiles(t *testing.T) {
 		Distortion: cleavev1.Distortion_DISTORTION_EUCLIDEAN, K: 2, Columns: 2, Metric: cleavev1.Metric_METRIC_IDENTITY,
 		Landmarks: &cleavev1.LandmarkHead{Count: 3, Columns: 2, Kernel: &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}, GridExponent: -40},
 	}
-	result := &cleavev1.Result{K: 2, Rows: 4, ClusterSizes: []uint32{2, 2}, Model: head, Choice: &cleavev1.Choice{Chosen: &cleavev1.Way{Space: cleavev1.Space_SPACE_ROWS, Use: cleavev1.Use_USE_DISCRIMINANT}}}
+	result := &cleavev1.Result{K: 2, Rows: 4, ClusterSizes: []uint32{2, 2}, Model: head, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, Use: cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT}}}
 	model := &clustering.Model{
 		Distortion: metric.SquaredEuclidean, K: 2, D: 2, Metric: metric.NewIdentity(2), Centroids: []float64{-0.5, 0.5, 0.5, -0.5}, // groups 1 and 0
 		Landmarks: &clustering.Landmarks{Points: &dataset.Points{N: 3, D: 2, Values: points.Values[:6]}, Projection: []float64{1, 2, 3, 4, 5, 6}},

@@ -151,9 +151,9 @@ func (e *explainer) way() (all []string) {
 	if c.GetReason() != "" {
 		all = append(all, ReasonText(c.GetReason()))
 	}
-	var taken, next *cleavev1.TriedWay
+	var taken, next *cleavev1.MethodScore
 	for _, t := range c.GetTried() {
-		same := t.GetWay().GetSpace() == c.GetChosen().GetSpace() && t.GetWay().GetUse() == c.GetChosen().GetUse()
+		same := t.GetMethod().GetSpace() == c.GetChosen().GetSpace() && t.GetMethod().GetConstraintUse() == c.GetChosen().GetConstraintUse()
 		switch {
 		case same:
 			taken = t
@@ -166,7 +166,7 @@ func (e *explainer) way() (all []string) {
 		if next.GetAgreement() > taken.GetAgreement() {
 			compared = "%s agrees most, by %.2f (1: with all held-out constraints; 0: as by chance), which is too little more to be trusted."
 		}
-		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "way"), quotedWay(next.GetWay()), next.GetAgreement()))
+		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "way"), quotedWay(next.GetMethod()), next.GetAgreement()))
 	}
 	if taken != nil && taken.GetAgreement() < littleAgreement {
 		all = append(all, fmt.Sprintf("Even the way that was taken agrees by %.2f only: the data say little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))
@@ -198,7 +198,7 @@ func (e *explainer) scores() []string {
 
 func (e *explainer) warnings() []string {
 	answer, _ := wire.SplitNotices(wire.WithoutSuspects(e.r, e.r.GetWarnings()))
-	return sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return n.GetMessage() == e.r.GetHowMany().GetReason() })) // which was said
+	return sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return n.GetMessage() == e.r.GetKSelection().GetReason() })) // which was said
 }
 
 func (e *explainer) reading() []string {

@@ -22,8 +22,8 @@ func said(f Facts) string {
 	return out.String()
 }
 
-func way(space cleavev1.Space, use cleavev1.Use) *cleavev1.Way {
-	return &cleavev1.Way{Space: space, Use: use}
+func way(space cleavev1.Space, use cleavev1.ConstraintUse) *cleavev1.Method {
+	return &cleavev1.Method{Space: space, ConstraintUse: use}
 }
 
 // ordinary is a run without anything wrong.
@@ -53,41 +53,41 @@ func TestWhatIsSaid(t *testing.T) {
 			[]string{"Constraints\n", "Warnings", "Why this way", "Against the truth"}},
 		{"seeds", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD), Tried: []*cleavev1.TriedWay{
-				{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Agreement: 0.1}, {Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD), Agreement: 0.3},
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Tried: []*cleavev1.MethodScore{
+				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1}, {Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
 			}}
 		}, []string{"seeds were taken for certain", `"rows, no seeds", which agrees by 0.10 (1: with all held-out seeds`, "many of the seeds are wrong", "check some seeds by hand"}, []string{"constraint"}},
 		{"auto", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 60, Satisfied: 60}
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD), Reason: "it agrees best", Tried: []*cleavev1.TriedWay{
-				{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Agreement: 0.1},
-				{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD), Agreement: 0.3},
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: "it agrees best", Tried: []*cleavev1.MethodScore{
+				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1},
+				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
 			}}
 		}, []string{`by "rows, hard", a way that auto chose`, "It agrees best.", `Of 2 ways that were tried, the next best is "rows, no constraints", which agrees by 0.10`,
 			"agrees by 0.30 only", "All 60 are satisfied.", "Look for other measurements"}, []string{"Nothing looks wrong"}},
 		{"auto, hardly worse than another way", func(f *Facts) {
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Tried: []*cleavev1.TriedWay{
-				{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Agreement: 0.92},
-				{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD), Agreement: 0.94},
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{
+				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.92},
+				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.94},
 			}}
 		}, []string{`Of 2 ways that were tried, "rows, hard" agrees most, by 0.94`, "too little more to be trusted"}, []string{"next best"}},
 		{"few constraints", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 10, Satisfied: 10}
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD)}
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD)}
 		}, []string{"There are 10 constraints; from 50 on", "Add constraints"}, nil},
 		{"no constraints", func(f *Facts) {
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE)}
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE)}
 		}, []string{"give them by --constraints"}, nil},
 		{"seeds", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_CUTS), Reason: "finding nearest neighbors would take too long, so k-means is used"}
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS), Reason: "finding nearest neighbors would take too long, so k-means is used"}
 		}, []string{"Points were compared by their nearest neighbors, which finds clusters of any shape; seeds chose which eigenvectors count.", "Finding nearest neighbors would take too long"}, []string{"give them by --constraints"}},
 		{"links of classes", func(f *Facts) {
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Tried: []*cleavev1.TriedWay{{Way: way(cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE), Agreement: 1, MustLinks: 3}}}
+			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 1, MustLinks: 3}}}
 		}, nil, []string{"give them by --constraints"}},
 		{"a range", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{KRange: &cleavev1.KRange{Min: 2, Max: 6}}
-			f.Result.HowMany = &cleavev1.HowMany{Proposed: 3, Plausible: []uint32{2, 3, 4}, Sureness: cleavev1.Sureness_SURENESS_UNSURE, Reason: "3 come out again, but 2 or 4 would do too"}
+			f.Result.KSelection = &cleavev1.KSelection{Proposed: 3, Plausible: []uint32{2, 3, 4}, Confidence: cleavev1.Confidence_CONFIDENCE_UNSURE, Reason: "3 come out again, but 2 or 4 would do too"}
 			f.Result.Warnings = []*cleavev1.Notice{{Message: "3 come out again, but 2 or 4 would do too"}}
 		}, []string{"Of 2 to 6 clusters, 3 were proposed, which is unsure: 3 come out again", "labels-k2.csv, labels-k4.csv"}, []string{"Warnings"}},
 		{"unsure points", func(f *Facts) {
@@ -161,7 +161,7 @@ func TestExplainSuspects(t *testing.T) {
 	other, label := uint32(3), uint32(1)
 	r := &cleavev1.Result{
 		State: cleavev1.JobState_JOB_STATE_SUCCEEDED, K: 2, Rows: 6, ClusterSizes: []uint32{3, 3}, Constraints: &cleavev1.ConstraintReport{Total: 60, Satisfied: 60},
-		Choice:   &cleavev1.Choice{Chosen: &cleavev1.Way{Space: cleavev1.Space_SPACE_ROWS, Use: cleavev1.Use_USE_DISCRIMINANT}},
+		Choice:   &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT}},
 		Suspects: []*cleavev1.Suspect{{Row: 0, Other: &other, MustLink: true, Strength: 0.98}},
 		Warnings: []*cleavev1.Notice{
 			{Code: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good way has right"},

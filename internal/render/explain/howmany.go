@@ -11,7 +11,7 @@ import (
 
 // howMany says why there are so many clusters, if that was not given.
 func (e *explainer) howMany() (all []string) {
-	h := e.r.GetHowMany()
+	h := e.r.GetKSelection()
 	if h == nil {
 		return nil
 	}
@@ -19,9 +19,9 @@ func (e *explainer) howMany() (all []string) {
 	if r := e.Spec.GetKRange(); r != nil {
 		lead = fmt.Sprintf("Of %d to %d clusters, %d were proposed", r.GetMin(), r.GetMax(), h.GetProposed())
 	}
-	lead += map[cleavev1.Sureness]string{
-		cleavev1.Sureness_SURENESS_CLEAR: ", which is clear", cleavev1.Sureness_SURENESS_LIKELY: ", which is likely", cleavev1.Sureness_SURENESS_UNSURE: ", which is unsure",
-	}[h.GetSureness()]
+	lead += map[cleavev1.Confidence]string{
+		cleavev1.Confidence_CONFIDENCE_CLEAR: ", which is clear", cleavev1.Confidence_CONFIDENCE_LIKELY: ", which is likely", cleavev1.Confidence_CONFIDENCE_UNSURE: ", which is unsure",
+	}[h.GetConfidence()]
 	if others := e.plausible(); len(others) > 0 {
 		e.suspect(otherNumbers)
 	}
@@ -30,7 +30,7 @@ func (e *explainer) howMany() (all []string) {
 
 // plausible are other numbers of clusters that the scores allow.
 func (e *explainer) plausible() (others []uint32) {
-	h := e.r.GetHowMany()
+	h := e.r.GetKSelection()
 	for _, k := range h.GetPlausible() {
 		if k != h.GetProposed() {
 			others = append(others, k)

@@ -10,16 +10,16 @@ import (
 )
 
 // WayText names a way for people: "rows, no constraints".
-func WayText(w *cleavev1.Way) string {
-	use := wire.EnumWord(w.GetUse())
-	if w.GetUse() == cleavev1.Use_USE_NONE {
+func WayText(w *cleavev1.Method) string {
+	use := wire.EnumWord(w.GetConstraintUse())
+	if w.GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_NONE {
 		use = "no constraints"
 	}
 	return wire.EnumWord(w.GetSpace()) + ", " + use
 }
 
 // MethodText says what a way does, in the words of the field: "spectral clustering of the nearest-neighbor graph".
-func MethodText(w *cleavev1.Way) string {
+func MethodText(w *cleavev1.Method) string {
 	of := map[cleavev1.Space]string{
 		cleavev1.Space_SPACE_ROWS:                   "the rows",
 		cleavev1.Space_SPACE_STANDARDIZED:           "standardized columns",
@@ -35,28 +35,28 @@ func MethodText(w *cleavev1.Way) string {
 	case cleavev1.Space_SPACE_LEVELS:
 		method = "multilevel normalized cut of " + of
 	}
-	switch w.GetUse() {
-	case cleavev1.Use_USE_SOFT:
+	switch w.GetConstraintUse() {
+	case cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:
 		return method + " with soft constraints"
-	case cleavev1.Use_USE_HARD:
+	case cleavev1.ConstraintUse_CONSTRAINT_USE_HARD:
 		return method + " with hard constraints"
-	case cleavev1.Use_USE_METRIC:
+	case cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC:
 		return method + " with a learned metric"
-	case cleavev1.Use_USE_CUTS:
+	case cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS:
 		return "constrained cuts of " + of
-	case cleavev1.Use_USE_DISCRIMINANT:
+	case cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT:
 		return "classifier fitted to the known rows, on " + of
-	case cleavev1.Use_USE_SPREAD:
+	case cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD:
 		return "known labels spread along " + of
 	}
 	return method
 }
 
 // quotedWay is its name within a sentence.
-func quotedWay(w *cleavev1.Way) string { return strconv.Quote(WayText(w)) }
+func quotedWay(w *cleavev1.Method) string { return strconv.Quote(WayText(w)) }
 
 // wayWords say what a way is, and how it uses what is known about points, if anything is.
-func (e *explainer) wayWords(w *cleavev1.Way) string {
+func (e *explainer) wayWords(w *cleavev1.Method) string {
 	words := map[cleavev1.Space]string{
 		cleavev1.Space_SPACE_ROWS:                   "points were compared by their columns as they are",
 		cleavev1.Space_SPACE_STANDARDIZED:           "points were compared by their columns, all with the same variance",
@@ -68,15 +68,15 @@ func (e *explainer) wayWords(w *cleavev1.Way) string {
 	if w.GetSpace() == cleavev1.Space_SPACE_ROWS && OfKernelMatrix(e.r) {
 		words = "points were compared by the leading components of the kernel matrix"
 	}
-	use := map[cleavev1.Use]string{
-		cleavev1.Use_USE_NONE:         "constraints were not looked at",
-		cleavev1.Use_USE_SOFT:         "a violated constraint has a price",
-		cleavev1.Use_USE_HARD:         "constraints were taken for certain",
-		cleavev1.Use_USE_METRIC:       "constraints were taken for certain, and told how much each column counts",
-		cleavev1.Use_USE_CUTS:         "constraints chose which eigenvectors count",
-		cleavev1.Use_USE_DISCRIMINANT: "a classifier fitted to the known rows predicted the others",
-		cleavev1.Use_USE_SPREAD:       "known groups spread along the edges of the graph",
-	}[w.GetUse()]
+	use := map[cleavev1.ConstraintUse]string{
+		cleavev1.ConstraintUse_CONSTRAINT_USE_NONE:         "constraints were not looked at",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:         "a violated constraint has a price",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_HARD:         "constraints were taken for certain",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC:       "constraints were taken for certain, and told how much each column counts",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS:         "constraints chose which eigenvectors count",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT: "a classifier fitted to the known rows predicted the others",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD:       "known groups spread along the edges of the graph",
+	}[w.GetConstraintUse()]
 	if words == "" || use == "" || !e.supervised() {
 		return words
 	}
