@@ -67,7 +67,7 @@ func TestIsolatedVerticesAreClustered(t *testing.T) {
 				data += " --objective normalized-cut"
 			}
 			d := readResult(t, succeed(t, "run --quiet --json --k 2 --constraints links.csv --algorithm "+algorithm+" "+data))
-			if !slices.ContainsFunc(d.Warnings, func(w *cleavev1.Notice) bool { return w.GetCode() == "ISOLATED_VERTICES" }) {
+			if !slices.ContainsFunc(d.Warnings, func(w *cleavev1.Notice) bool { return w.GetReason() == "ISOLATED_VERTICES" }) {
 				t.Errorf("%s %s warns of %+v", algorithm, data, d.Warnings)
 			}
 		}

@@ -137,7 +137,7 @@ func (a *app) proposed(list func(ctx context.Context, c *client.Client) ([]candi
 }
 
 func proposeJobs(ctx context.Context, c *client.Client) ([]candidate, error) {
-	jobs, err := c.ListJobs(ctx, cleavev1.JobState_JOB_STATE_UNSPECIFIED, completedJobs)
+	jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{}, completedJobs)
 	return jobCandidates(jobs), err
 }
 

@@ -77,7 +77,7 @@ func pickListed(what, given string, length int, list func() ([]candidate, error)
 // jobID is the job that an id, or the beginning of one, means.
 func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
 	return pickListed("job", given, jobIDLength, func() ([]candidate, error) {
-		jobs, err := c.ListJobs(ctx, cleavev1.JobState_JOB_STATE_UNSPECIFIED, 0)
+		jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{}, 0)
 		return jobCandidates(jobs), err
 	})
 }
@@ -122,22 +122,22 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w 
 			return nil, nil, err
 		}
 		spec, _ := j.OfRows()
-		spec.Table.TableId = id
+		spec.GetTable().TableId = id
 		return spec, nil, nil
 	}
 	spec, table := j.OfRows()
 	if table == nil {
 		return j.Spec, j.Data, nil
 	}
-	id, err := c.UploadTable(ctx, spec.GetDisplayName(), table, w)
-	spec.Table.TableId = id
+	id, err := c.UploadTable(ctx, j.Name, table, w)
+	spec.GetTable().TableId = id
 	return spec, nil, err
 }
 
 // stream sends a table as it is read, completes the spec by what was read of it, and returns its id.
 func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream) (string, error) {
 	var notices []string
-	stored, err := c.StreamTable(ctx, j.Spec.GetDisplayName(), func(send func(next func() (*table.Table, error)) error) (err error) {
+	stored, err := c.StreamTable(ctx, j.Name, func(send func(next func() (*table.Table, error)) error) (err error) {
 		notices, err = s.Read(send)
 		return err
 	})

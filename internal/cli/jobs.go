@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/client"
@@ -99,9 +101,20 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 func (a *app) listCommand() *cobra.Command {
 	state := jobflags.NewChoice("", "pending", "running", "succeeded", "failed", "cancelled")
 	limit := jobflags.NewWhole(0, 0, 1_000_000)
+	request := &cleavev1.ListJobsRequest{}
+	var since shell.Duration
+	oldest := false
 	cmd := a.listingCommand("list", "List jobs, the newest first", func(ctx context.Context, c *client.Client, asJSON bool) error {
-		wanted := cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.String())])
-		jobs, err := c.ListJobs(ctx, wanted, limit.Whole())
+		if state.String() != "" {
+			request.States = []cleavev1.JobState{cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.String())])}
+		}
+		if since > 0 {
+			request.CreatedFrom = timestamppb.New(time.Now().Add(-time.Duration(since)))
+		}
+		if oldest {
+			request.Order = cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST
+		}
+		jobs, err := c.ListJobs(ctx, request, limit.Whole())
 		return printList(a, asJSON, &cleavev1.ListJobsResponse{Jobs: jobs}, jobs, err,
 			"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
 				return []any{j.GetJobId(), j.GetDisplayName(), report.ShortName(j.GetState()),
@@ -109,7 +122,12 @@ func (a *app) listCommand() *cobra.Command {
 			})
 	})
 	cmd.Flags().Var(state, "state", "only jobs in this state")
-	cmd.Flags().Var(limit, "limit", "only the newest `N` jobs; 0 for all")
+	cmd.Flags().Var(limit, "limit", "only the first `N` jobs; 0 for all")
+	cmd.Flags().StringVar(&request.Owner, "owner", "", "only jobs of this owner; administrators see those of all")
+	cmd.Flags().StringVar(&request.NameContains, "name", "", "only jobs whose names contain this text")
+	cmd.Flags().StringVar(&request.DatasetId, "dataset", "", "only jobs on the data set with this id")
+	cmd.Flags().Var(&since, "since", "only jobs created within this time, such as 24h")
+	cmd.Flags().BoolVar(&oldest, "oldest", false, "list the oldest first")
 	return cmd
 }
 
@@ -237,7 +255,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	if err != nil {
 		return err
 	}
-	created, err := c.Submit(ctx, spec, data, f.requestID, p)
+	created, err := c.Submit(ctx, j.Request(spec, f.requestID), data, p)
 	if err != nil {
 		return j.Locate(err)
 	}

@@ -128,7 +128,7 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 			}
 			want, got := answer(t, clitest.Read(t, few+"/result.json")), answer(t, clitest.Read(t, all+"/result.json"))
 			want.Recipe = got.GetRecipe() // which has what stands in for missing values, or drops them
-			want.DroppedRows, want.Warnings = lost, append(want.Warnings, &cleavev1.Notice{Code: "MISSING_ROWS", Message: said})
+			want.DroppedRows, want.Warnings = lost, append(want.Warnings, &cleavev1.Notice{Reason: "MISSING_ROWS", Message: said})
 			if !proto.Equal(got, want) {
 				t.Errorf("got\n%+v\nwant\n%+v", got, want)
 			}

@@ -54,7 +54,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := c.UploadInputs(ctx, spec, data, silent); err != nil {
+	if err := c.UploadInputs(ctx, j.Name, spec, data, silent); err != nil {
 		return err
 	}
 	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: spec})

@@ -49,10 +49,12 @@ func startModel(t *testing.T, weights ...float64) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.spec = &cleavev1.JobSpec{DisplayName: "p.csv"}
-	if f.spec.DatasetId, err = dataset.ID(data); err != nil {
+	f.spec = &cleavev1.JobSpec{}
+	id, err := dataset.ID(data)
+	if err != nil {
 		t.Fatal(err)
 	}
+	f.spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: id}
 	return f
 }
 

@@ -71,7 +71,7 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 		return nil, err
 	}
 	m.spec = &cleavev1.JobSpec{
-		K:              result.GetK(),
+		Clusters:       &cleavev1.JobSpec_K{K: result.GetK()},
 		Scale:          result.GetScale(), // standardizing the same points gives the same units
 		MaxIterations:  proto.Uint32(0),
 		Storage:        cleavev1.StorageMode_STORAGE_MODE_NONE, // the matrix is needed only once
@@ -97,7 +97,7 @@ func (m *kernelModel) predict(ctx context.Context, a *app, points dataset.Datase
 	ctx, done := c.Context(ctx)
 	defer done()
 	p := report.NewProgress(io.Discard, true)
-	id, err := c.Complete(ctx, m.spec, m.points, p)
+	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: m.spec}, m.points, p)
 	if err != nil {
 		return nil, client.Cause(ctx, err)
 	}

@@ -96,7 +96,7 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 // scene is what the flags name.
 func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, err error) {
 	result := r.Result
-	s.Title = cmp.Or(result.GetOrigin().GetSpec().GetDisplayName(), filepath.Base(folder))
+	s.Title = cmp.Or(result.GetOrigin().GetDisplayName(), filepath.Base(folder))
 	filter, err := f.loadData(&s, result)
 	if err != nil || s.Data == nil {
 		return s, err

@@ -131,7 +131,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	p := report.NewProgress(a.stderr, f.quiet)
 	defer p.End()
 	origin := before.result.GetOrigin()
-	id, err := c.Complete(ctx, origin.GetSpec(), nil, p)
+	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()}, nil, p)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 		return again, nil
 	}
 	p.End()
-	scene := report.Scene{Title: origin.GetSpec().GetDisplayName()}
+	scene := report.Scene{Title: origin.GetDisplayName()}
 	warn := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
 	return again, report.WriteFolder(ctx, f.out, again.Files(scene, warn))
 }
@@ -221,12 +221,12 @@ func thisCommand(arguments []string) command {
 
 // beginOrigin begins to record what a run is made of, beside the run: it hashes the files that flags name. The returned
 // function waits for it.
-func (a *app) beginOrigin(set *pflag.FlagSet) func(spec *cleavev1.JobSpec) *cleavev1.Origin {
+func (a *app) beginOrigin(set *pflag.FlagSet) func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
 	files, directory := jobflags.NamedFiles(set, a.command.directory), a.command.directory
 	hashed := make(chan []*cleavev1.InputFile, 1)
 	go func() { hashed <- hashFiles(files, directory) }()
-	return func(spec *cleavev1.JobSpec) *cleavev1.Origin {
-		origin := &cleavev1.Origin{Version: shell.Version(), Directory: directory, Seed: spec.GetSeed(), Inputs: <-hashed, Spec: spec}
+	return func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
+		origin := &cleavev1.Origin{Version: shell.Version(), Directory: directory, Seed: spec.GetSeed(), Inputs: <-hashed, Spec: spec, DisplayName: name}
 		for _, argument := range a.command.arguments {
 			origin.Command = append(origin.Command, redact.Text(argument))
 		}

@@ -64,7 +64,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
-	r.Result.Origin = a.beginOrigin(f.flags)(s.Spec)
+	r.Result.Origin = a.beginOrigin(f.flags)(s.Title, s.Spec)
 	if err := a.saveNeighborGraph(ctx, c, jobID, f.saveGraph); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	if err != nil {
 		return nil, none, err
 	}
-	j := &jobflags.Job{Spec: response.GetSpec(), Data: data, Header: header, Table: f.data.Rows}
+	j := &jobflags.Job{Spec: response.GetSpec(), Name: response.GetJob().GetDisplayName(), Data: data, Header: header, Table: f.data.Rows}
 	if err := f.checkSaveGraph(j.Spec); err != nil {
 		return nil, none, err
 	}
@@ -144,7 +144,7 @@ func sayByNames(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilter, h
 		header = steps.Names()
 	}
 	j := &jobflags.Job{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}
-	j.Name(o.Result)
+	j.LocalizeResult(o.Result)
 }
 
 // loadTable reads the table that a job clustered, to draw it.

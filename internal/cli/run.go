@@ -110,7 +110,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
-	p.Say, p.Lists, f.unsaid = j.Say, f.summarizes(), p.Unsaid
+	p.Localize, p.Lists, f.unsaid = j.Localize, f.summarizes(), p.Unsaid
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
@@ -124,7 +124,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
-	id, late := c.Complete(ctx, spec, data, p)
+	id, late := c.Complete(ctx, j.Request(spec, ""), data, p)
 	if late != nil && !fault.Is(late, client.TimeLimit) {
 		return client.Cause(ctx, j.Locate(late))
 	}
@@ -142,7 +142,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
-	j.Name(o.Result)
+	j.LocalizeResult(o.Result)
 	r := report.New(o, j.Filter)
 	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
 	r.CallEach(j.ClusterClasses)
@@ -156,7 +156,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := r.Score(truth); err != nil {
 		return err
 	}
-	r.Result.Origin = origin(spec)
+	r.Result.Origin = origin(j.Name, spec)
 	p.End()
 	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
 		return client.Cause(ctx, err)
@@ -173,7 +173,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 
 // sceneOf is what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints, Spec: j.Spec, Table: j.Read()}
+	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec, Table: j.Read()}
 	if j.Table != nil && j.Table.Recipe != nil {
 		s.LabelColumn = j.Table.Recipe.Label
 	}

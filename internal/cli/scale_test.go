@@ -59,7 +59,7 @@ func TestPredictInUnits(t *testing.T) {
 		if d.StopReason != cleavev1.StopReason_STOP_REASON_CONVERGED || d.GetScale() != scaleIn(c.args) || d.GetModel().GetScaled() != (c.trained == "") {
 			t.Errorf("%s: %v, scale %v, model %v", c.args, d.StopReason, d.GetScale(), d.GetModel())
 		}
-		if notices := d.GetWarnings(); (len(notices) > 0) != (c.notice != "") || len(notices) > 0 && notices[0].GetCode() != c.notice {
+		if notices := d.GetWarnings(); (len(notices) > 0) != (c.notice != "") || len(notices) > 0 && notices[0].GetReason() != c.notice {
 			t.Errorf("%s: %v", c.args, notices)
 		}
 		if got := labelColumns(succeed(t, "predict --model o --data u.csv"+c.trained)); got != labelColumns(clitest.Read(t, "o/labels.csv")) {

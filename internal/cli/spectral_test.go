@@ -43,10 +43,12 @@ func startSpectral(t *testing.T, steps ...*cleavev1.WatchJobResponse) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.spec = &cleavev1.JobSpec{DisplayName: "p.csv", K: 2, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}}
-	if f.spec.DatasetId, err = dataset.ID(data); err != nil {
+	f.spec = &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}}
+	id, err := dataset.ID(data)
+	if err != nil {
 		t.Fatal(err)
 	}
+	f.spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: id}
 	return f
 }
 

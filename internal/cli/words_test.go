@@ -51,23 +51,25 @@ func TestTablesByFlagsAndByTheAPI(t *testing.T) {
 	kmeans := func(s *cleavev1.JobSpec) { s.Algorithm = &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}} }
 	labelAs := func(use cleavev1.LabelUse) func(*cleavev1.JobSpec) {
 		return func(s *cleavev1.JobSpec) {
-			s.Table.LabelColumn, s.Supervision = "team", &cleavev1.Supervision{LabelAs: use}
+			s.GetTable().LabelColumn, s.Supervision = "team", &cleavev1.Supervision{LabelAs: use}
 		}
 	}
 	scale := func(scale cleavev1.Scale) func(*cleavev1.JobSpec) {
-		return func(s *cleavev1.JobSpec) { kmeans(s); s.Table.Ignore, s.Scale = []string{"team"}, scale }
+		return func(s *cleavev1.JobSpec) { kmeans(s); s.GetTable().Ignore, s.Scale = []string{"team"}, scale }
 	}
 	missing := func(policy cleavev1.MissingPolicy) func(*cleavev1.JobSpec) {
-		return func(s *cleavev1.JobSpec) { s.Table.LabelColumn, s.Table.Missing = "team", policy }
+		return func(s *cleavev1.JobSpec) { s.GetTable().LabelColumn, s.GetTable().Missing = "team", policy }
 	}
 	for _, c := range []struct {
 		flags string
 		ask   func(*cleavev1.JobSpec)
 	}{
-		{"--ignore team", func(s *cleavev1.JobSpec) { s.Table.Ignore = []string{"team"} }},
-		{"--id-column name --columns age,income,plan", func(s *cleavev1.JobSpec) { s.Table.IdColumn, s.Table.Only = "name", []string{"age", "income", "plan"} }},
+		{"--ignore team", func(s *cleavev1.JobSpec) { s.GetTable().Ignore = []string{"team"} }},
+		{"--id-column name --columns age,income,plan", func(s *cleavev1.JobSpec) {
+			s.GetTable().IdColumn, s.GetTable().Only = "name", []string{"age", "income", "plan"}
+		}},
 		{"--ignore team,region --categorical code", func(s *cleavev1.JobSpec) {
-			s.Table.Ignore, s.Table.Categorical = []string{"team", "region"}, []string{"code"}
+			s.GetTable().Ignore, s.GetTable().Categorical = []string{"team", "region"}, []string{"code"}
 		}},
 		{"--label-column team", labelAs(cleavev1.LabelUse_LABEL_USE_UNSPECIFIED)},
 		{"--label-column team --label-as auto", labelAs(cleavev1.LabelUse_LABEL_USE_AUTO)},
@@ -76,13 +78,13 @@ func TestTablesByFlagsAndByTheAPI(t *testing.T) {
 		{"--label-column team --label-as truth", labelAs(cleavev1.LabelUse_LABEL_USE_TRUTH)},
 		{"--label-column team --data all.csv", labelAs(cleavev1.LabelUse_LABEL_USE_UNSPECIFIED)},
 		{"--label-column team --algorithm seeded-kmeans", func(s *cleavev1.JobSpec) {
-			s.Table.LabelColumn, s.Algorithm = "team", &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}
+			s.GetTable().LabelColumn, s.Algorithm = "team", &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}
 		}},
 		{"--label-column team --algorithm pc-kmeans", func(s *cleavev1.JobSpec) {
-			s.Table.LabelColumn, s.Algorithm = "team", &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}
+			s.GetTable().LabelColumn, s.Algorithm = "team", &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}
 		}},
 		{"--label-column team --k 2..5", func(s *cleavev1.JobSpec) {
-			s.Table.LabelColumn, s.K, s.KRange = "team", 0, &cleavev1.KRange{Min: 2, Max: 5}
+			s.GetTable().LabelColumn, s.Clusters = "team", &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 5}}
 		}},
 		{"--label-column team --missing drop", missing(cleavev1.MissingPolicy_MISSING_POLICY_DROP)},
 		{"--label-column team --missing mean", missing(cleavev1.MissingPolicy_MISSING_POLICY_MEAN)},
@@ -140,9 +142,9 @@ func apiLabels(t *testing.T, api *client.Client, file string, ask func(*cleavev1
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := &cleavev1.JobSpec{K: 3, Seed: 2, Table: &cleavev1.TablePoints{TableId: id}}
+	spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 2, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}}
 	ask(spec)
-	job, err := api.Complete(t.Context(), spec, nil, watch)
+	job, err := api.Complete(t.Context(), &cleavev1.CreateJobRequest{Spec: spec}, nil, watch)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -48,11 +49,12 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	} else if earlier != "" {
 		return c.get(ctx, earlier)
 	}
-	if err := wire.CheckName("spec.display_name", spec.GetDisplayName()); err != nil {
+	if err := wire.CheckName("display_name", request.GetDisplayName()); err != nil {
 		return nil, err
 	}
-	timeLimit, err := c.cfg.Limits.timeLimit(spec.GetTimeLimit())
-	if err := errors.Join(err, checkPriority(ctx, spec.GetPriority())); err != nil {
+	scheduling := request.GetScheduling()
+	timeLimit, err := c.cfg.Limits.timeLimit(scheduling.GetTimeLimit())
+	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling)); err != nil {
 		return nil, err
 	}
 	if err := c.checkQueue(owner); err != nil { // before a problem is prepared that has no room
@@ -77,10 +79,10 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	}
 	record := &statev1.JobRecord{
 		SpecBlob: records.SpecBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.reservedBytes(problem)),
-		TraceParent: observe.TraceParent(ctx),
+		TraceParent: observe.TraceParent(ctx), Verify: verifyOf(scheduling),
 		Job: &cleavev1.Job{
-			Owner: owner, Priority: spec.GetPriority(), TimeLimit: timeLimit,
-			JobId: id, DisplayName: spec.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
+			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
+			JobId: id, DisplayName: request.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
 			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
 		},
 	}
@@ -119,6 +121,9 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 		return "", err
 	}
 	txn := store.Txn{Put: []store.Entry{entry, {Key: records.UnfinishedKey(id)}}}
+	if owner != "" {
+		txn.Put = append(txn.Put, store.Entry{Key: records.OwnerKey(owner, id)})
+	}
 	if requestID != "" {
 		value, err := proto.Marshal(&statev1.RequestRecord{JobId: id, SpecSha256: hash})
 		if err != nil {

@@ -64,10 +64,10 @@ func TestErrors(t *testing.T) {
 			codes.NotFound, "JOB_NOT_FOUND"},
 
 		{"no spec", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec = nil }), codes.InvalidArgument, "FIELD_REQUIRED"},
-		{"no data set named", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.DatasetId = "" }), codes.InvalidArgument, "FIELD_REQUIRED"},
-		{"unknown data set", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.DatasetId = "00" }), codes.NotFound, "DATASET_NOT_FOUND"},
-		{"k is 0", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.K = 0 }), codes.InvalidArgument, "BAD_K"},
-		{"k over n", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.K = 5 }), codes.InvalidArgument, "BAD_K"},
+		{"no data set named", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: ""} }), codes.InvalidArgument, "FIELD_REQUIRED"},
+		{"unknown data set", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: "00"} }), codes.NotFound, "DATASET_NOT_FOUND"},
+		{"k is 0", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Clusters = &cleavev1.JobSpec_K{K: 0} }), codes.InvalidArgument, "BAD_K"},
+		{"k over n", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Clusters = &cleavev1.JobSpec_K{K: 5} }), codes.InvalidArgument, "BAD_K"},
 		{"no algorithm for all", createJob(func(r *cleavev1.CreateJobRequest) {
 			r.Spec.Algorithm, r.Spec.Initialization = nil, &cleavev1.Initialization{Start: cleavev1.Start_START_NEIGHBORHOODS, Farthest: cleavev1.FarthestRule_FARTHEST_RULE_MEAN}
 		}), codes.InvalidArgument, "OPTION_DOES_NOT_APPLY"},
@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 		{"constraint without kind", createJob(func(r *cleavev1.CreateJobRequest) {
 			r.Spec.Supervision = &cleavev1.Supervision{Constraints: constraintTable("maybe 0 1")}
 		}), codes.InvalidArgument, "UNKNOWN_CONSTRAINT_KIND"},
-		{"name too long", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.DisplayName = string(make([]byte, 2000)) }),
+		{"name too long", createJob(func(r *cleavev1.CreateJobRequest) { r.DisplayName = string(make([]byte, 2000)) }),
 			codes.InvalidArgument, "NAME_TOO_LONG"},
 
 		{"page size", func() error { _, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageSize: -1}); return err },

@@ -195,14 +195,20 @@ func (h *harness) upload() string {
 
 func spec(dataset string) *cleavev1.JobSpec {
 	return &cleavev1.JobSpec{
-		DisplayName: "test", DatasetId: dataset, K: 2,
+		Data: &cleavev1.JobSpec_DatasetId{DatasetId: dataset}, Clusters: &cleavev1.JobSpec_K{K: 2},
 		Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}},
 	}
 }
 
 func (h *harness) create(s *cleavev1.JobSpec) string {
 	h.t.Helper()
-	response, err := h.jobs.CreateJob(h.t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+	return h.submit(&cleavev1.CreateJobRequest{Spec: s, DisplayName: "test"})
+}
+
+// submit creates a job by a whole request.
+func (h *harness) submit(request *cleavev1.CreateJobRequest) string {
+	h.t.Helper()
+	response, err := h.jobs.CreateJob(h.t.Context(), request)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -309,7 +309,7 @@ func (c *Coordinator) readOutcome(ctx context.Context, record *statev1.JobRecord
 
 // readMessage reads a part of a job that is one message.
 func (c *Coordinator) readMessage(ctx context.Context, job, blob, part string, message proto.Message) error {
-	r, err := c.openPart(ctx, job, blob, part)
+	r, err := c.openPart(ctx, job, blob, part, 0)
 	if err != nil {
 		return err
 	}
@@ -324,9 +324,18 @@ func (c *Coordinator) readMessage(ctx context.Context, job, blob, part string, m
 	return nil
 }
 
-// openPart opens a stored part of a job.
-func (c *Coordinator) openPart(ctx context.Context, job, blob, part string) (io.ReadCloser, error) {
-	r, err := c.blobs.Open(ctx, blob, 0, -1)
+// openPart opens a stored part of a job at an offset.
+func (c *Coordinator) openPart(ctx context.Context, job, blob, part string, offset int64) (io.ReadCloser, error) {
+	var err error
+	var r io.ReadCloser
+	if size := int64(0); offset != 0 {
+		if size, err = c.blobs.Size(ctx, blob); err == nil && (offset < 0 || offset > size) {
+			return nil, fault.Invalid("OFFSET_OUT_OF_RANGE", "the %s of job %s end before the first one that is asked for", part, job).With("job_id", job)
+		}
+	}
+	if err == nil {
+		r, err = c.blobs.Open(ctx, blob, offset, -1)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		if _, _, deleted := c.find(ctx, job); deleted != nil { // since the caller found it
 			return nil, deleted

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,21 +64,113 @@ func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest
 
 func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
 	caller := identity.FromContext(ctx)
-	jobs, next, err := records.PageOf(ctx, s.c.state, records.JobPrefix, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
-		record, err := readJob(entry)
+	owner := request.GetOwner()
+	if caller.Role != identity.Admin {
+		if owner != "" && owner != caller.Name {
+			return &cleavev1.ListJobsResponse{}, nil // whether there are any is not theirs to know
+		}
+		owner = caller.Name
+	}
+	order := records.Ascending // keys invert ids, so that the newest job comes first
+	switch request.GetOrder() {
+	case cleavev1.JobOrder_JOB_ORDER_UNSPECIFIED, cleavev1.JobOrder_JOB_ORDER_NEWEST_FIRST:
+	case cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST:
+		order = records.Descending
+	default:
+		return nil, fault.Invalid("UNKNOWN_ORDER", "there is no order %d; give NEWEST_FIRST or OLDEST_FIRST", request.GetOrder()).OnField("order")
+	}
+	prefix, find := records.JobPrefix, s.c.listedJob
+	if owner != "" {
+		prefix, find = records.OwnerPrefix(owner), func(_ context.Context, entry store.Entry) (*statev1.JobRecord, error) {
+			return s.c.indexedJob(ctx, entry)
+		}
+	}
+	jobs, next, err := records.PageOf(ctx, s.c.state, prefix, order, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
+		record, err := find(ctx, entry)
+		if record == nil || err != nil || !caller.Sees(record.GetJob().GetOwner()) {
+			return nil, false, err
+		}
 		job := record.GetJob()
-		if damage, is := errors.AsType[*fault.Error](err); is { // its owner is not known; the list goes on
-			job = &cleavev1.Job{JobId: strings.TrimPrefix(entry.Key, records.JobPrefix), Error: wire.ErrorProto(damage)}
-		}
-		if !caller.Sees(job.GetOwner()) {
-			return nil, false, nil
-		}
 		if j := s.c.unfinished(job.GetJobId()); j != nil {
 			job = j.view()
 		}
-		return job, request.GetState() == cleavev1.JobState_JOB_STATE_UNSPECIFIED || job.GetState() == request.GetState(), nil
+		return job, listed(request, job, record.GetTableIds()), nil
 	})
 	return &cleavev1.ListJobsResponse{Jobs: jobs, NextPageToken: next}, err
+}
+
+// listedJob reads an entry of a job. A damaged one becomes a job that says so: its owner is not known, and the list goes on.
+func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.JobRecord, error) {
+	record, err := readJob(entry)
+	if damage, is := errors.AsType[*fault.Error](err); is {
+		return &statev1.JobRecord{Job: &cleavev1.Job{JobId: strings.TrimPrefix(entry.Key, records.JobPrefix), Error: wire.ErrorProto(damage)}}, nil
+	}
+	return record, err
+}
+
+// indexedJob reads the job that an entry of the index of owners names. It returns nil if the job was deleted meanwhile.
+func (c *Coordinator) indexedJob(ctx context.Context, index store.Entry) (*statev1.JobRecord, error) {
+	id := records.JobOfKey(index.Key)
+	if j := c.unfinished(id); j != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return j.record, nil
+	}
+	entry, err := c.state.Get(ctx, records.JobKey(id))
+	if errors.Is(err, store.ErrNotFound) || isRecordDamaged(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.listedJob(ctx, entry)
+}
+
+// listed reports whether a request asks for a job.
+func listed(request *cleavev1.ListJobsRequest, job *cleavev1.Job, tables []string) bool {
+	created := job.GetCreateTime().AsTime()
+	return (len(request.GetStates()) == 0 || slices.Contains(request.GetStates(), job.GetState())) &&
+		(request.GetDatasetId() == "" || request.GetDatasetId() == job.GetDatasetId()) &&
+		(request.GetTableId() == "" || slices.Contains(tables, request.GetTableId())) &&
+		strings.Contains(job.GetDisplayName(), request.GetNameContains()) &&
+		(request.GetCreatedFrom() == nil || !created.Before(request.GetCreatedFrom().AsTime())) &&
+		(request.GetCreatedBefore() == nil || created.Before(request.GetCreatedBefore().AsTime()))
+}
+
+// indexOwners adds the jobs that an earlier version stored to the index of owners.
+func (c *Coordinator) indexOwners(ctx context.Context) error {
+	created, err := c.state.Get(ctx, records.CreatedKey)
+	unused := errors.Is(err, store.ErrNotFound) // as in memory
+	if err != nil && !unused || string(created.Value) == records.Layout {
+		return err
+	}
+	var txn store.Txn
+	flush := func() error {
+		if len(txn.Put) == 0 {
+			return nil
+		}
+		err := c.writer.Commit(txn)
+		txn.Put = nil
+		return err
+	}
+	err = records.Each(ctx, c.state, records.JobPrefix, func(entry store.Entry) error {
+		record, err := readJob(entry)
+		if err != nil || record.GetJob().GetOwner() == "" {
+			return nil // a damaged one has no owner
+		}
+		txn.Put = append(txn.Put, store.Entry{Key: records.OwnerKey(record.GetJob().GetOwner(), record.GetJob().GetJobId())})
+		if len(txn.Put) < records.MaxTxnDeletes {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	if !unused {
+		txn.Put = append(txn.Put, store.Entry{Key: records.CreatedKey, Value: []byte(records.Layout)})
+	}
+	return flush()
 }
 
 // CancelJob succeeds whatever the state of the job, so that it can be repeated when its answer was lost.

@@ -344,7 +344,7 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 	}
 	for _, size := range []int32{1, 3, 7, 100} {
 		var got []string
-		request := &cleavev1.ListJobsRequest{PageSize: size, State: cleavev1.JobState_JOB_STATE_SUCCEEDED}
+		request := &cleavev1.ListJobsRequest{PageSize: size, States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_SUCCEEDED}}
 		for {
 			response, err := h.jobs.ListJobs(t.Context(), request)
 			if err != nil {
@@ -364,7 +364,7 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 			t.Errorf("pages of %d give %v, want %v", size, got, ids)
 		}
 	}
-	none, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{State: cleavev1.JobState_JOB_STATE_RUNNING})
+	none, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_RUNNING}})
 	if err != nil || len(none.GetJobs()) != 0 {
 		t.Errorf("running: %v, %v", none, err)
 	}

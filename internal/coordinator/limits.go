@@ -151,7 +151,7 @@ func (c *Coordinator) checkTableRows(ctx context.Context, id string) error {
 
 // checkPriority refuses a priority that the caller may not have.
 func checkPriority(ctx context.Context, p cleavev1.Priority) error {
-	const field = "spec.priority"
+	const field = "scheduling.priority"
 	switch p {
 	case cleavev1.Priority_PRIORITY_UNSPECIFIED, cleavev1.Priority_PRIORITY_LOW, cleavev1.Priority_PRIORITY_NORMAL:
 		return nil

@@ -30,8 +30,13 @@ func wantRefusal(t *testing.T, err error, why string) {
 
 // createAs creates a job of an owner, who sees the data set of the test.
 func (h *harness) createAs(owner string, s *cleavev1.JobSpec) (string, error) {
+	return h.submitAs(owner, &cleavev1.CreateJobRequest{Spec: s})
+}
+
+// submitAs is createAs for a whole request.
+func (h *harness) submitAs(owner string, request *cleavev1.CreateJobRequest) (string, error) {
 	ctx := identity.NewContext(h.t.Context(), identity.Caller{Name: owner, Role: identity.Admin})
-	job, err := h.c.create(ctx, &cleavev1.CreateJobRequest{Spec: s})
+	job, err := h.c.create(ctx, request)
 	return job.GetJobId(), err
 }
 
@@ -119,11 +124,11 @@ func TestOwnersTakeTurns(t *testing.T) {
 	names := map[string]string{}
 	for at, of := range []string{"ann", "ann", "ann low", "ann", "bob", "cid"} {
 		owner, low := strings.CutSuffix(of, " low")
-		s := spec(data)
+		request := &cleavev1.CreateJobRequest{Spec: spec(data)}
 		if low {
-			s.Priority = cleavev1.Priority_PRIORITY_LOW
+			request.Scheduling = &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_LOW}
 		}
-		id, err := h.createAs(owner, s)
+		id, err := h.submitAs(owner, request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,16 +156,15 @@ func TestOwnersTakeTurns(t *testing.T) {
 
 func TestPriorities(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
-	s := spec(h.upload())
-	s.Priority = cleavev1.Priority_PRIORITY_HIGH
+	urgent := &cleavev1.CreateJobRequest{Spec: spec(h.upload()), Scheduling: &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_HIGH}}
 	ann := identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter})
-	_, err := h.c.create(ann, &cleavev1.CreateJobRequest{Spec: s})
+	_, err := h.c.create(ann, urgent)
 	wantError(t, wire.Status(err), codes.PermissionDenied, "PRIORITY_DENIED")
-	if job := h.end(h.create(s)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH { // nobody is known, so that all may
+	if job := h.end(h.submit(urgent)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH { // nobody is known, so that all may
 		t.Errorf("the job is %v", job)
 	}
-	s.Priority = 17
-	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+	urgent.Scheduling.Priority = 17
+	_, err = h.jobs.CreateJob(t.Context(), urgent)
 	wantError(t, err, codes.InvalidArgument, "UNKNOWN_PRIORITY")
 }
 
@@ -178,10 +182,10 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	many := spec(data)
-	many.K = 3
+	many.Clusters = &cleavev1.JobSpec_K{K: 3}
 	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: many})
 	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CLUSTERS")
-	many.K, many.KRange = 0, &cleavev1.KRange{Min: 2, Max: 3}
+	many.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 3}}
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: many})
 	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CLUSTERS")
 	for _, stored := range []bool{false, true} {
@@ -204,7 +208,7 @@ func TestAcceptedJobsKeepTheirSize(t *testing.T) {
 	s := spec(h.upload())
 	s.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 2", "must 1 3")}
 	id := h.create(s)
-	onTable := &cleavev1.JobSpec{K: 2, Table: &cleavev1.TablePoints{TableId: h.storeTable(plants(t, 30))}}
+	onTable := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(plants(t, 30))}}}
 	ids := []string{id, h.create(onTable)}
 	h.firstEvents(ids[0], 1)
 	h.crash()

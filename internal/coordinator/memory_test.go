@@ -19,7 +19,7 @@ func (h *harness) spectralJob() (*cleavev1.JobSpec, int64) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	s := &cleavev1.JobSpec{DatasetId: d.GetDatasetId(), K: 20, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
+	s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: d.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 20}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
 	ready, err := h.c.prepare(h.t.Context(), s)
 	if err != nil {
 		h.t.Fatal(err)
@@ -37,7 +37,7 @@ func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &cleavev1.JobSpec{DatasetId: data.GetDatasetId(), K: 20, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
+	s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: data.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 20}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 	wantError(t, err, codes.ResourceExhausted, tooSmall)
 	if !strings.Contains(err.Error(), "start the coordinator with more --memory") || !strings.Contains(err.Error(), "for the data set and") {

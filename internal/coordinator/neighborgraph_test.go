@@ -41,7 +41,7 @@ func (h *harness) gaussianPoints() (string, *dataset.Points) {
 
 func neighborSpec(dataset string, neighbors uint32) *cleavev1.JobSpec {
 	return &cleavev1.JobSpec{
-		DatasetId: dataset, K: 3, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: &neighbors},
+		Data: &cleavev1.JobSpec_DatasetId{DatasetId: dataset}, Clusters: &cleavev1.JobSpec_K{K: 3}, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: &neighbors},
 		Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}},
 	}
 }
@@ -74,7 +74,7 @@ func TestNeighborGraph(t *testing.T) {
 	}
 	want := &cleavev1.NeighborGraphReport{Neighbors: 6, Weights: cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNWEIGHTED, Edges: uint64(len(graph.Column) / 2)}
 	result := response.GetResult()
-	if !proto.Equal(result.GetNeighborGraph(), want) || result.GetScale() != cleavev1.Scale_SCALE_ZSCORE || result.GetWarnings()[0].GetCode() != "COLUMNS_STANDARDIZED" {
+	if !proto.Equal(result.GetNeighborGraph(), want) || result.GetScale() != cleavev1.Scale_SCALE_ZSCORE || result.GetWarnings()[0].GetReason() != "COLUMNS_STANDARDIZED" {
 		t.Errorf("the result is %v", result)
 	}
 	if bytes := uint64(dataset.EncodedSize(graph)); graph.N != points.N || result.GetPlan().GetTileBytes() != bytes {

@@ -54,7 +54,7 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 	}
 	var failed []string
 	for token := ""; ; {
-		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: 4, PageToken: token, State: cleavev1.JobState_JOB_STATE_FAILED})
+		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: 4, PageToken: token, States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,6 @@ type prepared struct {
 	table        *tablePoints           // that the data are made of; nil: they are a data set of their own
 	datasetBytes int64                  // what the data take of the coordinator's memory
 	comparison   *comparison.Comparison // with the default; nil: there is none
-	verify       *float64               // the share of the work that is verified; nil: as the coordinator is configured
 }
 
 // prepare prepares a new job, for which the limits of this coordinator hold.
@@ -77,7 +76,7 @@ func (c *Coordinator) prepareWithin(ctx context.Context, p *cleavev1.JobSpec, li
 	if err := c.checkMemory(in.bytes, planning.CoordinatorBytes(ready.parts())); err != nil {
 		return nil, err
 	}
-	ready.need.Storage, ready.verify = wire.Storage(p), p.Verify
+	ready.need.Storage = wire.Storage(p)
 	if !p.GetPaperSettings() { // which are for reproducing a paper
 		ready.comparison = comparison.New(data, spec)
 	}

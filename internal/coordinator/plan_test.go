@@ -29,7 +29,7 @@ func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, pla
 		h.t.Fatal(err)
 	}
 	s := spec(d.GetDatasetId())
-	s.K, s.Storage, s.PaperSettings = 4, storage, true // one run, without eigenvectors
+	s.Clusters, s.Storage, s.PaperSettings = &cleavev1.JobSpec_K{K: 4}, storage, true // one run, without eigenvectors
 	ready, err := h.c.prepare(h.t.Context(), s)
 	if err != nil {
 		h.t.Fatal(err)
@@ -95,7 +95,7 @@ func TestPlanJob(t *testing.T) {
 	}
 	_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{})
 	wantError(t, err, codes.InvalidArgument, "FIELD_REQUIRED")
-	s.K = 0
+	s.Clusters = &cleavev1.JobSpec_K{K: 0}
 	_, err = h.plan(s)
 	wantError(t, err, codes.InvalidArgument, "BAD_K")
 }

@@ -81,7 +81,7 @@ func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobReco
 		if err != nil {
 			return nil, err
 		}
-		p.K, p.KRange = outcome.GetResult().GetK(), nil
+		p.Clusters = &cleavev1.JobSpec_K{K: outcome.GetResult().GetK()}
 	}
 	var labels []int32
 	if p.GetAuto() != nil || p.GetNeighborGraph() != nil {
@@ -115,7 +115,7 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 
 // readModel reads the model of a job that has one.
 func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) (*clustering.Model, error) {
-	values, err := c.openPart(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), records.PartModel)
+	values, err := c.openPart(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), records.PartModel, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -60,14 +60,14 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 	}
 	id := h.send("points", points)
 	for name, s := range map[string]*cleavev1.JobSpec{
-		"kernel": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
-		"vector": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
-		"scaled kernel": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
+		"kernel": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
+		"vector": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
+		"scaled kernel": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Scale: cleavev1.Scale_SCALE_ZSCORE,
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
-		"landmarks": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 20}}},
-		"scaled landmarks": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
+		"landmarks": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 20}}},
+		"scaled landmarks": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Scale: cleavev1.Scale_SCALE_ZSCORE,
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 20}}},
-		"scaled vector": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
+		"scaled vector": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Scale: cleavev1.Scale_SCALE_ZSCORE,
 			Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
 	} {
 		job := h.create(s)
@@ -91,7 +91,7 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 	if err != nil || len(list.GetDatasets()) != 2 {
 		t.Errorf("data sets %v, %v", list, err)
 	}
-	cut := h.create(&cleavev1.JobSpec{DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{
+	cut := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{
 		KernelKmeans: &cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT}}})
 	h.end(cut)
 	_, err = h.predict(cut, id)

@@ -67,11 +67,11 @@ func TestRangesOnWorkers(t *testing.T) {
 	}
 	want := map[string]*clustering.Result{}
 	for name, c := range jobs {
-		c.spec.KRange, c.spec.Restarts = &cleavev1.KRange{Min: 2, Max: 4}, 2
+		c.spec.Clusters, c.spec.Restarts = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}, 2
 		if c.data == graph || c.spec.GetNeighborGraph() != nil {
 			c.spec.Restarts = 0 // which eigenvectors have none of
 		}
-		c.spec.DatasetId = h.send(name, c.data)
+		c.spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: h.send(name, c.data)}
 		want[name] = local(t, c.data, c.spec)
 	}
 	for workers := range 3 {
@@ -135,17 +135,16 @@ func TestRangesThatAreRefused(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	id := h.send("groups", groups(t, 30))
 	for name, change := range map[string]func(s *cleavev1.JobSpec){
-		"k too":     func(s *cleavev1.JobSpec) { s.K = 3 },
-		"from 1":    func(s *cleavev1.JobSpec) { s.KRange.Min = 1 },
-		"backwards": func(s *cleavev1.JobSpec) { s.KRange.Min = 6 },
-		"one":       func(s *cleavev1.JobSpec) { s.KRange.Min = 5 },
-		"beyond n":  func(s *cleavev1.JobSpec) { s.KRange.Max = 31 },
-		"too many":  func(s *cleavev1.JobSpec) { s.KRange.Max = 90 },
+		"from 1":    func(s *cleavev1.JobSpec) { s.GetKRange().Min = 1 },
+		"backwards": func(s *cleavev1.JobSpec) { s.GetKRange().Min = 6 },
+		"one":       func(s *cleavev1.JobSpec) { s.GetKRange().Min = 5 },
+		"beyond n":  func(s *cleavev1.JobSpec) { s.GetKRange().Max = 31 },
+		"too many":  func(s *cleavev1.JobSpec) { s.GetKRange().Max = 90 },
 		"seeds": func(s *cleavev1.JobSpec) {
 			s.Supervision = &cleavev1.Supervision{Seeds: seedTable([2]int32{0, 0}, [2]int32{1, 1}, [2]int32{2, 2})}
 		},
 	} {
-		s := &cleavev1.JobSpec{DatasetId: id, KRange: &cleavev1.KRange{Min: 2, Max: 5}}
+		s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}, Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 5}}}
 		change(s)
 		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 		if err = wire.Fault(err); !fault.Is(err, "BAD_K") {

@@ -52,8 +52,9 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 	return record, nil
 }
 
-// openResult opens a large part of a job's result. Where a job has no such part, reason and why say so.
-func (c *Coordinator) openResult(ctx context.Context, id, part string, blob func(*statev1.JobRecord) string, reason, why string) (*statev1.JobRecord, io.ReadCloser, error) {
+// openResult opens a large part of a job's result at an offset, which the record tells. Where a job has no such part, reason
+// and why say so.
+func (c *Coordinator) openResult(ctx context.Context, id, part string, blob func(*statev1.JobRecord) string, offset func(*statev1.JobRecord) int64, reason, why string) (*statev1.JobRecord, io.ReadCloser, error) {
 	record, err := c.resultRecord(ctx, id)
 	if err != nil {
 		return nil, nil, err
@@ -61,23 +62,31 @@ func (c *Coordinator) openResult(ctx context.Context, id, part string, blob func
 	if blob(record) == "" {
 		return nil, nil, fault.New(fault.FailedPrecondition, reason, "job %s %s", id, why).With("job_id", id)
 	}
-	r, err := c.openPart(ctx, id, blob(record), part)
+	r, err := c.openPart(ctx, id, blob(record), part, offset(record))
 	return record, r, err
 }
 
-// readLabels calls yield with one portion of a job's labels after the other.
-func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(first uint64, labels []int32) error) error {
-	_, r, err := c.openResult(ctx, id, records.PartLabels, (*statev1.JobRecord).GetLabelsBlob, "JOB_HAS_NO_LABELS", "was cancelled before it had labels")
+// labelBytes is the size of a stored label.
+const labelBytes = 4
+
+// atStart is the offset of a part that is sent whole.
+func atStart(*statev1.JobRecord) int64 { return 0 }
+
+// readLabels calls yield with one portion of a job's labels after the other, from one row on.
+func (c *Coordinator) readLabels(ctx context.Context, id string, from uint32, yield func(first uint64, labels []int32) error) error {
+	offset := func(*statev1.JobRecord) int64 { return labelBytes * int64(from) }
+	_, r, err := c.openResult(ctx, id, records.PartLabels, (*statev1.JobRecord).GetLabelsBlob, offset, "JOB_HAS_NO_LABELS", "was cancelled before it had labels")
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return readLabels(r, id, yield)
+	return readLabels(r, id, from, yield)
 }
 
-func readLabels(r io.Reader, id string, yield func(first uint64, labels []int32) error) error {
+// readLabels calls yield with the labels that r has, the first of which is that of a row.
+func readLabels(r io.Reader, id string, from uint32, yield func(first uint64, labels []int32) error) error {
 	buffered, portion := bufio.NewReaderSize(r, 4*labelsPerMessage), make([]byte, 4*labelsPerMessage)
-	for first := uint64(0); ; {
+	for first := uint64(from); ; {
 		n, err := io.ReadFull(buffered, portion)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -101,7 +110,7 @@ func readLabels(r io.Reader, id string, yield func(first uint64, labels []int32)
 
 // allLabels are all labels of a job.
 func (c *Coordinator) allLabels(ctx context.Context, id string) (labels []int32, err error) {
-	err = c.readLabels(ctx, id, func(_ uint64, portion []int32) error {
+	err = c.readLabels(ctx, id, 0, func(_ uint64, portion []int32) error {
 		labels = append(labels, portion...)
 		return nil
 	})
@@ -123,13 +132,14 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 		return eachLabelPart(int(first), labels, rows, labelsPerMessage, func(part labelPart) error { return stream.Send(part.ofJob()) })
 	}
 	if k := request.GetK(); k > 0 {
-		return s.c.readLabelsOf(stream.Context(), request.GetJobId(), k, send)
+		return s.c.readLabelsOf(stream.Context(), request.GetJobId(), k, request.GetFirstIndex(), send)
 	}
-	return s.c.readLabels(stream.Context(), request.GetJobId(), send)
+	return s.c.readLabels(stream.Context(), request.GetJobId(), request.GetFirstIndex(), send)
 }
 
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
 	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartModel, (*statev1.JobRecord).GetModelBlob,
+		func(*statev1.JobRecord) int64 { return wire.ValueBytes * int64(request.GetFirstValue()) },
 		"JOB_HAS_NO_MODEL", "has no model: only the vector family makes centroids, and only once it has begun")
 	if err != nil {
 		return err
@@ -140,6 +150,9 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 
 func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
 	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartRowScores, (*statev1.JobRecord).GetRowScoresBlob,
+		func(r *statev1.JobRecord) int64 {
+			return wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(r.GetRowScores()))
+		},
 		"JOB_HAS_NO_ROW_SCORES", "has no scores of its rows: it was cancelled, or is of a version that made none")
 	if err != nil {
 		return err
@@ -150,6 +163,9 @@ func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream 
 
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
 	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartEmbedding, (*statev1.JobRecord).GetEmbeddingBlob,
+		func(r *statev1.JobRecord) int64 {
+			return wire.ValueBytes * int64(request.GetFirstRow()) * int64(r.GetEmbedding().GetColumns())
+		},
 		"JOB_HAS_NO_EMBEDDING", "has no embedding: only the spectral family finds coordinates, and only when it is done with them")
 	if err != nil {
 		return err
@@ -159,7 +175,7 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 }
 
 func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
-	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartNeighborGraph, (*statev1.JobRecord).GetNeighborGraphBlob,
+	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartNeighborGraph, (*statev1.JobRecord).GetNeighborGraphBlob, atStart,
 		"JOB_HAS_NO_NEIGHBOR_GRAPH", "has no graph of neighbors: only one that asks for neighbors makes it, and only when it is done with it")
 	if err != nil {
 		return err
@@ -219,7 +235,7 @@ func writeAll(w io.Writer, all [][]int32) error {
 }
 
 // readLabelsOf calls yield with one portion after the other of the labels that a job with a range of k has for one of them.
-func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k uint32, yield func(first uint64, labels []int32) error) error {
+func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k, from uint32, yield func(first uint64, labels []int32) error) error {
 	record, err := c.resultRecord(ctx, id)
 	if err != nil {
 		return err
@@ -231,7 +247,7 @@ func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k uint32, yie
 	result := outcome.GetResult()
 	if record.GetKLabelsBlob() == "" {
 		if k == result.GetK() {
-			return c.readLabels(ctx, id, yield)
+			return c.readLabels(ctx, id, from, yield)
 		}
 		return noSuchK(id, "job %s has labels for k = %d alone", id, result.GetK())
 	}
@@ -239,16 +255,16 @@ func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k uint32, yie
 	if k < first || k-first >= count {
 		return noSuchK(id, "job %s has labels for k = %d to %d, not for %d", id, first, first+count-1, k)
 	}
-	r, err := c.openPart(ctx, id, record.GetKLabelsBlob(), records.PartLabels)
+	if from > result.GetRows() {
+		return fault.Invalid("OFFSET_OUT_OF_RANGE", "job %s has %d labels, which end before label %d", id, result.GetRows(), from).OnField("first_index")
+	}
+	rows := int64(result.GetRows())
+	r, err := c.openPart(ctx, id, record.GetKLabelsBlob(), records.PartLabels, labelBytes*(int64(k-first)*rows+int64(from)))
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	length := 4 * int64(result.GetRows())
-	if _, err := io.CopyN(io.Discard, r, int64(k-first)*length); err != nil {
-		return err
-	}
-	return readLabels(io.LimitReader(r, length), id, yield)
+	return readLabels(io.LimitReader(r, labelBytes*(rows-int64(from))), id, from, yield)
 }
 
 func noSuchK(id, format string, args ...any) error {
@@ -264,7 +280,7 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 		return recipe.NewRows(points, nil, nil), nil
 	}
 	job := record.GetJob().GetJobId()
-	r, err := c.openPart(ctx, job, record.GetRowsBlob(), records.PartRows)
+	r, err := c.openPart(ctx, job, record.GetRowsBlob(), records.PartRows, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -259,6 +259,9 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 	if job.GetRequestId() != "" {
 		txn.Delete = append(txn.Delete, records.RequestKey(job.GetOwner(), job.GetRequestId()))
 	}
+	if job.GetOwner() != "" {
+		txn.Delete = append(txn.Delete, records.OwnerKey(job.GetOwner(), job.GetJobId()))
+	}
 	if err := c.writer.Commit(txn); err != nil {
 		return err
 	}

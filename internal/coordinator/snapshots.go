@@ -120,7 +120,7 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 // identify is what the states of the job depend on: its spec, the version of this software, and how often it was started over
 // because workers had been wrong.
 func (s *snapshots) identify(ctx context.Context) (of snapshot.Identity, err error) {
-	r, err := s.c.openPart(ctx, s.job.id, records.SpecBlob(s.job.id), records.PartSpec)
+	r, err := s.c.openPart(ctx, s.job.id, records.SpecBlob(s.job.id), records.PartSpec, 0)
 	if err != nil {
 		return of, err
 	}

@@ -37,19 +37,19 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 		data dataset.Dataset
 		spec *cleavev1.JobSpec
 	}{
-		"spectral":          {points, &cleavev1.JobSpec{K: 3, Supervision: supervision, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}},
-		"spectral-learning": {points, &cleavev1.JobSpec{K: 3, Supervision: supervision, Algorithm: &cleavev1.JobSpec_SpectralLearning{}}},
-		"constrained":       {points, &cleavev1.JobSpec{K: 2, Supervision: supervision, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}}},
-		"joined": {rings, &cleavev1.JobSpec{K: 2, Supervision: supervision, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{
+		"spectral":          {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Supervision: supervision, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}},
+		"spectral-learning": {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Supervision: supervision, Algorithm: &cleavev1.JobSpec_SpectralLearning{}}},
+		"constrained":       {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Supervision: supervision, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}}},
+		"joined": {rings, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Supervision: supervision, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{
 			ConstrainedSpectral: &cleavev1.ConstrainedSpectral{Components: cleavev1.ComponentPolicy_COMPONENT_POLICY_JOIN}}}},
-		"start": {points, &cleavev1.JobSpec{K: 3, Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL},
+		"start": {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL},
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
 	} {
 		d, err := wire.SendDataset(t.Context(), h.datasets, name, c.data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.spec.DatasetId, c.spec.Seed = d.GetDatasetId(), 5
+		c.spec.Data, c.spec.Seed = &cleavev1.JobSpec_DatasetId{DatasetId: d.GetDatasetId()}, 5
 		want := local(t, c.data, c.spec)
 		id := h.create(c.spec)
 		job := h.end(id)

@@ -86,7 +86,11 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 				c.cfg.Blobs, text.Plural(len(blobs), "blob"), blobs[0])
 		}
 	}
-	if err := c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey}}}); !used || !fault.Is(err, store.DiskFull) {
+	created := store.Entry{Key: records.CreatedKey}
+	if !used {
+		created.Value = []byte(records.Layout)
+	}
+	if err := c.writer.Commit(store.Txn{Put: []store.Entry{created}}); !used || !fault.Is(err, store.DiskFull) {
 		return err
 	}
 	return nil // a state of an earlier version, on a full disk: next time
@@ -161,6 +165,12 @@ func (s *observedState) Get(ctx context.Context, key string) (e store.Entry, err
 func (s *observedState) List(ctx context.Context, prefix, after string, limit int) (entries []store.Entry, err error) {
 	defer func(began time.Time) { s.saw("list", began, err) }(time.Now())
 	return s.State.List(ctx, prefix, after, limit)
+}
+
+// ListBackward implements store.State.
+func (s *observedState) ListBackward(ctx context.Context, prefix, before string, limit int) (entries []store.Entry, err error) {
+	defer func(began time.Time) { s.saw("list", began, err) }(time.Now())
+	return s.State.ListBackward(ctx, prefix, before, limit)
 }
 
 // Commit implements store.State.

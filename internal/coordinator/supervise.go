@@ -153,7 +153,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	}
 	defer endLending()
 	ready.table.tell(o)
-	task := fleet.Task{JobID: j.id, DatasetID: data, Need: ready.need, Ran: ran, Verify: c.verifyShare(ready), Trust: j.trust, Report: o.report}
+	task := fleet.Task{JobID: j.id, DatasetID: data, Need: ready.need, Ran: ran, Verify: c.verifyShare(j), Trust: j.trust, Report: o.report}
 	ctx, stopRemembering := c.remember(j, ready)
 	defer stopRemembering()
 	out.table = ready.table

@@ -92,11 +92,11 @@ func TestJobsOnTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &cleavev1.JobSpec{K: 3, Seed: 4, Scale: cleavev1.Scale_SCALE_NONE, Supervision: &cleavev1.Supervision{Constraints: wire.InlineTable(numbered)},
-			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}, DatasetId: h.send("points", scaled)}
+		s := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 4, Scale: cleavev1.Scale_SCALE_NONE, Supervision: &cleavev1.Supervision{Constraints: wire.InlineTable(numbered)},
+			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("points", scaled)}}
 		plain := h.create(s)
 		h.end(plain)
-		s.DatasetId, s.Table, s.Scale, s.Supervision = "", wishes, cleavev1.Scale_SCALE_ZSCORE, &cleavev1.Supervision{Constraints: pairs}
+		s.Data, s.Scale, s.Supervision = &cleavev1.JobSpec_Table{Table: wishes}, cleavev1.Scale_SCALE_ZSCORE, &cleavev1.Supervision{Constraints: pairs}
 		job := h.create(s)
 		if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Fatal(ended)
@@ -184,7 +184,7 @@ func TestNewRowsOfATable(t *testing.T) {
 		"centroids": {Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}},
 		"kernel":    {Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}, Scale: cleavev1.Scale_SCALE_ZSCORE},
 	} {
-		s.K, s.Table = 3, &cleavev1.TablePoints{TableId: id}
+		s.Clusters, s.Data = &cleavev1.JobSpec_K{K: 3}, &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}
 		job := h.create(s)
 		h.end(job)
 		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: job, TableId: again})
@@ -201,7 +201,7 @@ func TestNewRowsOfATable(t *testing.T) {
 			t.Errorf("%s: %v, %q, %v", name, labels, ids, err)
 		}
 	}
-	job := h.create(&cleavev1.JobSpec{K: 3, Table: &cleavev1.TablePoints{TableId: id}, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
+	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
 	h.end(job)
 	predict := func(columns ...table.Column) (*cleavev1.PredictJobResponse, error) {
 		fresh, err := table.New(columns)
@@ -224,7 +224,7 @@ func TestNewRowsOfATable(t *testing.T) {
 	if err != nil || len(answer.GetLabels()) != 1 || len(answer.GetNotices()) != 1 || !strings.Contains(answer.GetNotices()[0].GetMessage(), `"green"`) {
 		t.Errorf("a color that nobody knew: %v, %v", answer, err)
 	}
-	plain := h.create(&cleavev1.JobSpec{DatasetId: h.upload(), K: 2})
+	plain := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.upload()}, Clusters: &cleavev1.JobSpec_K{K: 2}})
 	h.end(plain)
 	stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: plain, TableId: id})
 	if err != nil {
@@ -241,7 +241,6 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 	all := plants(t, 60)
 	id := h.storeTable(all)
 	large := h.storeTable(plants(t, 101))
-	data := h.upload()
 	seeds := func(ids ...string) *cleavev1.Supervision {
 		made, err := table.New([]table.Column{{Name: "index", Type: table.Text, Texts: ids}, {Name: "label", Type: table.Integer, Integers: make([]int64, len(ids))}})
 		if err != nil {
@@ -257,25 +256,24 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 		says   string
 	}{
 		"nothing":           {&cleavev1.JobSpec{}, codes.InvalidArgument, "FIELD_REQUIRED", "spec.table"},
-		"two":               {&cleavev1.JobSpec{DatasetId: data, Table: &cleavev1.TablePoints{TableId: id}}, codes.InvalidArgument, "TWO_INPUTS", "one of them"},
-		"no id":             {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{}}, codes.InvalidArgument, "FIELD_REQUIRED", "table_id"},
-		"no table":          {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: "00"}}, codes.NotFound, "TABLE_NOT_FOUND", "00"},
-		"too many rows":     {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: large}}, codes.ResourceExhausted, "TOO_MANY_ROWS", "101"},
-		"no such column":    {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}, codes.InvalidArgument, "UNKNOWN_COLUMN", `did you mean "color"`},
-		"gaps":              {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Missing: cleavev1.MissingPolicy_MISSING_POLICY_ERROR}}, codes.InvalidArgument, "MISSING_VALUE", `row 9, column "height"`},
-		"an unknown policy": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Missing: 77}}, codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "spec.table.missing"},
-		"an unknown id": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id}, Supervision: seeds(known, known+"x")}, codes.InvalidArgument, "UNKNOWN_ID",
+		"no id":             {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{}}}, codes.InvalidArgument, "FIELD_REQUIRED", "table_id"},
+		"no table":          {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: "00"}}}, codes.NotFound, "TABLE_NOT_FOUND", "00"},
+		"too many rows":     {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: large}}}, codes.ResourceExhausted, "TOO_MANY_ROWS", "101"},
+		"no such column":    {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}}, codes.InvalidArgument, "UNKNOWN_COLUMN", `did you mean "color"`},
+		"gaps":              {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Missing: cleavev1.MissingPolicy_MISSING_POLICY_ERROR}}}, codes.InvalidArgument, "MISSING_VALUE", `row 9, column "height"`},
+		"an unknown policy": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Missing: 77}}}, codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "spec.table.missing"},
+		"an unknown id": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}, Supervision: seeds(known, known+"x")}, codes.InvalidArgument, "UNKNOWN_ID",
 			fmt.Sprintf(`row 1, column "index": the data have no row %q, and rows go by their ids here; did you mean %q?`, known+"x", known)},
-		"ids without a column of them": {&cleavev1.JobSpec{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"id"}}, Supervision: seeds(known)}, codes.InvalidArgument, "UNKNOWN_ID", "numbered from 0"},
+		"ids without a column of them": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"id"}}}, Supervision: seeds(known)}, codes.InvalidArgument, "UNKNOWN_ID", "numbered from 0"},
 	} {
-		c.spec.K = 2
+		c.spec.Clusters = &cleavev1.JobSpec_K{K: 2}
 		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: c.spec})
 		wantError(t, err, c.code, c.reason)
 		if err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	plan, err := h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: &cleavev1.JobSpec{K: 2, Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}})
+	plan, err := h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"colors"}}}}})
 	wantError(t, err, codes.InvalidArgument, "UNKNOWN_COLUMN")
 	if plan != nil {
 		t.Error(plan)
@@ -287,7 +285,7 @@ func TestTablesOfPointsInUse(t *testing.T) {
 	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.storeTable(plants(t, 12))
-	job := h.create(&cleavev1.JobSpec{K: 2, Table: &cleavev1.TablePoints{TableId: id}})
+	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}})
 	<-g.entered
 	_, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: id})
 	wantError(t, err, codes.FailedPrecondition, "TABLE_IN_USE")

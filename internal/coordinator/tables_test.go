@@ -167,7 +167,7 @@ func TestTablesInlineAndByID(t *testing.T) {
 		var all [][]uint32
 		for _, byID := range []bool{false, true, true} {
 			s := vectorSpecs(data)["cop-kmeans"]
-			s.K, s.Supervision.Constraints = 2, constraintTable("must 0 3", "cannot 0 1")
+			s.Clusters, s.Supervision.Constraints = &cleavev1.JobSpec_K{K: 2}, constraintTable("must 0 3", "cannot 0 1")
 			if byID {
 				s.Supervision.Constraints = h.store(s.Supervision.Constraints)
 			}

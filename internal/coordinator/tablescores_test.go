@@ -24,10 +24,10 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &cleavev1.JobSpec{KRange: &cleavev1.KRange{Min: 2, Max: 4}, Seed: 4, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}, DatasetId: h.send("points", made.Points)}
+	s := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}, Seed: 4, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("points", made.Points)}}
 	plain := h.create(s)
 	h.end(plain)
-	s.DatasetId, s.Table = "", &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: cleavev1.MissingPolicy_MISSING_POLICY_DROP, Ignore: []string{"color"}}
+	s.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: cleavev1.MissingPolicy_MISSING_POLICY_DROP, Ignore: []string{"color"}}}
 	job := h.create(s)
 	if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Fatal(ended)

@@ -26,7 +26,7 @@ const (
 
 // timeLimit is the limit of a job that asks for one, or for none.
 func (l Limits) timeLimit(asked *durationpb.Duration) (*durationpb.Duration, error) {
-	const field = "spec.time_limit"
+	const field = "scheduling.time_limit"
 	if asked == nil {
 		limit := l.DefaultTime
 		if limit == 0 {

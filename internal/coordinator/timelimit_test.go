@@ -19,9 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-func limited(s *cleavev1.JobSpec, limit time.Duration) *cleavev1.JobSpec {
-	s.TimeLimit = durationpb.New(limit)
-	return s
+func limited(s *cleavev1.JobSpec, limit time.Duration) *cleavev1.CreateJobRequest {
+	return &cleavev1.CreateJobRequest{Spec: s, Scheduling: &cleavev1.Scheduling{TimeLimit: durationpb.New(limit)}}
 }
 
 func wantTimeLimit(t *testing.T, job *cleavev1.Job, message string) {
@@ -34,7 +33,7 @@ func wantTimeLimit(t *testing.T, job *cleavev1.Job, message string) {
 // A job that runs when its time is up keeps the labels so far.
 func TestTimeLimitKeepsLabels(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(newBarrier().run))
-	id := h.create(limited(spec(h.upload()), 50*time.Millisecond))
+	id := h.submit(limited(spec(h.upload()), 50*time.Millisecond))
 	job := h.end(id)
 	wantTimeLimit(t, job, "ended by its time limit; the labels are those so far")
 	if labels := h.labels(id); len(labels) != 4 || job.GetTimeLimit().AsDuration() != 50*time.Millisecond {
@@ -53,8 +52,8 @@ func TestTimeLimitCountsFromTheTurn(t *testing.T) {
 	}
 	h := newHarness(t, cfg, e)
 	data := h.upload()
-	first := h.create(limited(spec(data), time.Hour))
-	second := h.create(limited(spec(data), 50*time.Millisecond))
+	first := h.submit(limited(spec(data), time.Hour))
+	second := h.submit(limited(spec(data), 50*time.Millisecond))
 	h.firstProgress(second)
 	if job := h.job(second); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING {
 		t.Errorf("the job that waits is %v", job)
@@ -87,7 +86,7 @@ func TestTimeLimitOfARunThatIsDone(t *testing.T) {
 		<-ctx.Done()
 		return steps(2)(ctx, o)
 	}))
-	if job := h.end(h.create(limited(spec(h.upload()), 20*time.Millisecond))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+	if job := h.end(h.submit(limited(spec(h.upload()), 20*time.Millisecond))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job is %v", job)
 	}
 }
@@ -98,7 +97,7 @@ func TestTimeLimitsThatAreRefused(t *testing.T) {
 	h := newHarness(t, cfg, scripted(steps(1)))
 	data := h.upload()
 	for limit, why := range map[time.Duration]string{0: "INVALID_TIME_LIMIT", -1: "INVALID_TIME_LIMIT", time.Hour: "TIME_LIMIT_TOO_LONG"} {
-		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: limited(spec(data), limit)})
+		_, err := h.jobs.CreateJob(t.Context(), limited(spec(data), limit))
 		wantError(t, err, codes.InvalidArgument, why)
 	}
 	if job := h.job(h.create(spec(data))); job.GetTimeLimit().AsDuration() != time.Minute { // without a default, the longest

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -35,10 +37,28 @@ func (d Distrust) check() error {
 	return nil
 }
 
-// verifyShare is the share of the work of a job that is verified.
-func (c *Coordinator) verifyShare(p *prepared) float64 {
-	if p.verify != nil {
-		return *p.verify
+// checkVerify refuses a share of verified work that is not from 0 to 1.
+func checkVerify(s *cleavev1.Scheduling) error {
+	if v := s.GetVerify(); !(v >= 0 && v <= 1) {
+		return fault.Invalid("VALUE_OUT_OF_RANGE", "scheduling.verify is %v; it must be from 0 to 1", v).OnField("scheduling.verify")
+	}
+	return nil
+}
+
+// verifyOf returns the share of the work that a request wants verified, or nil if it does not say.
+func verifyOf(s *cleavev1.Scheduling) *float64 {
+	if s == nil {
+		return nil
+	}
+	return s.Verify
+}
+
+// verifyShare returns the share of the work of a job that is verified.
+func (c *Coordinator) verifyShare(j *job) float64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.record.Verify != nil {
+		return j.record.GetVerify()
 	}
 	return c.cfg.Distrust.Verify
 }

@@ -30,7 +30,7 @@ func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
 		"hmrf-kmeans": {Supervision: &cleavev1.Supervision{Constraints: constraints}, Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}}},
 	}
 	for _, s := range specs {
-		s.DatasetId, s.K, s.Seed = dataset, 4, 5
+		s.Data, s.Clusters, s.Seed = &cleavev1.JobSpec_DatasetId{DatasetId: dataset}, &cleavev1.JobSpec_K{K: 4}, 5
 	}
 	return specs
 }

@@ -79,7 +79,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := spec(d.GetDatasetId())
-	s.K, s.Restarts = 4, 2
+	s.Clusters, s.Restarts = &cleavev1.JobSpec_K{K: 4}, 2
 	s.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 7", "must 3 9")}
 	s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 	want := local(t, points, s)
@@ -204,7 +204,7 @@ func TestShutdownDuringARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := spec(d.GetDatasetId())
-	s.K = 10
+	s.Clusters = &cleavev1.JobSpec_K{K: 10}
 	want := local(t, points, s)
 	stopWorker := first.startWorker("ann")
 	id := first.create(s)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -102,11 +103,29 @@ func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) (
 		after = entryRoot + after
 	}
 	from, to := keyRange(entryRoot+prefix, after)
+	// With no explicit order, etcd answers in key order and stops at the limit.
+	return s.list(ctx, from, to, clientv3.WithLimit(int64(limit)))
+}
+
+func (s *etcdState) ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error) {
+	ctx, done, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if before != "" {
+		before = entryRoot + before
+	}
+	from, to := backwardRange(entryRoot+prefix, before)
+	return s.list(ctx, from, to, clientv3.WithLimit(int64(limit)), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+}
+
+// list returns the entries with keys from `from` up to but not including `to`.
+func (s *etcdState) list(ctx context.Context, from, to string, options ...clientv3.OpOption) ([]Entry, error) {
 	if from >= to { // entryRoot has an end, so `to` is never empty
 		return nil, nil
 	}
-	// With no explicit order, etcd answers in key order and stops at the limit.
-	resp, err := s.client.Get(ctx, from, append([]clientv3.OpOption{clientv3.WithRange(to), clientv3.WithLimit(int64(limit))}, s.reading...)...)
+	resp, err := s.client.Get(ctx, from, slices.Concat(options, []clientv3.OpOption{clientv3.WithRange(to)}, s.reading)...)
 	if err != nil {
 		return nil, s.explain(err)
 	}

@@ -55,11 +55,35 @@ func list(t *testing.T, s State, prefix, after string, limit int) []Entry {
 	return found
 }
 
+// keys lists keys, and checks that the list backward has the same in the other order.
 func keys(t *testing.T, s State, prefix, after string, limit int) []string {
 	t.Helper()
 	var found []string
 	for _, e := range list(t, s, prefix, after, limit) {
 		found = append(found, e.Key)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	last := found[len(found)-1]
+	backward, err := s.ListBackward(t.Context(), prefix, last+"\x00", len(found))
+	check(t, err)
+	for at, e := range backward {
+		if want := found[len(found)-1-at]; e.Key != want || string(get(t, s, want).Value) != string(e.Value) {
+			t.Errorf("backward from %q, entry %d is %q, want %q", last, at, e.Key, want)
+		}
+	}
+	before, err := s.ListBackward(t.Context(), prefix, last, 1)
+	check(t, err)
+	if len(backward) != len(found) || len(found) > 1 && (len(before) != 1 || before[0].Key != found[len(found)-2]) {
+		t.Errorf("backward there are %d entries of %d, and before the last is %v", len(backward), len(found), before)
+	}
+	if limit == 0 {
+		all, err := s.ListBackward(t.Context(), prefix, "", 0)
+		check(t, err)
+		if len(all) < len(found) || all[0].Key != last {
+			t.Errorf("backward from the end there are %v", all)
+		}
 	}
 	return found
 }

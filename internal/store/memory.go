@@ -98,6 +98,29 @@ func (m *memory) List(ctx context.Context, prefix, after string, limit int) ([]E
 	return found, nil
 }
 
+func (m *memory) ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error) {
+	unlock, err := m.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	from, to := backwardRange(prefix, before)
+	end := len(m.shared.keys)
+	if to != "" {
+		end, _ = slices.BinarySearch(m.shared.keys, to)
+	}
+	var found []Entry
+	for _, key := range slices.Backward(m.shared.keys[:end]) {
+		if key < from || limit > 0 && len(found) == limit {
+			break
+		}
+		e := m.shared.entries[key]
+		e.Value = bytes.Clone(e.Value)
+		found = append(found, e)
+	}
+	return found, nil
+}
+
 func (m *memory) Commit(ctx context.Context, txn Txn) (int64, error) {
 	if err := txn.validate(); err != nil {
 		return 0, err

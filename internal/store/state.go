@@ -59,6 +59,10 @@ type State interface {
 	// returned as bytes that decode as no protobuf message.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
+	// ListBackward is List in descending key order: it returns the entries that come strictly before
+	// `before` ("" means from the end).
+	ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error)
+
 	// Commit applies a transaction atomically and durably and returns the revision it made. It
 	// returns ErrConflict if a condition does not hold and ErrNotLeader if this process does not lead
 	// (any more); in both cases nothing was changed.
@@ -146,6 +150,15 @@ func keyRange(prefix, after string) (from, to string) {
 	from, to = prefix, prefixEnd(prefix)
 	if after >= from && after != "" {
 		from = after + "\x00" // the first key after `after`
+	}
+	return from, to
+}
+
+// backwardRange is keyRange for a list in descending order.
+func backwardRange(prefix, before string) (from, to string) {
+	from, to = prefix, prefixEnd(prefix)
+	if before != "" && (to == "" || before < to) {
+		to = before
 	}
 	return from, to
 }

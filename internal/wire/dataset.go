@@ -57,7 +57,7 @@ func NewUpload(limit int64) *Upload { return &Upload{limit: limit} }
 // Bytes of canonical form: the header of a data set, a value, an edge in both directions, a vertex.
 const (
 	headerBytes = 24
-	valueBytes  = 8
+	valueBytes  = ValueBytes
 	edgeBytes   = 24
 	vertexBytes = 8
 )

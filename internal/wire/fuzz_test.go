@@ -34,11 +34,11 @@ func ceiling(t *testing.T, input int, read func()) {
 func FuzzSpec(f *testing.F) {
 	for _, spec := range []*cleavev1.JobSpec{
 		{},
-		{K: 2, DatasetId: "x", Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{Folds: proto.Uint32(3)}}},
-		{K: 2, Restarts: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{
+		{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: "x"}, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{Folds: proto.Uint32(3)}}},
+		{Clusters: &cleavev1.JobSpec_K{K: 2}, Restarts: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{
 			Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN}}}},
-		{K: 3, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: proto.Uint32(4)}},
-		{K: 2, Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}, Supervision: &cleavev1.Supervision{
+		{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: proto.Uint32(4)}},
+		{Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}, Supervision: &cleavev1.Supervision{
 			Constraints: InlineTable(tabletest.Constraints([]constraint.Constraint{{I: 1, J: 2, Kind: constraint.MustLink}}))}},
 	} {
 		encoded, _ := proto.Marshal(spec)

@@ -161,7 +161,7 @@ func BeginRange(p *cleavev1.JobSpec, classes int) []string {
 	}
 	from := fmt.Sprintf("%d..%d", r.Min, r.Max)
 	if r.Min = uint32(classes); r.Min == r.Max {
-		p.K, p.KRange = r.Max, nil
+		p.Clusters = &cleavev1.JobSpec_K{K: r.GetMax()}
 		return []string{fmt.Sprintf("of the range of k, %s, only %d is left: there are as many classes, and each needs a cluster", from, classes)}
 	}
 	return []string{fmt.Sprintf("the range of k, %s, begins at %d: there are as many classes, and each needs a cluster", from, classes)}

@@ -41,7 +41,7 @@ func TestUsesOfLabels(t *testing.T) {
 		"takes neither":        {algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}, cells: half, says: "used as truth"},
 		"none that is told of": {algorithm: auto, cells: nil, supervision: &cleavev1.Supervision{LabelAs: cleavev1.LabelUse_LABEL_USE_SEEDS}},
 	} {
-		p := &cleavev1.JobSpec{K: max(c.k, 4*(1-min(c.k, 1))), Supervision: c.supervision, Table: &cleavev1.TablePoints{TableId: "t", LabelColumn: "kind"}}
+		p := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: max(c.k, 4*(1-min(c.k, 1)))}, Supervision: c.supervision, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: "t", LabelColumn: "kind"}}}
 		switch a := c.algorithm.(type) {
 		case *cleavev1.JobSpec_Auto:
 			p.Algorithm = a

@@ -43,6 +43,9 @@ func WriteModel(w io.Writer, m *clustering.Model) error {
 	return writeValues(w, m.Units.Scale)
 }
 
+// ValueBytes is the size of a value on the wire.
+const ValueBytes = 8
+
 // SendModel sends a head and then values, as WriteModel wrote them, in chunks.
 func SendModel(head *cleavev1.ModelHead, values io.Reader, send func(*cleavev1.GetModelResponse) error) error {
 	return sendValues(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetModelResponse {
@@ -257,6 +260,11 @@ func scoreColumns(s *clustering.RowScores) []*[]float64 {
 		columns = append(columns, &s.Confidence)
 	}
 	return columns
+}
+
+// RowScoreWidth returns how many values each row has by the head of scores.
+func RowScoreWidth(head *cleavev1.RowScoresHead) int {
+	return len(scoreColumns(&clustering.RowScores{Measure: clustering.RowMeasure(head.GetMeasure()), Runs: int(head.GetRuns())}))
 }
 
 // WriteRowScores writes the values of scores as they travel, row by row.

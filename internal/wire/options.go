@@ -60,9 +60,6 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	if err := checkValues(p.ProtoReflect(), "spec"); err != nil {
 		return err
 	}
-	if err := checkRange(p); err != nil {
-		return err
-	}
 	a, request := Algorithm(p), Request(p, kind)
 	ExpectLabels(request, labelUse(p))
 	for _, o := range catalog.Options {

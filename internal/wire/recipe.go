@@ -16,15 +16,13 @@ var missingPolicies = enumMap[cleavev1.MissingPolicy, recipe.Missing]{
 	cleavev1.MissingPolicy_MISSING_POLICY_MEDIAN:      recipe.Median,
 }
 
-// CheckInput refuses a spec that does not say what is clustered, or says it twice.
+// CheckInput refuses a spec that does not say what is clustered.
 func CheckInput(p *cleavev1.JobSpec) error {
 	switch {
 	case p.GetTable() == nil && p.GetDatasetId() == "":
 		return fault.Invalid("FIELD_REQUIRED", "spec.dataset_id is required, or spec.table: say what is clustered").OnField("spec.dataset_id")
 	case p.GetTable() == nil:
 		return nil
-	case p.GetDatasetId() != "":
-		return fault.Invalid("TWO_INPUTS", "the job names a data set and a table; it clusters one of them").OnField(fieldTable)
 	case p.GetTable().GetTableId() == "":
 		return fault.Invalid("FIELD_REQUIRED", "%s.table_id is required: upload the table first", fieldTable).OnField(fieldTable + ".table_id")
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -149,7 +148,7 @@ func ShiftProto(s clustering.ShiftChange) *cleavev1.ShiftChange {
 
 // NoticeProto converts a warning.
 func NoticeProto(n clustering.Notice) *cleavev1.Notice {
-	return &cleavev1.Notice{Code: n.Code, Message: n.Message}
+	return &cleavev1.Notice{Reason: n.Code, Message: n.Message}
 }
 
 // LevelProto converts a level that was begun.
@@ -204,8 +203,8 @@ func WayTriedProto(t clustering.Trial) *cleavev1.MethodTried {
 // wayProto converts a way. Spaces and uses go by their names.
 func wayProto(w clustering.Way) *cleavev1.Method {
 	return &cleavev1.Method{
-		Space: cleavev1.Space(enumNumber(cleavev1.Space(0).Descriptor(), w.Space.String())),
-		ConstraintUse:   cleavev1.ConstraintUse(enumNumber(cleavev1.ConstraintUse(0).Descriptor(), w.Use.String())),
+		Space:         cleavev1.Space(enumNumber(cleavev1.Space(0).Descriptor(), w.Space.String())),
+		ConstraintUse: cleavev1.ConstraintUse(enumNumber(cleavev1.ConstraintUse(0).Descriptor(), w.Use.String())),
 	}
 }
 
@@ -227,14 +226,6 @@ func choiceProto(c *clustering.Choice) *cleavev1.Choice {
 		})
 	}
 	return p
-}
-
-// checkRange refuses a spec that has both k and a range of them.
-func checkRange(p *cleavev1.JobSpec) error {
-	if p.GetKRange() != nil && p.GetK() > 0 {
-		return fault.Invalid("BAD_K", "there are k, %d, and a range of k, %d..%d; give one of them", p.GetK(), p.GetKRange().GetMin(), p.GetKRange().GetMax()).OnField(clustering.FieldRange)
-	}
-	return nil
 }
 
 // requestRange lets the first of a range stand for k: what is refused for it is refused for the range.
@@ -308,7 +299,7 @@ const MissingRows = "MISSING_ROWS"
 // SplitNotices separates what there is to say about an answer from how its table was read.
 func SplitNotices(all []*cleavev1.Notice) (answer, table []*cleavev1.Notice) {
 	for _, n := range all {
-		switch n.GetCode() {
+		switch n.GetReason() {
 		case TableNotice, MissingRows:
 			table = append(table, n)
 		default:
@@ -321,7 +312,7 @@ func SplitNotices(all []*cleavev1.Notice) (answer, table []*cleavev1.Notice) {
 // NamesSuspects tells whether a notice names the first of the seeds or constraints that the data speak against. Result.suspects has
 // them all.
 func NamesSuspects(n *cleavev1.Notice) bool {
-	return n.GetCode() == "CONSTRAINTS_AGAINST_DATA" || n.GetCode() == "SEEDS_AGAINST_DATA"
+	return n.GetReason() == "CONSTRAINTS_AGAINST_DATA" || n.GetReason() == "SEEDS_AGAINST_DATA"
 }
 
 // WithoutSuspects leaves out the notices that say less than the suspects of a result do.

@@ -145,7 +145,7 @@ func TestResultProto(t *testing.T) {
 	}
 	if p.GetStopReason() != cleavev1.StopReason_STOP_REASON_CYCLE || p.GetRows() != 3 || p.GetK() != 2 || p.GetKernel() != nil ||
 		p.GetConstraints().GetSatisfied() != 2 || len(p.GetHistory()) != 2 || p.GetHistory()[1].GetRestart() != 3 ||
-		p.GetShifts()[0].GetWhy() != "rise" || p.GetWarnings()[0].GetCode() != "A" {
+		p.GetShifts()[0].GetWhy() != "rise" || p.GetWarnings()[0].GetReason() != "A" {
 		t.Errorf("got %v", p)
 	}
 	for reason := clustering.StopConverged; reason <= clustering.StopCanceled; reason++ {

@@ -16,7 +16,7 @@ import (
 )
 
 func autoJob(data dataset.Dataset, k uint32, supervision *cleavev1.Supervision) *workload {
-	return newWorkload(data, &cleavev1.JobSpec{K: k, Seed: 3, Supervision: supervision, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})
+	return newWorkload(data, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: k}, Seed: 3, Supervision: supervision, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})
 }
 
 // inFewFolds tries each way of auto a few times only: what takes long on a graph is the number of cuts, not its size.
@@ -90,7 +90,7 @@ func TestAutoHasTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			if outcome.Result.GetPlan().GetWorkers() != uint32(workers) || (outcome.Result.GetChoice().GetReason() == "") != (name == namedJob) {
 				t.Errorf("%s: the plan is %v, the choice %v", what, outcome.Result.GetPlan(), outcome.Result.GetChoice())
 			}
-			if warnings := outcome.Result.GetWarnings(); name == namedJob && (len(warnings) != 1 || warnings[0].GetCode() != "DEFAULT_IS_BETTER") {
+			if warnings := outcome.Result.GetWarnings(); name == namedJob && (len(warnings) != 1 || warnings[0].GetReason() != "DEFAULT_IS_BETTER") {
 				t.Errorf("%s: %v", what, warnings)
 			}
 			if workers == 1 {

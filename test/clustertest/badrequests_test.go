@@ -60,12 +60,12 @@ var badSpecs = []struct {
 	reason string
 	says   string
 }{
-	{"k of 0", "points", func(s *cleavev1.JobSpec) { s.K = 0 }, codes.InvalidArgument, "BAD_K", "k is 0"},
-	{"k over n", "points", func(s *cleavev1.JobSpec) { s.K = 7 }, codes.InvalidArgument, "BAD_K", "only 6 rows"},
+	{"k of 0", "points", func(s *cleavev1.JobSpec) { s.Clusters = &cleavev1.JobSpec_K{K: 0} }, codes.InvalidArgument, "BAD_K", "k is 0"},
+	{"k over n", "points", func(s *cleavev1.JobSpec) { s.Clusters = &cleavev1.JobSpec_K{K: 7} }, codes.InvalidArgument, "BAD_K", "only 6 rows"},
 	{"no algorithm for all", "points", func(s *cleavev1.JobSpec) {
 		s.Algorithm, s.Initialization = nil, &cleavev1.Initialization{Start: cleavev1.Start_START_NEIGHBORHOODS, Farthest: cleavev1.FarthestRule_FARTHEST_RULE_MEAN}
 	}, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY", "no algorithm takes init neighborhoods and farthest together"},
-	{"no such data set", "points", func(s *cleavev1.JobSpec) { s.DatasetId = "feed" }, codes.NotFound, "DATASET_NOT_FOUND", "feed"},
+	{"no such data set", "points", func(s *cleavev1.JobSpec) { s.Data = &cleavev1.JobSpec_DatasetId{DatasetId: "feed"} }, codes.NotFound, "DATASET_NOT_FOUND", "feed"},
 	{"a constraint out of range", "points", constrain(mustLink(0, 6)), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "6"},
 	{"a constraint far out of range", "points", constrain(mustLink(0, math.MaxInt32)), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "2147483647"},
 	{"a self cannot-link", "points", constrain(cannotLink(2, 2)), codes.InvalidArgument, "SELF_CANNOT_LINK", "2"},
@@ -120,7 +120,7 @@ func TestBadRequests(t *testing.T) {
 		"kernel":   c.Upload(smallKernel(t)),
 	}
 	spec := func(of string) *cleavev1.JobSpec {
-		return &cleavev1.JobSpec{DatasetId: data[of], K: 2, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
+		return &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: data[of]}, Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
 	}
 	good := c.Create(spec("points"))
 	c.Watch(good).End()
@@ -157,7 +157,7 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 	first, err := c.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec, RequestId: id})
 	must(t, first, err)
 	other := proto.CloneOf(spec)
-	other.K = 3
+	other.Clusters = &cleavev1.JobSpec_K{K: 3}
 	for _, bad := range []struct {
 		name   string
 		call   func() error
@@ -211,7 +211,7 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 func TestContradictoryConstraints(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
-	spec := &cleavev1.JobSpec{DatasetId: c.Upload(smallPoints(t)), K: 2, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
+	spec := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(smallPoints(t))}, Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
 	constrain(mustLink(0, 1), mustLink(1, 2), mustLink(4, 5), cannotLink(2, 0))(spec)
 	job := c.Create(spec)
 	w := c.Watch(job)
@@ -220,7 +220,7 @@ func TestContradictoryConstraints(t *testing.T) {
 	}
 	noticed := 0
 	for _, e := range w.Events {
-		if e.GetNotice().GetCode() == "CONFLICTING_CONSTRAINTS" {
+		if e.GetNotice().GetReason() == "CONFLICTING_CONSTRAINTS" {
 			noticed++
 		}
 	}

@@ -101,7 +101,13 @@ func (c *Client) UploadTable(t *table.Table) *cleavev1.TableInput {
 // Create creates a job and returns its id.
 func (c *Client) Create(spec *cleavev1.JobSpec) string {
 	c.t.Helper()
-	response, err := c.Jobs.CreateJob(c.t.Context(), &cleavev1.CreateJobRequest{Spec: spec})
+	return c.Submit(&cleavev1.CreateJobRequest{Spec: spec})
+}
+
+// Submit creates a job by a whole request and returns its id.
+func (c *Client) Submit(request *cleavev1.CreateJobRequest) string {
+	c.t.Helper()
+	response, err := c.Jobs.CreateJob(c.t.Context(), request)
 	return must(c.t, response, err).GetJob().GetJobId()
 }
 

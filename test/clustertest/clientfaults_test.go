@@ -114,7 +114,7 @@ func repeatRequests(r *faultRun) {
 		r.Errorf("one data set was stored as %s and %s", first, second)
 	}
 	other := proto.CloneOf(request)
-	other.Spec.K++
+	other.Spec.Clusters = &cleavev1.JobSpec_K{K: other.GetSpec().GetK() + 1}
 	_, err := r.c.Jobs.CreateJob(r.Context(), other)
 	wantError(r, "the request id with another spec", err, codes.AlreadyExists, "REQUEST_ID_REUSED")
 }

@@ -23,7 +23,7 @@ func TestTheLeaderIsKilled(t *testing.T) {
 	workers := c.StartWorkers(2)
 	load, first := longPoints(), c.Leader()
 	spec := proto.CloneOf(load.spec)
-	spec.DatasetId = c.Upload(load.data)
+	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}
 	short := proto.CloneOf(spec)
 	short.Restarts = 1
 	done := c.Create(short)
@@ -100,7 +100,7 @@ func TestTheLeaderIsPaused(t *testing.T) {
 	c.StartWorkers(2)
 	load, first := longPoints(), c.Leader()
 	spec := proto.CloneOf(load.spec)
-	spec.DatasetId = c.Upload(load.data)
+	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}
 	job := c.Create(spec)
 	w := c.Watch(job)
 	w.UntilIterations(5)

@@ -17,12 +17,12 @@ func BenchmarkFailover(b *testing.B) {
 	c := StartCoordinators(b, 3, Options{Args: []string{"--lease", store.DefaultLease.String()}})
 	c.StartWorkers(3)
 	load := newWorkload(gaussians(8000, 8, 20, 6), &cleavev1.JobSpec{
-		K: 20, Seed: 1, Restarts: 10_000,
+		Clusters: &cleavev1.JobSpec_K{K: 20}, Seed: 1, Restarts: 10_000,
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
 	spec := proto.CloneOf(load.spec)
-	spec.DatasetId = c.Upload(load.data)
+	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}
 	var took []time.Duration
 	for b.Loop() {
 		job := c.Create(spec)

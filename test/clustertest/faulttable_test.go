@@ -286,7 +286,7 @@ func goroutinesOf(p *Process) (count int) {
 
 var faultPoints = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(2000, 6, 10, 6), &cleavev1.JobSpec{
-		K: 10, Seed: 3, Restarts: restarts(16),
+		Clusters: &cleavev1.JobSpec_K{K: 10}, Seed: 3, Restarts: restarts(16),
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{LocalSearch: new(uint32(20))}),
 	})
@@ -295,7 +295,7 @@ var faultPoints = sync.OnceValue(func() *workload {
 var faultVectors = sync.OnceValue(func() *workload {
 	known := knownPoints()
 	return newWorkload(known.sparse, &cleavev1.JobSpec{
-		K: 8, Seed: 3, Restarts: restarts(8),
+		Clusters: &cleavev1.JobSpec_K{K: 8}, Seed: 3, Restarts: restarts(8),
 		Supervision:    &cleavev1.Supervision{Constraints: known.constraints},
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}},
@@ -303,5 +303,5 @@ var faultVectors = sync.OnceValue(func() *workload {
 })
 
 var warmUp = sync.OnceValue(func() *workload {
-	return newWorkload(gaussians(300, 4, 3, 3), &cleavev1.JobSpec{K: 3, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})})
+	return newWorkload(gaussians(300, 4, 3, 3), &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})})
 })

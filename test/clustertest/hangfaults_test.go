@@ -51,7 +51,7 @@ func beginDistantObjects(r *faultRun, o Options) {
 func (r *faultRun) awaitRefusal() {
 	r.Helper()
 	spec := proto.CloneOf(warmUp().spec)
-	spec.DatasetId = r.c.Upload(warmUp().data) // which is there already
+	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: r.c.Upload(warmUp().data)} // which is there already
 	for range 5 {
 		_, err := r.c.Jobs.CreateJob(r.Context(), &cleavev1.CreateJobRequest{Spec: spec})
 		if status.Code(err) != codes.Unavailable || wire.Reason(err) != "BLOBS_UNAVAILABLE" {

@@ -13,14 +13,14 @@ import (
 // longRange is a job that compares numbers of clusters for a second or more.
 var longRange = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(500, 3, 4, 1), &cleavev1.JobSpec{
-		KRange: &cleavev1.KRange{Min: 2, Max: 6}, Seed: 3, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}},
+		Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 6}}, Seed: 3, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}},
 	})
 })
 
 // ranges are jobs that compare numbers of clusters by what points and graphs are scored by, silhouettes and eigengaps among them.
 var ranges = sync.OnceValue(func() map[string]*workload {
 	numbers := func(algorithm *cleavev1.JobSpec) *cleavev1.JobSpec {
-		algorithm.KRange, algorithm.Seed = &cleavev1.KRange{Min: 2, Max: 4}, 3
+		algorithm.Clusters, algorithm.Seed = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}, 3
 		return algorithm
 	}
 	graph := groupedGraph(150, 3, 8, 2).data

@@ -28,8 +28,8 @@ func line(t *testing.T, n int) dataset.Dataset {
 func TestATimeLimitOutlivesTheCoordinator(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinator(t, Options{})
-	spec := &cleavev1.JobSpec{DatasetId: c.Upload(line(t, 10)), K: 2, TimeLimit: durationpb.New(3 * time.Second)}
-	job := c.Create(spec)
+	spec := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(line(t, 10))}, Clusters: &cleavev1.JobSpec_K{K: 2}}
+	job := c.Submit(&cleavev1.CreateJobRequest{Spec: spec, Scheduling: &cleavev1.Scheduling{TimeLimit: durationpb.New(3 * time.Second)}})
 	for lives := 1; ; lives++ {
 		time.Sleep(1200 * time.Millisecond) // a life, in which the time used is stored about twice: none is as long as the limit
 		if state := c.Job(job).GetState(); state != cleavev1.JobState_JOB_STATE_PENDING {
@@ -55,7 +55,7 @@ func TestRetentionSparesWhatIsInUse(t *testing.T) {
 	var data, jobs []string
 	for at := range 3 {
 		data = append(data, c.Upload(line(t, 10+at)))
-		jobs = append(jobs, c.Create(&cleavev1.JobSpec{DatasetId: data[at], K: 2}))
+		jobs = append(jobs, c.Create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: data[at]}, Clusters: &cleavev1.JobSpec_K{K: 2}}))
 	}
 	_, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: jobs[2]})
 	must(t, jobs, err)

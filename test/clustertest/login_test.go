@@ -90,8 +90,8 @@ func TestNoSecretIsLogged(t *testing.T) {
 
 	alice := c.As(f.WithToken(token))
 	data := alice.Upload(gaussians(50, 2, 2, 1))
-	spec := &cleavev1.JobSpec{K: 2, DisplayName: token, DatasetId: data, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
-	job := alice.Create(spec)
+	spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: data}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}
+	job := alice.Submit(&cleavev1.CreateJobRequest{Spec: spec, DisplayName: token})
 	alice.Watch(job).End()
 	for _, secret := range []string{token, wrong, web, string(keyFile)} {
 		// As credentials, and in the place of anything else.
@@ -101,7 +101,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 		}
 		_, _ = alice.Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: secret})
 		_, _ = alice.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec, RequestId: secret})
-		_, _ = alice.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: &cleavev1.JobSpec{K: 2, DatasetId: secret, DisplayName: secret}, RequestId: uuid.NewString()})
+		_, _ = alice.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: secret}}, DisplayName: secret, RequestId: uuid.NewString()})
 		_, _ = alice.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageToken: secret})
 		_, _ = alice.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: secret})
 	}

@@ -21,7 +21,7 @@ func TestALostLeaseIsNoCrash(t *testing.T) {
 	c.AwaitWorkers(1)
 	load := longPoints()
 	spec := proto.CloneOf(load.spec)
-	spec.DatasetId = c.Upload(load.data)
+	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}
 	worker.Pause()
 	job := c.Create(spec)
 	Eventually(t, "the job runs", func() (bool, string) {

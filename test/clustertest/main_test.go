@@ -40,7 +40,7 @@ func newWorkload(data dataset.Dataset, spec *cleavev1.JobSpec) *workload {
 func (l *workload) on(c *Coordinator) *cleavev1.JobSpec {
 	c.Process.t.Helper()
 	spec := proto.CloneOf(l.spec) // tests share the workload
-	spec.DatasetId = c.Upload(l.data)
+	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(l.data)}
 	return spec
 }
 
@@ -87,7 +87,7 @@ func gaussians(n, d, k int, spread float64) *dataset.Points {
 // iterations each.
 var longPoints = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(1800, 6, 12, 6), &cleavev1.JobSpec{
-		K: 12, Seed: 3, Restarts: restarts(30),
+		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(30),
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
@@ -97,7 +97,7 @@ var longPoints = sync.OnceValue(func() *workload {
 var longBuild = sync.OnceValue(func() *workload {
 	iterations := uint32(5)
 	return newWorkload(gaussians(6000, 48, 12, 8), &cleavev1.JobSpec{
-		K: 12, Seed: 1, MaxIterations: &iterations,
+		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 1, MaxIterations: &iterations,
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
@@ -119,7 +119,7 @@ var longGraph = sync.OnceValue(func() *workload {
 		panic(err)
 	}
 	return newWorkload(graph, &cleavev1.JobSpec{
-		K: 12, Seed: 3, Restarts: restarts(16),
+		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(16),
 		Supervision:    &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints(pairs))},
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),

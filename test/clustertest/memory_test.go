@@ -12,7 +12,7 @@ import (
 // hungry is a job whose eigenvectors take some hundred megabytes in the coordinator.
 func hungry(c *Coordinator) *cleavev1.JobSpec {
 	return &cleavev1.JobSpec{
-		DatasetId: c.Upload(longGraph().data), K: 400, Seed: 1,
+		Data: &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(longGraph().data)}, Clusters: &cleavev1.JobSpec_K{K: 400}, Seed: 1,
 		Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}},
 	}
 }

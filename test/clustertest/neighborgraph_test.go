@@ -38,11 +38,11 @@ var neighborJobs = sync.OnceValue(func() map[string]*workload {
 		panic(err)
 	}
 	return map[string]*workload{
-		"auto":                  neighborJob(points, &cleavev1.JobSpec{K: 3, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, plain),
-		"auto with constraints": inFewFolds(neighborJob(points, &cleavev1.JobSpec{K: 3, Supervision: &cleavev1.Supervision{Constraints: supervise(points, truth, 40).constraints}, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, gaussian)),
-		"kernel k-means":        neighborJob(wide, &cleavev1.JobSpec{K: 4, Restarts: 5, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}, gaussian),
-		"ratio cut":             neighborJob(positive(gaussians(200, 6, 4, 4)), &cleavev1.JobSpec{K: 4, Restarts: 3, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT})}, gaussian),
-		"spectral":              neighborJob(kernel, &cleavev1.JobSpec{K: 4, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}, gaussian),
+		"auto":                  neighborJob(points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, plain),
+		"auto with constraints": inFewFolds(neighborJob(points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Supervision: &cleavev1.Supervision{Constraints: supervise(points, truth, 40).constraints}, Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}, gaussian)),
+		"kernel k-means":        neighborJob(wide, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Restarts: 5, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})}, gaussian),
+		"ratio cut":             neighborJob(positive(gaussians(200, 6, 4, 4)), &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Restarts: 3, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT})}, gaussian),
+		"spectral":              neighborJob(kernel, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}, gaussian),
 	}
 })
 
@@ -105,7 +105,7 @@ func (c *Coordinator) neighborGraph(job string) *dataset.Graph {
 
 // longNeighbors looks for neighbors for a second or more: points without structure in many columns.
 var longNeighbors = sync.OnceValue(func() *workload {
-	return neighborJob(gaussians(12_000, 60, 1, 1), &cleavev1.JobSpec{K: 4, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{
+	return neighborJob(gaussians(12_000, 60, 1, 1), &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{
 		Eigenvectors: &cleavev1.Eigenvectors{Tolerance: proto.Float64(1e-3)},
 	}}}, cleavev1.NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED)
 })

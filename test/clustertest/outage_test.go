@@ -20,7 +20,7 @@ func TestMembersOfEtcdAreKilled(t *testing.T) {
 	c.StartWorkers(2)
 	load := longPoints()
 	spec := proto.CloneOf(load.spec)
-	spec.DatasetId = c.Upload(load.data)
+	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}
 	job := c.Create(spec)
 	w := c.Watch(job)
 	w.Resumes = true

@@ -48,7 +48,7 @@ func TestTheCoordinatorIsKilled(t *testing.T) {
 					t.Errorf("the request was repeated and made another job, %v", again.GetJob())
 				}
 				other := proto.CloneOf(request)
-				other.Spec.K++
+				other.Spec.Clusters = &cleavev1.JobSpec_K{K: other.GetSpec().GetK() + 1}
 				_, err = c.Jobs.CreateJob(t.Context(), other)
 				wantError(t, "the request id with another spec", err, codes.AlreadyExists, "REQUEST_ID_REUSED")
 				kept, err := c.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: spec.GetDatasetId()})

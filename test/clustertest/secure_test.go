@@ -103,7 +103,7 @@ func TestOwnersAndWorkersOfASecureCluster(t *testing.T) {
 	c, _ := StartSecureCluster(t, f, 1, "--token-file", f.Path("tokens"))
 	as := func(token string) Client { return c.As(f.WithToken(token)) }
 	owner, stranger := as(alice), as(bob)
-	spec := &cleavev1.JobSpec{K: 2, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{}), DatasetId: owner.Upload(gaussians(50, 2, 2, 1))}
+	spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{}), Data: &cleavev1.JobSpec_DatasetId{DatasetId: owner.Upload(gaussians(50, 2, 2, 1))}}
 	job := owner.Create(spec)
 	_, err := stranger.Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: job})
 	wantError(t, "another's job", err, codes.NotFound, "JOB_NOT_FOUND")

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+
 	"google.golang.org/protobuf/proto"
 )
 
@@ -16,7 +18,7 @@ func TestTheLeaderOfASecureClusterIsKilled(t *testing.T) {
 	c.StartWorkers(2, "--tls", f.Path("worker"))
 	load, first := longPoints(), c.Leader()
 	spec := proto.CloneOf(load.spec)
-	spec.DatasetId = c.Upload(load.data)
+	spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}
 	w := c.Watch(c.Create(spec))
 	w.Resumes = true
 	w.UntilIterations(5)

@@ -62,7 +62,7 @@ func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 			Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL}},
 	}
 	for _, spec := range specs {
-		spec.K, spec.Seed, spec.Supervision = k, 3, &cleavev1.Supervision{Constraints: s.constraints}
+		spec.Clusters, spec.Seed, spec.Supervision = &cleavev1.JobSpec_K{K: k}, 3, &cleavev1.Supervision{Constraints: s.constraints}
 	}
 	return specs
 }

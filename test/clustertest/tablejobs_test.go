@@ -50,18 +50,18 @@ func TestJobsOnTables(t *testing.T) {
 	made, err := fitted.Apply(all)
 	must(t, made, err)
 	long := newWorkload(made.Points, &cleavev1.JobSpec{
-		K: 12, Seed: 3, Restarts: restarts(20), Scale: cleavev1.Scale_SCALE_ZSCORE,
+		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(20), Scale: cleavev1.Scale_SCALE_ZSCORE,
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
-	short := newWorkload(made.Points, &cleavev1.JobSpec{K: 5, Seed: 2, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}})
+	short := newWorkload(made.Points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 5}, Seed: 2, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}})
 	for _, workers := range []int{1, 2, 3} {
 		t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
 			t.Parallel()
 			c, _ := StartCluster(t, workers)
 			on := func(l *workload) string {
 				spec := proto.CloneOf(l.spec)
-				spec.Table = &cleavev1.TablePoints{TableId: c.UploadTable(all).GetTableId()}
+				spec.Data = &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: c.UploadTable(all).GetTableId()}}
 				return c.Create(spec)
 			}
 			job := on(short)

@@ -32,7 +32,7 @@ func TestAMillionConstraints(t *testing.T) {
 	}
 	c, _ := StartCluster(t, 1)
 	job := c.Create(&cleavev1.JobSpec{
-		DatasetId: c.Upload(points), K: 2, Seed: 1,
+		Data: &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(points)}, Clusters: &cleavev1.JobSpec_K{K: 2}, Seed: 1,
 		Supervision: &cleavev1.Supervision{Constraints: c.UploadTable(tabletest.Constraints(pairs))},
 		Algorithm:   kernelKmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}}),
 	})
@@ -82,7 +82,7 @@ func TestTablesInlineAndByID(t *testing.T) {
 	} {
 		inline, byID := spec(func(input *cleavev1.TableInput) *cleavev1.TableInput { return input }), spec(stored)
 		for _, s := range []*cleavev1.JobSpec{inline, byID} {
-			s.DatasetId, s.K, s.Seed = data, 8, 3
+			s.Data, s.Clusters, s.Seed = &cleavev1.JobSpec_DatasetId{DatasetId: data}, &cleavev1.JobSpec_K{K: 8}, 3
 		}
 		var outcomes []Outcome
 		for _, s := range []*cleavev1.JobSpec{inline, byID} {

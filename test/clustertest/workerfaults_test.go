@@ -114,7 +114,7 @@ func awaitCrammed(r *faultRun) {
 var largeMatrix = sync.OnceValue(func() *workload {
 	iterations := uint32(3)
 	return newWorkload(gaussians(8000, 2, 4, 8), &cleavev1.JobSpec{
-		K: 4, Seed: 1, Restarts: 1, MaxIterations: &iterations,
+		Clusters: &cleavev1.JobSpec_K{K: 4}, Seed: 1, Restarts: 1, MaxIterations: &iterations,
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})

@@ -44,19 +44,19 @@ func workloads(t testing.TB) []*workload {
 	}
 	supervision := &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints(pairs))}
 	all := []*workload{
-		{name: "k-means", data: points, spec: &cleavev1.JobSpec{K: 3, Restarts: 2,
+		{name: "k-means", data: points, spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Restarts: 2,
 			Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}},
-		{name: "kernel k-means", data: points, spec: &cleavev1.JobSpec{K: 4, PaperSettings: true, Restarts: 2,
+		{name: "kernel k-means", data: points, spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 4}, PaperSettings: true, Restarts: 2,
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
-		{name: "pc-kmeans", data: points, spec: &cleavev1.JobSpec{K: 3, PaperSettings: true, Supervision: supervision,
+		{name: "pc-kmeans", data: points, spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, PaperSettings: true, Supervision: supervision,
 			Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}}},
-		{name: "normalized cut", data: graph, spec: &cleavev1.JobSpec{K: 3, PaperSettings: true,
+		{name: "normalized cut", data: graph, spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, PaperSettings: true,
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
-		{name: "spectral", data: points, spec: &cleavev1.JobSpec{K: 3,
+		{name: "spectral", data: points, spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3},
 			Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}},
-		{name: "graph of neighbors", data: points, spec: &cleavev1.JobSpec{K: 3, PaperSettings: true, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: proto.Uint32(6)},
+		{name: "graph of neighbors", data: points, spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, PaperSettings: true, NeighborGraph: &cleavev1.NeighborGraph{Neighbors: proto.Uint32(6)},
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
-		{name: "auto", data: points, spec: &cleavev1.JobSpec{K: 3, Supervision: supervision,
+		{name: "auto", data: points, spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Supervision: supervision,
 			Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}}},
 	}
 	for _, w := range all {

@@ -145,6 +145,14 @@ func (h *stateHandle) List(ctx context.Context, prefix, after string, limit int)
 	return entries, err
 }
 
+func (h *stateHandle) ListBackward(ctx context.Context, prefix, before string, limit int) (entries []store.Entry, err error) {
+	err = h.disk.step(ctx, h.process, listStep, false, func() (err error) {
+		entries, err = h.State.ListBackward(ctx, prefix, before, limit)
+		return err
+	})
+	return entries, err
+}
+
 func (h *stateHandle) Commit(ctx context.Context, txn store.Txn) (revision int64, err error) {
 	err = h.disk.step(ctx, h.process, commitStep, len(txn.Put) > 0, func() (err error) {
 		if revision, err = h.State.Commit(ctx, txn); err == nil {

@@ -110,7 +110,7 @@ func (u *user) submitAs(load *workload, request string) (job string) {
 	u.insist("submit "+load.name, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 		defer cancel()
-		created, err := u.Submit(ctx, proto.CloneOf(load.spec), load.data, request, &collector{})
+		created, err := u.Submit(ctx, &cleavev1.CreateJobRequest{Spec: proto.CloneOf(load.spec), RequestId: request}, load.data, &collector{})
 		job = created.GetJobId()
 		return err
 	})

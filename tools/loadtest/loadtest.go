@@ -177,7 +177,7 @@ func (c *client) uploadGrid(ctx context.Context, side int) (string, error) {
 
 func kmeans(data string, k uint32) *cleavev1.JobSpec {
 	return &cleavev1.JobSpec{
-		DisplayName: "load", DatasetId: data, K: k, Restarts: 1,
+		Data: &cleavev1.JobSpec_DatasetId{DatasetId: data}, Clusters: &cleavev1.JobSpec_K{K: k}, Restarts: 1,
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}},
 	}
 }

@@ -1156,7 +1156,7 @@ func (x *EventsRevoked) GetMessage() string {
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A stable identifier in UPPER_SNAKE_CASE, for programs.
-	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// For people.
 	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1193,9 +1193,9 @@ func (*Notice) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *Notice) GetCode() string {
+func (x *Notice) GetReason() string {
 	if x != nil {
-		return x.Code
+		return x.Reason
 	}
 	return ""
 }
@@ -1538,9 +1538,9 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x12cannot_links_right\x18\a \x01(\rR\x10cannotLinksRight\"P\n" +
 	"\rEventsRevoked\x12%\n" +
 	"\x0efirst_sequence\x18\x01 \x01(\x04R\rfirstSequence\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"6\n" +
-	"\x06Notice\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\":\n" +
+	"\x06Notice\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"\xaf\x01\n" +
 	"\bJobEnded\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +

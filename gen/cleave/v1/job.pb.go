@@ -159,11 +159,10 @@ func (StopReason) EnumDescriptor() ([]byte, []int) {
 
 // Job is the state of a job. Its spec comes with GetJob, its outcome with GetResult.
 type Job struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// From the spec.
-	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	DatasetId   string `protobuf:"bytes,3,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	JobId       string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	DisplayName string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	DatasetId   string                 `protobuf:"bytes,3,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	// Of the request that created the job, in canonical form.
 	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Who created it; empty where callers are not authenticated.
@@ -188,11 +187,10 @@ type Job struct {
 	Objective     float64 `protobuf:"fixed64,16,opt,name=objective,proto3" json:"objective,omitempty"`
 	// Unspecified until the job has ended, and when it failed.
 	StopReason StopReason `protobuf:"varint,17,opt,name=stop_reason,json=stopReason,proto3,enum=cleave.v1.StopReason" json:"stop_reason,omitempty"`
-	// How long it may take once its turn has come: what the spec asks for, or the coordinator's default; absent means that
-	// there is no limit.
-	TimeLimit *durationpb.Duration `protobuf:"bytes,18,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
-	// From the spec.
-	Priority      Priority `protobuf:"varint,19,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
+	// How long it may take once its turn has come: what the request asks for, or the coordinator's default; absent means
+	// that there is no limit.
+	TimeLimit     *durationpb.Duration `protobuf:"bytes,18,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
+	Priority      Priority             `protobuf:"varint,19,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

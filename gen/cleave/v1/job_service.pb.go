@@ -9,6 +9,7 @@ package cleavev1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -20,6 +21,57 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// JobOrder is the order of a list of jobs.
+type JobOrder int32
+
+const (
+	// NEWEST_FIRST.
+	JobOrder_JOB_ORDER_UNSPECIFIED  JobOrder = 0
+	JobOrder_JOB_ORDER_NEWEST_FIRST JobOrder = 1
+	JobOrder_JOB_ORDER_OLDEST_FIRST JobOrder = 2
+)
+
+// Enum value maps for JobOrder.
+var (
+	JobOrder_name = map[int32]string{
+		0: "JOB_ORDER_UNSPECIFIED",
+		1: "JOB_ORDER_NEWEST_FIRST",
+		2: "JOB_ORDER_OLDEST_FIRST",
+	}
+	JobOrder_value = map[string]int32{
+		"JOB_ORDER_UNSPECIFIED":  0,
+		"JOB_ORDER_NEWEST_FIRST": 1,
+		"JOB_ORDER_OLDEST_FIRST": 2,
+	}
+)
+
+func (x JobOrder) Enum() *JobOrder {
+	p := new(JobOrder)
+	*p = x
+	return p
+}
+
+func (x JobOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (JobOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_job_service_proto_enumTypes[0].Descriptor()
+}
+
+func (JobOrder) Type() protoreflect.EnumType {
+	return &file_cleave_v1_job_service_proto_enumTypes[0]
+}
+
+func (x JobOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use JobOrder.Descriptor instead.
+func (JobOrder) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{0}
+}
 
 type PlanJobRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -129,9 +181,13 @@ func (x *PlanJobResponse) GetNotices() []*Notice {
 type CreateJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Spec  *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	// A text of at most 200 bytes, such as a UUID, that makes creation idempotent: the same id with the same spec returns the same job, with
-	// another spec it is ALREADY_EXISTS. When empty, every call creates a job.
-	RequestId     string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// A text of at most 200 bytes, such as a UUID, that makes creation idempotent: the same id with the same spec returns
+	// the same job, whatever its name and scheduling; with another spec it is ALREADY_EXISTS. When empty, every call
+	// creates a job.
+	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// A name for people; it need not be unique.
+	DisplayName   string      `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	Scheduling    *Scheduling `protobuf:"bytes,4,opt,name=scheduling,proto3" json:"scheduling,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -178,6 +234,20 @@ func (x *CreateJobRequest) GetRequestId() string {
 		return x.RequestId
 	}
 	return ""
+}
+
+func (x *CreateJobRequest) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *CreateJobRequest) GetScheduling() *Scheduling {
+	if x != nil {
+		return x.Scheduling
+	}
+	return nil
 }
 
 type CreateJobResponse struct {
@@ -325,8 +395,19 @@ type ListJobsRequest struct {
 	// At most 1,000; 0 means 100.
 	PageSize  int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only jobs in this state; when unspecified, all jobs.
-	State         JobState `protobuf:"varint,3,opt,name=state,proto3,enum=cleave.v1.JobState" json:"state,omitempty"`
+	// Only jobs in one of these states; when empty, in any.
+	States []JobState `protobuf:"varint,4,rep,packed,name=states,proto3,enum=cleave.v1.JobState" json:"states,omitempty"`
+	// Only jobs of this owner. Callers other than administrators see their own jobs only.
+	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Only jobs on this data set, or on this table.
+	DatasetId string `protobuf:"bytes,6,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	TableId   string `protobuf:"bytes,7,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	// Only jobs whose display name contains this text.
+	NameContains string `protobuf:"bytes,8,opt,name=name_contains,json=nameContains,proto3" json:"name_contains,omitempty"`
+	// Only jobs that were created at this time or later, and before that time.
+	CreatedFrom   *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_from,json=createdFrom,proto3" json:"created_from,omitempty"`
+	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
+	Order         JobOrder               `protobuf:"varint,11,opt,name=order,proto3,enum=cleave.v1.JobOrder" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -375,11 +456,60 @@ func (x *ListJobsRequest) GetPageToken() string {
 	return ""
 }
 
-func (x *ListJobsRequest) GetState() JobState {
+func (x *ListJobsRequest) GetStates() []JobState {
 	if x != nil {
-		return x.State
+		return x.States
 	}
-	return JobState_JOB_STATE_UNSPECIFIED
+	return nil
+}
+
+func (x *ListJobsRequest) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *ListJobsRequest) GetDatasetId() string {
+	if x != nil {
+		return x.DatasetId
+	}
+	return ""
+}
+
+func (x *ListJobsRequest) GetTableId() string {
+	if x != nil {
+		return x.TableId
+	}
+	return ""
+}
+
+func (x *ListJobsRequest) GetNameContains() string {
+	if x != nil {
+		return x.NameContains
+	}
+	return ""
+}
+
+func (x *ListJobsRequest) GetCreatedFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedFrom
+	}
+	return nil
+}
+
+func (x *ListJobsRequest) GetCreatedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedBefore
+	}
+	return nil
+}
+
+func (x *ListJobsRequest) GetOrder() JobOrder {
+	if x != nil {
+		return x.Order
+	}
+	return JobOrder_JOB_ORDER_UNSPECIFIED
 }
 
 type ListJobsResponse struct {
@@ -829,6 +959,8 @@ func (x *GetResultResponse) GetResult() *Result {
 type GetLabelsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The first row to send, among those that were clustered: a download that broke off goes on where it was.
+	FirstIndex uint32 `protobuf:"varint,3,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
 	// Of a job with a range of k, the labels for this one; 0 means the one that is proposed.
 	K uint32 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
 	// Labels of a job on a table come with the rows and the ids of that table, as far as they differ from the numbers of
@@ -873,6 +1005,13 @@ func (x *GetLabelsRequest) GetJobId() string {
 		return x.JobId
 	}
 	return ""
+}
+
+func (x *GetLabelsRequest) GetFirstIndex() uint32 {
+	if x != nil {
+		return x.FirstIndex
+	}
+	return 0
 }
 
 func (x *GetLabelsRequest) GetK() uint32 {
@@ -961,8 +1100,10 @@ func (x *GetLabelsResponse) GetIds() []string {
 }
 
 type GetRowScoresRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The first row to send. The head comes in any case.
+	FirstRow      uint32 `protobuf:"varint,2,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1002,6 +1143,13 @@ func (x *GetRowScoresRequest) GetJobId() string {
 		return x.JobId
 	}
 	return ""
+}
+
+func (x *GetRowScoresRequest) GetFirstRow() uint32 {
+	if x != nil {
+		return x.FirstRow
+	}
+	return 0
 }
 
 // GetRowScoresResponse is the head, which comes first and once, or a portion of the values.
@@ -1090,8 +1238,10 @@ func (*GetRowScoresResponse_Head) isGetRowScoresResponse_Part() {}
 func (*GetRowScoresResponse_Values) isGetRowScoresResponse_Part() {}
 
 type GetModelRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The first value to send. The head comes in any case.
+	FirstValue    uint64 `protobuf:"varint,2,opt,name=first_value,json=firstValue,proto3" json:"first_value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1131,6 +1281,13 @@ func (x *GetModelRequest) GetJobId() string {
 		return x.JobId
 	}
 	return ""
+}
+
+func (x *GetModelRequest) GetFirstValue() uint64 {
+	if x != nil {
+		return x.FirstValue
+	}
+	return 0
 }
 
 // GetModelResponse is the head, which comes first and once, or a portion of the values.
@@ -1218,8 +1375,10 @@ func (*GetModelResponse_Head) isGetModelResponse_Part() {}
 func (*GetModelResponse_Values) isGetModelResponse_Part() {}
 
 type GetEmbeddingRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The first row to send. The head comes in any case.
+	FirstRow      uint32 `protobuf:"varint,2,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1259,6 +1418,13 @@ func (x *GetEmbeddingRequest) GetJobId() string {
 		return x.JobId
 	}
 	return ""
+}
+
+func (x *GetEmbeddingRequest) GetFirstRow() uint32 {
+	if x != nil {
+		return x.FirstRow
+	}
+	return 0
 }
 
 // GetEmbeddingResponse is the head, which comes first and once, or a portion of the values.
@@ -1795,30 +1961,43 @@ var File_cleave_v1_job_service_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\"8\n" +
+	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"8\n" +
 	"\x0ePlanJobRequest\x12&\n" +
 	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\x8e\x01\n" +
 	"\x0fPlanJobResponse\x12#\n" +
 	"\x04plan\x18\x01 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12)\n" +
 	"\x06recipe\x18\n" +
 	" \x01(\v2\x11.cleave.v1.RecipeR\x06recipe\x12+\n" +
-	"\anotices\x18\v \x03(\v2\x11.cleave.v1.NoticeR\anotices\"Y\n" +
+	"\anotices\x18\v \x03(\v2\x11.cleave.v1.NoticeR\anotices\"\xb3\x01\n" +
 	"\x10CreateJobRequest\x12&\n" +
 	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x02 \x01(\tR\trequestId\"5\n" +
+	"request_id\x18\x02 \x01(\tR\trequestId\x12!\n" +
+	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\x125\n" +
+	"\n" +
+	"scheduling\x18\x04 \x01(\v2\x15.cleave.v1.SchedulingR\n" +
+	"scheduling\"5\n" +
 	"\x11CreateJobResponse\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\"&\n" +
 	"\rGetJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"Z\n" +
 	"\x0eGetJobResponse\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12&\n" +
-	"\x04spec\x18\x02 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"x\n" +
+	"\x04spec\x18\x02 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\xa9\x03\n" +
 	"\x0fListJobsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\x12)\n" +
-	"\x05state\x18\x03 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\"^\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12+\n" +
+	"\x06states\x18\x04 \x03(\x0e2\x13.cleave.v1.JobStateR\x06states\x12\x14\n" +
+	"\x05owner\x18\x05 \x01(\tR\x05owner\x12\x1d\n" +
+	"\n" +
+	"dataset_id\x18\x06 \x01(\tR\tdatasetId\x12\x19\n" +
+	"\btable_id\x18\a \x01(\tR\atableId\x12#\n" +
+	"\rname_contains\x18\b \x01(\tR\fnameContains\x12=\n" +
+	"\fcreated_from\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedFrom\x12A\n" +
+	"\x0ecreated_before\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12)\n" +
+	"\x05order\x18\v \x01(\x0e2\x13.cleave.v1.JobOrderR\x05orderJ\x04\b\x03\x10\x04R\x05state\"^\n" +
 	"\x10ListJobsResponse\x12\"\n" +
 	"\x04jobs\x18\x01 \x03(\v2\x0e.cleave.v1.JobR\x04jobs\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\")\n" +
@@ -1839,9 +2018,11 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x10GetResultRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\">\n" +
 	"\x11GetResultResponse\x12)\n" +
-	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"T\n" +
+	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"u\n" +
 	"\x10GetLabelsRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\f\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
+	"\vfirst_index\x18\x03 \x01(\rR\n" +
+	"firstIndex\x12\f\n" +
 	"\x01k\x18\x02 \x01(\rR\x01k\x12\x1b\n" +
 	"\twith_rows\x18\n" +
 	" \x01(\bR\bwithRows\"r\n" +
@@ -1851,21 +2032,25 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\rR\x06labels\x12\x12\n" +
 	"\x04rows\x18\n" +
 	" \x03(\rR\x04rows\x12\x10\n" +
-	"\x03ids\x18\v \x03(\tR\x03ids\",\n" +
+	"\x03ids\x18\v \x03(\tR\x03ids\"I\n" +
 	"\x13GetRowScoresRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"h\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1b\n" +
+	"\tfirst_row\x18\x02 \x01(\rR\bfirstRow\"h\n" +
 	"\x14GetRowScoresResponse\x12.\n" +
 	"\x04head\x18\x01 \x01(\v2\x18.cleave.v1.RowScoresHeadH\x00R\x04head\x12\x18\n" +
 	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
-	"\x04part\"(\n" +
+	"\x04part\"I\n" +
 	"\x0fGetModelRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"`\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
+	"\vfirst_value\x18\x02 \x01(\x04R\n" +
+	"firstValue\"`\n" +
 	"\x10GetModelResponse\x12*\n" +
 	"\x04head\x18\x01 \x01(\v2\x14.cleave.v1.ModelHeadH\x00R\x04head\x12\x18\n" +
 	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
-	"\x04part\",\n" +
+	"\x04part\"I\n" +
 	"\x13GetEmbeddingRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"h\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1b\n" +
+	"\tfirst_row\x18\x02 \x01(\rR\bfirstRow\"h\n" +
 	"\x14GetEmbeddingResponse\x12.\n" +
 	"\x04head\x18\x01 \x01(\v2\x18.cleave.v1.EmbeddingHeadH\x00R\x04head\x12\x18\n" +
 	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
@@ -1902,7 +2087,11 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x13EvaluateJobResponse\x125\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\v2\x15.cleave.v1.EvaluationR\n" +
-	"evaluation2\xea\b\n" +
+	"evaluation*]\n" +
+	"\bJobOrder\x12\x19\n" +
+	"\x15JOB_ORDER_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16JOB_ORDER_NEWEST_FIRST\x10\x01\x12\x1a\n" +
+	"\x16JOB_ORDER_OLDEST_FIRST\x10\x022\xea\b\n" +
 	"\n" +
 	"JobService\x12@\n" +
 	"\aPlanJob\x12\x19.cleave.v1.PlanJobRequest\x1a\x1a.cleave.v1.PlanJobResponse\x12F\n" +
@@ -1934,114 +2123,122 @@ func file_cleave_v1_job_service_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_job_service_proto_rawDescData
 }
 
+var file_cleave_v1_job_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_cleave_v1_job_service_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_cleave_v1_job_service_proto_goTypes = []any{
-	(*PlanJobRequest)(nil),           // 0: cleave.v1.PlanJobRequest
-	(*PlanJobResponse)(nil),          // 1: cleave.v1.PlanJobResponse
-	(*CreateJobRequest)(nil),         // 2: cleave.v1.CreateJobRequest
-	(*CreateJobResponse)(nil),        // 3: cleave.v1.CreateJobResponse
-	(*GetJobRequest)(nil),            // 4: cleave.v1.GetJobRequest
-	(*GetJobResponse)(nil),           // 5: cleave.v1.GetJobResponse
-	(*ListJobsRequest)(nil),          // 6: cleave.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),         // 7: cleave.v1.ListJobsResponse
-	(*CancelJobRequest)(nil),         // 8: cleave.v1.CancelJobRequest
-	(*CancelJobResponse)(nil),        // 9: cleave.v1.CancelJobResponse
-	(*DeleteJobRequest)(nil),         // 10: cleave.v1.DeleteJobRequest
-	(*DeleteJobResponse)(nil),        // 11: cleave.v1.DeleteJobResponse
-	(*WatchJobRequest)(nil),          // 12: cleave.v1.WatchJobRequest
-	(*WatchJobResponse)(nil),         // 13: cleave.v1.WatchJobResponse
-	(*GetResultRequest)(nil),         // 14: cleave.v1.GetResultRequest
-	(*GetResultResponse)(nil),        // 15: cleave.v1.GetResultResponse
-	(*GetLabelsRequest)(nil),         // 16: cleave.v1.GetLabelsRequest
-	(*GetLabelsResponse)(nil),        // 17: cleave.v1.GetLabelsResponse
-	(*GetRowScoresRequest)(nil),      // 18: cleave.v1.GetRowScoresRequest
-	(*GetRowScoresResponse)(nil),     // 19: cleave.v1.GetRowScoresResponse
-	(*GetModelRequest)(nil),          // 20: cleave.v1.GetModelRequest
-	(*GetModelResponse)(nil),         // 21: cleave.v1.GetModelResponse
-	(*GetEmbeddingRequest)(nil),      // 22: cleave.v1.GetEmbeddingRequest
-	(*GetEmbeddingResponse)(nil),     // 23: cleave.v1.GetEmbeddingResponse
-	(*GetNeighborGraphRequest)(nil),  // 24: cleave.v1.GetNeighborGraphRequest
-	(*GetNeighborGraphResponse)(nil), // 25: cleave.v1.GetNeighborGraphResponse
-	(*NeighborGraphHead)(nil),        // 26: cleave.v1.NeighborGraphHead
-	(*PredictJobRequest)(nil),        // 27: cleave.v1.PredictJobRequest
-	(*PredictJobResponse)(nil),       // 28: cleave.v1.PredictJobResponse
-	(*EvaluateJobRequest)(nil),       // 29: cleave.v1.EvaluateJobRequest
-	(*EvaluateJobResponse)(nil),      // 30: cleave.v1.EvaluateJobResponse
-	(*JobSpec)(nil),                  // 31: cleave.v1.JobSpec
-	(*Plan)(nil),                     // 32: cleave.v1.Plan
-	(*Recipe)(nil),                   // 33: cleave.v1.Recipe
-	(*Notice)(nil),                   // 34: cleave.v1.Notice
-	(*Job)(nil),                      // 35: cleave.v1.Job
-	(JobState)(0),                    // 36: cleave.v1.JobState
-	(*Event)(nil),                    // 37: cleave.v1.Event
-	(*Progress)(nil),                 // 38: cleave.v1.Progress
-	(*Result)(nil),                   // 39: cleave.v1.Result
-	(*RowScoresHead)(nil),            // 40: cleave.v1.RowScoresHead
-	(*ModelHead)(nil),                // 41: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),            // 42: cleave.v1.EmbeddingHead
-	(*Edges)(nil),                    // 43: cleave.v1.Edges
-	(*TableInput)(nil),               // 44: cleave.v1.TableInput
-	(*Evaluation)(nil),               // 45: cleave.v1.Evaluation
+	(JobOrder)(0),                    // 0: cleave.v1.JobOrder
+	(*PlanJobRequest)(nil),           // 1: cleave.v1.PlanJobRequest
+	(*PlanJobResponse)(nil),          // 2: cleave.v1.PlanJobResponse
+	(*CreateJobRequest)(nil),         // 3: cleave.v1.CreateJobRequest
+	(*CreateJobResponse)(nil),        // 4: cleave.v1.CreateJobResponse
+	(*GetJobRequest)(nil),            // 5: cleave.v1.GetJobRequest
+	(*GetJobResponse)(nil),           // 6: cleave.v1.GetJobResponse
+	(*ListJobsRequest)(nil),          // 7: cleave.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),         // 8: cleave.v1.ListJobsResponse
+	(*CancelJobRequest)(nil),         // 9: cleave.v1.CancelJobRequest
+	(*CancelJobResponse)(nil),        // 10: cleave.v1.CancelJobResponse
+	(*DeleteJobRequest)(nil),         // 11: cleave.v1.DeleteJobRequest
+	(*DeleteJobResponse)(nil),        // 12: cleave.v1.DeleteJobResponse
+	(*WatchJobRequest)(nil),          // 13: cleave.v1.WatchJobRequest
+	(*WatchJobResponse)(nil),         // 14: cleave.v1.WatchJobResponse
+	(*GetResultRequest)(nil),         // 15: cleave.v1.GetResultRequest
+	(*GetResultResponse)(nil),        // 16: cleave.v1.GetResultResponse
+	(*GetLabelsRequest)(nil),         // 17: cleave.v1.GetLabelsRequest
+	(*GetLabelsResponse)(nil),        // 18: cleave.v1.GetLabelsResponse
+	(*GetRowScoresRequest)(nil),      // 19: cleave.v1.GetRowScoresRequest
+	(*GetRowScoresResponse)(nil),     // 20: cleave.v1.GetRowScoresResponse
+	(*GetModelRequest)(nil),          // 21: cleave.v1.GetModelRequest
+	(*GetModelResponse)(nil),         // 22: cleave.v1.GetModelResponse
+	(*GetEmbeddingRequest)(nil),      // 23: cleave.v1.GetEmbeddingRequest
+	(*GetEmbeddingResponse)(nil),     // 24: cleave.v1.GetEmbeddingResponse
+	(*GetNeighborGraphRequest)(nil),  // 25: cleave.v1.GetNeighborGraphRequest
+	(*GetNeighborGraphResponse)(nil), // 26: cleave.v1.GetNeighborGraphResponse
+	(*NeighborGraphHead)(nil),        // 27: cleave.v1.NeighborGraphHead
+	(*PredictJobRequest)(nil),        // 28: cleave.v1.PredictJobRequest
+	(*PredictJobResponse)(nil),       // 29: cleave.v1.PredictJobResponse
+	(*EvaluateJobRequest)(nil),       // 30: cleave.v1.EvaluateJobRequest
+	(*EvaluateJobResponse)(nil),      // 31: cleave.v1.EvaluateJobResponse
+	(*JobSpec)(nil),                  // 32: cleave.v1.JobSpec
+	(*Plan)(nil),                     // 33: cleave.v1.Plan
+	(*Recipe)(nil),                   // 34: cleave.v1.Recipe
+	(*Notice)(nil),                   // 35: cleave.v1.Notice
+	(*Scheduling)(nil),               // 36: cleave.v1.Scheduling
+	(*Job)(nil),                      // 37: cleave.v1.Job
+	(JobState)(0),                    // 38: cleave.v1.JobState
+	(*timestamppb.Timestamp)(nil),    // 39: google.protobuf.Timestamp
+	(*Event)(nil),                    // 40: cleave.v1.Event
+	(*Progress)(nil),                 // 41: cleave.v1.Progress
+	(*Result)(nil),                   // 42: cleave.v1.Result
+	(*RowScoresHead)(nil),            // 43: cleave.v1.RowScoresHead
+	(*ModelHead)(nil),                // 44: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),            // 45: cleave.v1.EmbeddingHead
+	(*Edges)(nil),                    // 46: cleave.v1.Edges
+	(*TableInput)(nil),               // 47: cleave.v1.TableInput
+	(*Evaluation)(nil),               // 48: cleave.v1.Evaluation
 }
 var file_cleave_v1_job_service_proto_depIdxs = []int32{
-	31, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
-	32, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
-	33, // 2: cleave.v1.PlanJobResponse.recipe:type_name -> cleave.v1.Recipe
-	34, // 3: cleave.v1.PlanJobResponse.notices:type_name -> cleave.v1.Notice
-	31, // 4: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
-	35, // 5: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
-	35, // 6: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	31, // 7: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
-	36, // 8: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
-	35, // 9: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
-	35, // 10: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
-	37, // 11: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
-	38, // 12: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
-	39, // 13: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
-	40, // 14: cleave.v1.GetRowScoresResponse.head:type_name -> cleave.v1.RowScoresHead
-	41, // 15: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	42, // 16: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
-	26, // 17: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
-	43, // 18: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
-	34, // 19: cleave.v1.PredictJobResponse.notices:type_name -> cleave.v1.Notice
-	44, // 20: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
-	44, // 21: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
-	45, // 22: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	0,  // 23: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
-	2,  // 24: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	4,  // 25: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	6,  // 26: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	8,  // 27: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	10, // 28: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	12, // 29: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	14, // 30: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	16, // 31: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	18, // 32: cleave.v1.JobService.GetRowScores:input_type -> cleave.v1.GetRowScoresRequest
-	20, // 33: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	22, // 34: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
-	24, // 35: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
-	27, // 36: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	29, // 37: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	1,  // 38: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
-	3,  // 39: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	5,  // 40: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	7,  // 41: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	9,  // 42: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	11, // 43: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	13, // 44: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	15, // 45: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	17, // 46: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	19, // 47: cleave.v1.JobService.GetRowScores:output_type -> cleave.v1.GetRowScoresResponse
-	21, // 48: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	23, // 49: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
-	25, // 50: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
-	28, // 51: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	30, // 52: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	38, // [38:53] is the sub-list for method output_type
-	23, // [23:38] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	32, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
+	33, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
+	34, // 2: cleave.v1.PlanJobResponse.recipe:type_name -> cleave.v1.Recipe
+	35, // 3: cleave.v1.PlanJobResponse.notices:type_name -> cleave.v1.Notice
+	32, // 4: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	36, // 5: cleave.v1.CreateJobRequest.scheduling:type_name -> cleave.v1.Scheduling
+	37, // 6: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
+	37, // 7: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
+	32, // 8: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	38, // 9: cleave.v1.ListJobsRequest.states:type_name -> cleave.v1.JobState
+	39, // 10: cleave.v1.ListJobsRequest.created_from:type_name -> google.protobuf.Timestamp
+	39, // 11: cleave.v1.ListJobsRequest.created_before:type_name -> google.protobuf.Timestamp
+	0,  // 12: cleave.v1.ListJobsRequest.order:type_name -> cleave.v1.JobOrder
+	37, // 13: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
+	37, // 14: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
+	40, // 15: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
+	41, // 16: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
+	42, // 17: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
+	43, // 18: cleave.v1.GetRowScoresResponse.head:type_name -> cleave.v1.RowScoresHead
+	44, // 19: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	45, // 20: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
+	27, // 21: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
+	46, // 22: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
+	35, // 23: cleave.v1.PredictJobResponse.notices:type_name -> cleave.v1.Notice
+	47, // 24: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
+	47, // 25: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
+	48, // 26: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	1,  // 27: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
+	3,  // 28: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	5,  // 29: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	7,  // 30: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	9,  // 31: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	11, // 32: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	13, // 33: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	15, // 34: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	17, // 35: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	19, // 36: cleave.v1.JobService.GetRowScores:input_type -> cleave.v1.GetRowScoresRequest
+	21, // 37: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	23, // 38: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
+	25, // 39: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
+	28, // 40: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	30, // 41: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	2,  // 42: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
+	4,  // 43: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	6,  // 44: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	8,  // 45: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	10, // 46: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	12, // 47: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	14, // 48: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	16, // 49: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	18, // 50: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	20, // 51: cleave.v1.JobService.GetRowScores:output_type -> cleave.v1.GetRowScoresResponse
+	22, // 52: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	24, // 53: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
+	26, // 54: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
+	29, // 55: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	31, // 56: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	42, // [42:57] is the sub-list for method output_type
+	27, // [27:42] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_service_proto_init() }
@@ -2082,13 +2279,14 @@ func file_cleave_v1_job_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_job_service_proto_rawDesc), len(file_cleave_v1_job_service_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_cleave_v1_job_service_proto_goTypes,
 		DependencyIndexes: file_cleave_v1_job_service_proto_depIdxs,
+		EnumInfos:         file_cleave_v1_job_service_proto_enumTypes,
 		MessageInfos:      file_cleave_v1_job_service_proto_msgTypes,
 	}.Build()
 	File_cleave_v1_job_service_proto = out.File

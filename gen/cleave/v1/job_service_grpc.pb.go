@@ -51,7 +51,7 @@ type JobServiceClient interface {
 	// CreateJob queues a job. It answers once the job is durable.
 	CreateJob(ctx context.Context, in *CreateJobRequest, opts ...grpc.CallOption) (*CreateJobResponse, error)
 	GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*GetJobResponse, error)
-	// ListJobs lists jobs, newest first.
+	// ListJobs lists the jobs that the caller may see.
 	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
 	// CancelJob asks a job to stop and returns the job; it does not wait until the job has stopped. A
 	// job that has ended, or that is being canceled already, stays as it is, and the call succeeds: the
@@ -320,7 +320,7 @@ type JobServiceServer interface {
 	// CreateJob queues a job. It answers once the job is durable.
 	CreateJob(context.Context, *CreateJobRequest) (*CreateJobResponse, error)
 	GetJob(context.Context, *GetJobRequest) (*GetJobResponse, error)
-	// ListJobs lists jobs, newest first.
+	// ListJobs lists the jobs that the caller may see.
 	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
 	// CancelJob asks a job to stop and returns the job; it does not wait until the job has stopped. A
 	// job that has ended, or that is being canceled already, stays as it is, and the call succeeds: the

@@ -752,7 +752,9 @@ type Origin struct {
 	// The files that were read, in the order of their flags.
 	Inputs []*InputFile `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
 	// With the data set and tables by their ids, which are hashes of their content.
-	Spec          *JobSpec `protobuf:"bytes,6,opt,name=spec,proto3" json:"spec,omitempty"`
+	Spec *JobSpec `protobuf:"bytes,6,opt,name=spec,proto3" json:"spec,omitempty"`
+	// The name of the job.
+	DisplayName   string `protobuf:"bytes,7,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -827,6 +829,13 @@ func (x *Origin) GetSpec() *JobSpec {
 		return x.Spec
 	}
 	return nil
+}
+
+func (x *Origin) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
 }
 
 // InputFile is a file as it was read.
@@ -2283,14 +2292,15 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"_stabilityB\r\n" +
 	"\v_silhouetteB\r\n" +
 	"\v_modularityB\v\n" +
-	"\t_eigengap\"\xc4\x01\n" +
+	"\t_eigengap\"\xe7\x01\n" +
 	"\x06Origin\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
 	"\acommand\x18\x02 \x03(\tR\acommand\x12\x1c\n" +
 	"\tdirectory\x18\x03 \x01(\tR\tdirectory\x12\x12\n" +
 	"\x04seed\x18\x04 \x01(\x04R\x04seed\x12,\n" +
 	"\x06inputs\x18\x05 \x03(\v2\x14.cleave.v1.InputFileR\x06inputs\x12&\n" +
-	"\x04spec\x18\x06 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"a\n" +
+	"\x04spec\x18\x06 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\x12!\n" +
+	"\fdisplay_name\x18\a \x01(\tR\vdisplayName\"a\n" +
 	"\tInputFile\x12\x12\n" +
 	"\x04flag\x18\x01 \x01(\tR\x04flag\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x16\n" +

@@ -1290,17 +1290,23 @@ func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{21}
 }
 
-// JobSpec is everything that determines the answer: the same spec over the same data gives the
+// JobSpec is everything that determines the answer, and nothing else: the same spec over the same data gives the
 // same labels and the same objective bits, on any number of workers.
 type JobSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A name for people; it need not be unique.
-	DisplayName string `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	// What is clustered: a data set, or the rows of a table. One of the two is given.
-	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	// The number of clusters, 1 to n; 0 with k_range.
-	K    uint32 `protobuf:"varint,3,opt,name=k,proto3" json:"k,omitempty"`
-	Seed uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	// What is clustered.
+	//
+	// Types that are valid to be assigned to Data:
+	//
+	//	*JobSpec_DatasetId
+	//	*JobSpec_Table
+	Data isJobSpec_Data `protobuf_oneof:"data"`
+	// Types that are valid to be assigned to Clusters:
+	//
+	//	*JobSpec_K
+	//	*JobSpec_KRange
+	Clusters isJobSpec_Clusters `protobuf_oneof:"clusters"`
+	Seed     uint64             `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Runs from different starts, the best of which wins; 0 means 10, with paper_settings 1. This, max_iterations and
 	// tolerance are refused in the spectral family, whose Eigenvectors say the like of their k-means.
 	Restarts uint32 `protobuf:"varint,5,opt,name=restarts,proto3" json:"restarts,omitempty"`
@@ -1319,20 +1325,6 @@ type JobSpec struct {
 	// Points, sparse points or a kernel matrix become the graph of their nearest neighbors, and the algorithm clusters
 	// that graph. Refused for graphs, and for algorithms that take none.
 	NeighborGraph *NeighborGraph `protobuf:"bytes,13,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`
-	// How long the job may take once its turn has come, waiting for workers included; then it is CANCELLED with the labels
-	// so far and STOP_REASON_TIME_LIMIT. It decides when a run is cut off and nothing else about the answer. Absent means
-	// the coordinator's default.
-	TimeLimit *durationpb.Duration `protobuf:"bytes,14,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
-	// When the job gets its turn; it changes nothing about the answer.
-	Priority Priority `protobuf:"varint,15,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
-	// The share of the work that a second worker does too, 0 to 1: answers that differ show which worker is wrong. No bit
-	// of the result depends on it. Absent, the coordinator's --verify.
-	Verify *float64     `protobuf:"fixed64,16,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
-	Table  *TablePoints `protobuf:"bytes,17,opt,name=table,proto3" json:"table,omitempty"`
-	// Several numbers of clusters in place of k. Each is run, they are compared without the truth, and the labels are those
-	// of the one that Result.k_selection proposes; GetLabels has those of the others too. Starts from labels or centroids,
-	// which have one k, are refused.
-	KRange *KRange `protobuf:"bytes,18,opt,name=k_range,json=kRange,proto3" json:"k_range,omitempty"`
 	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
 	// the job says which.
 	//
@@ -1386,25 +1378,54 @@ func (*JobSpec) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *JobSpec) GetDisplayName() string {
+func (x *JobSpec) GetData() isJobSpec_Data {
 	if x != nil {
-		return x.DisplayName
+		return x.Data
 	}
-	return ""
+	return nil
 }
 
 func (x *JobSpec) GetDatasetId() string {
 	if x != nil {
-		return x.DatasetId
+		if x, ok := x.Data.(*JobSpec_DatasetId); ok {
+			return x.DatasetId
+		}
 	}
 	return ""
 }
 
+func (x *JobSpec) GetTable() *TablePoints {
+	if x != nil {
+		if x, ok := x.Data.(*JobSpec_Table); ok {
+			return x.Table
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetClusters() isJobSpec_Clusters {
+	if x != nil {
+		return x.Clusters
+	}
+	return nil
+}
+
 func (x *JobSpec) GetK() uint32 {
 	if x != nil {
-		return x.K
+		if x, ok := x.Clusters.(*JobSpec_K); ok {
+			return x.K
+		}
 	}
 	return 0
+}
+
+func (x *JobSpec) GetKRange() *KRange {
+	if x != nil {
+		if x, ok := x.Clusters.(*JobSpec_KRange); ok {
+			return x.KRange
+		}
+	}
+	return nil
 }
 
 func (x *JobSpec) GetSeed() uint64 {
@@ -1473,41 +1494,6 @@ func (x *JobSpec) GetPaperSettings() bool {
 func (x *JobSpec) GetNeighborGraph() *NeighborGraph {
 	if x != nil {
 		return x.NeighborGraph
-	}
-	return nil
-}
-
-func (x *JobSpec) GetTimeLimit() *durationpb.Duration {
-	if x != nil {
-		return x.TimeLimit
-	}
-	return nil
-}
-
-func (x *JobSpec) GetPriority() Priority {
-	if x != nil {
-		return x.Priority
-	}
-	return Priority_PRIORITY_UNSPECIFIED
-}
-
-func (x *JobSpec) GetVerify() float64 {
-	if x != nil && x.Verify != nil {
-		return *x.Verify
-	}
-	return 0
-}
-
-func (x *JobSpec) GetTable() *TablePoints {
-	if x != nil {
-		return x.Table
-	}
-	return nil
-}
-
-func (x *JobSpec) GetKRange() *KRange {
-	if x != nil {
-		return x.KRange
 	}
 	return nil
 }
@@ -1635,6 +1621,43 @@ func (x *JobSpec) GetConstrainedSpectral() *ConstrainedSpectral {
 	}
 	return nil
 }
+
+type isJobSpec_Data interface {
+	isJobSpec_Data()
+}
+
+type JobSpec_DatasetId struct {
+	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3,oneof"`
+}
+
+type JobSpec_Table struct {
+	// The rows of a table.
+	Table *TablePoints `protobuf:"bytes,17,opt,name=table,proto3,oneof"`
+}
+
+func (*JobSpec_DatasetId) isJobSpec_Data() {}
+
+func (*JobSpec_Table) isJobSpec_Data() {}
+
+type isJobSpec_Clusters interface {
+	isJobSpec_Clusters()
+}
+
+type JobSpec_K struct {
+	// The number of clusters, 1 to n.
+	K uint32 `protobuf:"varint,3,opt,name=k,proto3,oneof"`
+}
+
+type JobSpec_KRange struct {
+	// Several numbers of clusters. Each is run, they are compared without the truth, and the labels are those of the k
+	// that Result.k_selection proposes; GetLabels has those of the others too. Starts from labels or centroids, which
+	// have one k, are refused.
+	KRange *KRange `protobuf:"bytes,18,opt,name=k_range,json=kRange,proto3,oneof"`
+}
+
+func (*JobSpec_K) isJobSpec_Clusters() {}
+
+func (*JobSpec_KRange) isJobSpec_Clusters() {}
 
 type isJobSpec_Algorithm interface {
 	isJobSpec_Algorithm()
@@ -1777,6 +1800,73 @@ func (x *KRange) GetMax() uint32 {
 	return 0
 }
 
+// Scheduling is when and how a job runs. It changes nothing about the answer, except that a time limit may cut the run
+// off.
+type Scheduling struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the job gets its turn.
+	Priority Priority `protobuf:"varint,1,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
+	// How long the job may take once its turn has come, waiting for workers included. Then it is CANCELLED with the labels
+	// so far and STOP_REASON_TIME_LIMIT. Absent means the coordinator's default.
+	TimeLimit *durationpb.Duration `protobuf:"bytes,2,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
+	// The share of the work that a second worker does too, 0 to 1: answers that differ show which worker is wrong. Absent
+	// means the coordinator's --verify.
+	Verify        *float64 `protobuf:"fixed64,3,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Scheduling) Reset() {
+	*x = Scheduling{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Scheduling) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Scheduling) ProtoMessage() {}
+
+func (x *Scheduling) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Scheduling.ProtoReflect.Descriptor instead.
+func (*Scheduling) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Scheduling) GetPriority() Priority {
+	if x != nil {
+		return x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *Scheduling) GetTimeLimit() *durationpb.Duration {
+	if x != nil {
+		return x.TimeLimit
+	}
+	return nil
+}
+
+func (x *Scheduling) GetVerify() float64 {
+	if x != nil && x.Verify != nil {
+		return *x.Verify
+	}
+	return 0
+}
+
 // NeighborGraph is the graph of the nearest neighbors of all rows: of dense points by Euclidean distance in the units of
 // scale, of sparse points by cosine, of a kernel matrix by the distance in its space. An edge connects two rows if one
 // is among the nearest of the other.
@@ -1791,7 +1881,7 @@ type NeighborGraph struct {
 
 func (x *NeighborGraph) Reset() {
 	*x = NeighborGraph{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[2]
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1893,7 @@ func (x *NeighborGraph) String() string {
 func (*NeighborGraph) ProtoMessage() {}
 
 func (x *NeighborGraph) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[2]
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1906,7 @@ func (x *NeighborGraph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborGraph.ProtoReflect.Descriptor instead.
 func (*NeighborGraph) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *NeighborGraph) GetNeighbors() uint32 {
@@ -1855,7 +1945,7 @@ type Supervision struct {
 
 func (x *Supervision) Reset() {
 	*x = Supervision{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1867,7 +1957,7 @@ func (x *Supervision) String() string {
 func (*Supervision) ProtoMessage() {}
 
 func (x *Supervision) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1880,7 +1970,7 @@ func (x *Supervision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Supervision.ProtoReflect.Descriptor instead.
 func (*Supervision) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Supervision) GetConstraints() *TableInput {
@@ -1925,7 +2015,7 @@ type Initialization struct {
 
 func (x *Initialization) Reset() {
 	*x = Initialization{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +2027,7 @@ func (x *Initialization) String() string {
 func (*Initialization) ProtoMessage() {}
 
 func (x *Initialization) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +2040,7 @@ func (x *Initialization) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Initialization.ProtoReflect.Descriptor instead.
 func (*Initialization) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Initialization) GetStart() Start {
@@ -1997,7 +2087,7 @@ type Auto struct {
 
 func (x *Auto) Reset() {
 	*x = Auto{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2009,7 +2099,7 @@ func (x *Auto) String() string {
 func (*Auto) ProtoMessage() {}
 
 func (x *Auto) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2022,7 +2112,7 @@ func (x *Auto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Auto.ProtoReflect.Descriptor instead.
 func (*Auto) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Auto) GetNeighbors() uint32 {
@@ -2070,7 +2160,7 @@ type KernelKmeans struct {
 
 func (x *KernelKmeans) Reset() {
 	*x = KernelKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2082,7 +2172,7 @@ func (x *KernelKmeans) String() string {
 func (*KernelKmeans) ProtoMessage() {}
 
 func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2095,7 +2185,7 @@ func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelKmeans.ProtoReflect.Descriptor instead.
 func (*KernelKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *KernelKmeans) GetObjective() Objective {
@@ -2177,7 +2267,7 @@ type Kernel struct {
 
 func (x *Kernel) Reset() {
 	*x = Kernel{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2189,7 +2279,7 @@ func (x *Kernel) String() string {
 func (*Kernel) ProtoMessage() {}
 
 func (x *Kernel) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2202,7 +2292,7 @@ func (x *Kernel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kernel.ProtoReflect.Descriptor instead.
 func (*Kernel) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Kernel) GetFunction() KernelFunction {
@@ -2254,7 +2344,7 @@ type Shift struct {
 
 func (x *Shift) Reset() {
 	*x = Shift{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2266,7 +2356,7 @@ func (x *Shift) String() string {
 func (*Shift) ProtoMessage() {}
 
 func (x *Shift) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2279,7 +2369,7 @@ func (x *Shift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shift.ProtoReflect.Descriptor instead.
 func (*Shift) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Shift) GetKind() isShift_Kind {
@@ -2333,7 +2423,7 @@ type Kmeans struct {
 
 func (x *Kmeans) Reset() {
 	*x = Kmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2345,7 +2435,7 @@ func (x *Kmeans) String() string {
 func (*Kmeans) ProtoMessage() {}
 
 func (x *Kmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2358,7 +2448,7 @@ func (x *Kmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kmeans.ProtoReflect.Descriptor instead.
 func (*Kmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Kmeans) GetGeometry() Geometry {
@@ -2378,7 +2468,7 @@ type SeededKmeans struct {
 
 func (x *SeededKmeans) Reset() {
 	*x = SeededKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2390,7 +2480,7 @@ func (x *SeededKmeans) String() string {
 func (*SeededKmeans) ProtoMessage() {}
 
 func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2403,7 +2493,7 @@ func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeededKmeans.ProtoReflect.Descriptor instead.
 func (*SeededKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SeededKmeans) GetGeometry() Geometry {
@@ -2424,7 +2514,7 @@ type ConstrainedKmeans struct {
 
 func (x *ConstrainedKmeans) Reset() {
 	*x = ConstrainedKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2436,7 +2526,7 @@ func (x *ConstrainedKmeans) String() string {
 func (*ConstrainedKmeans) ProtoMessage() {}
 
 func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2449,7 +2539,7 @@ func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedKmeans.ProtoReflect.Descriptor instead.
 func (*ConstrainedKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ConstrainedKmeans) GetGeometry() Geometry {
@@ -2471,7 +2561,7 @@ type CopKmeans struct {
 
 func (x *CopKmeans) Reset() {
 	*x = CopKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +2573,7 @@ func (x *CopKmeans) String() string {
 func (*CopKmeans) ProtoMessage() {}
 
 func (x *CopKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2496,7 +2586,7 @@ func (x *CopKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopKmeans.ProtoReflect.Descriptor instead.
 func (*CopKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CopKmeans) GetGeometry() Geometry {
@@ -2523,7 +2613,7 @@ type PcKmeans struct {
 
 func (x *PcKmeans) Reset() {
 	*x = PcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2535,7 +2625,7 @@ func (x *PcKmeans) String() string {
 func (*PcKmeans) ProtoMessage() {}
 
 func (x *PcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2548,7 +2638,7 @@ func (x *PcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PcKmeans.ProtoReflect.Descriptor instead.
 func (*PcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PcKmeans) GetInference() Inference {
@@ -2570,7 +2660,7 @@ type MKmeans struct {
 
 func (x *MKmeans) Reset() {
 	*x = MKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2582,7 +2672,7 @@ func (x *MKmeans) String() string {
 func (*MKmeans) ProtoMessage() {}
 
 func (x *MKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2595,7 +2685,7 @@ func (x *MKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MKmeans.ProtoReflect.Descriptor instead.
 func (*MKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MKmeans) GetMetric() Metric {
@@ -2619,7 +2709,7 @@ type MpcKmeans struct {
 
 func (x *MpcKmeans) Reset() {
 	*x = MpcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2631,7 +2721,7 @@ func (x *MpcKmeans) String() string {
 func (*MpcKmeans) ProtoMessage() {}
 
 func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2644,7 +2734,7 @@ func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MpcKmeans.ProtoReflect.Descriptor instead.
 func (*MpcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MpcKmeans) GetPenalty() Penalty {
@@ -2683,7 +2773,7 @@ type HmrfKmeans struct {
 
 func (x *HmrfKmeans) Reset() {
 	*x = HmrfKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2695,7 +2785,7 @@ func (x *HmrfKmeans) String() string {
 func (*HmrfKmeans) ProtoMessage() {}
 
 func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2708,7 +2798,7 @@ func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HmrfKmeans.ProtoReflect.Descriptor instead.
 func (*HmrfKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HmrfKmeans) GetDistortion() Distortion {
@@ -2755,7 +2845,7 @@ type Spectral struct {
 
 func (x *Spectral) Reset() {
 	*x = Spectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2767,7 +2857,7 @@ func (x *Spectral) String() string {
 func (*Spectral) ProtoMessage() {}
 
 func (x *Spectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2780,7 +2870,7 @@ func (x *Spectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spectral.ProtoReflect.Descriptor instead.
 func (*Spectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Spectral) GetObjective() Objective {
@@ -2831,7 +2921,7 @@ type SpectralLearning struct {
 
 func (x *SpectralLearning) Reset() {
 	*x = SpectralLearning{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2843,7 +2933,7 @@ func (x *SpectralLearning) String() string {
 func (*SpectralLearning) ProtoMessage() {}
 
 func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2856,7 +2946,7 @@ func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralLearning.ProtoReflect.Descriptor instead.
 func (*SpectralLearning) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SpectralLearning) GetKernel() *Kernel {
@@ -2907,7 +2997,7 @@ type ConstrainedSpectral struct {
 
 func (x *ConstrainedSpectral) Reset() {
 	*x = ConstrainedSpectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +3009,7 @@ func (x *ConstrainedSpectral) String() string {
 func (*ConstrainedSpectral) ProtoMessage() {}
 
 func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2932,7 +3022,7 @@ func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedSpectral.ProtoReflect.Descriptor instead.
 func (*ConstrainedSpectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ConstrainedSpectral) GetKernel() *Kernel {
@@ -3007,7 +3097,7 @@ type Eigenvectors struct {
 
 func (x *Eigenvectors) Reset() {
 	*x = Eigenvectors{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	mi := &file_cleave_v1_spec_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3019,7 +3109,7 @@ func (x *Eigenvectors) String() string {
 func (*Eigenvectors) ProtoMessage() {}
 
 func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	mi := &file_cleave_v1_spec_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3032,7 +3122,7 @@ func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eigenvectors.ProtoReflect.Descriptor instead.
 func (*Eigenvectors) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Eigenvectors) GetTolerance() float64 {
@@ -3070,7 +3160,7 @@ type Beta struct {
 
 func (x *Beta) Reset() {
 	*x = Beta{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[21]
+	mi := &file_cleave_v1_spec_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3082,7 +3172,7 @@ func (x *Beta) String() string {
 func (*Beta) ProtoMessage() {}
 
 func (x *Beta) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[21]
+	mi := &file_cleave_v1_spec_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3095,7 +3185,7 @@ func (x *Beta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beta.ProtoReflect.Descriptor instead.
 func (*Beta) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{21}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Beta) GetKind() isBeta_Kind {
@@ -3143,53 +3233,58 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x16cleave/v1/recipe.proto\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb6\f\n" +
-	"\aJobSpec\x12!\n" +
-	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x16cleave/v1/recipe.proto\x1a\x15cleave/v1/table.proto\x1a\x1egoogle/protobuf/duration.proto\"\xd4\v\n" +
+	"\aJobSpec\x12\x1f\n" +
 	"\n" +
-	"dataset_id\x18\x02 \x01(\tR\tdatasetId\x12\f\n" +
-	"\x01k\x18\x03 \x01(\rR\x01k\x12\x12\n" +
+	"dataset_id\x18\x02 \x01(\tH\x00R\tdatasetId\x12.\n" +
+	"\x05table\x18\x11 \x01(\v2\x16.cleave.v1.TablePointsH\x00R\x05table\x12\x0e\n" +
+	"\x01k\x18\x03 \x01(\rH\x01R\x01k\x12,\n" +
+	"\ak_range\x18\x12 \x01(\v2\x11.cleave.v1.KRangeH\x01R\x06kRange\x12\x12\n" +
 	"\x04seed\x18\x04 \x01(\x04R\x04seed\x12\x1a\n" +
 	"\brestarts\x18\x05 \x01(\rR\brestarts\x12*\n" +
-	"\x0emax_iterations\x18\x06 \x01(\rH\x01R\rmaxIterations\x88\x01\x01\x12!\n" +
-	"\ttolerance\x18\a \x01(\x01H\x02R\ttolerance\x88\x01\x01\x128\n" +
+	"\x0emax_iterations\x18\x06 \x01(\rH\x03R\rmaxIterations\x88\x01\x01\x12!\n" +
+	"\ttolerance\x18\a \x01(\x01H\x04R\ttolerance\x88\x01\x01\x128\n" +
 	"\vsupervision\x18\b \x01(\v2\x16.cleave.v1.SupervisionR\vsupervision\x12A\n" +
 	"\x0einitialization\x18\t \x01(\v2\x19.cleave.v1.InitializationR\x0einitialization\x120\n" +
 	"\astorage\x18\n" +
 	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12&\n" +
 	"\x05scale\x18\v \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x12%\n" +
 	"\x0epaper_settings\x18\f \x01(\bR\rpaperSettings\x12?\n" +
-	"\x0eneighbor_graph\x18\r \x01(\v2\x18.cleave.v1.NeighborGraphR\rneighborGraph\x128\n" +
+	"\x0eneighbor_graph\x18\r \x01(\v2\x18.cleave.v1.NeighborGraphR\rneighborGraph\x12%\n" +
+	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x02R\x04auto\x12>\n" +
+	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x02R\fkernelKmeans\x12+\n" +
+	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x02R\x06kmeans\x12>\n" +
+	"\rseeded_kmeans\x18\x16 \x01(\v2\x17.cleave.v1.SeededKmeansH\x02R\fseededKmeans\x12M\n" +
+	"\x12constrained_kmeans\x18\x17 \x01(\v2\x1c.cleave.v1.ConstrainedKmeansH\x02R\x11constrainedKmeans\x125\n" +
 	"\n" +
-	"time_limit\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12/\n" +
-	"\bpriority\x18\x0f \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x12\x1b\n" +
-	"\x06verify\x18\x10 \x01(\x01H\x03R\x06verify\x88\x01\x01\x12,\n" +
-	"\x05table\x18\x11 \x01(\v2\x16.cleave.v1.TablePointsR\x05table\x12*\n" +
-	"\ak_range\x18\x12 \x01(\v2\x11.cleave.v1.KRangeR\x06kRange\x12%\n" +
-	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
-	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
-	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
-	"\rseeded_kmeans\x18\x16 \x01(\v2\x17.cleave.v1.SeededKmeansH\x00R\fseededKmeans\x12M\n" +
-	"\x12constrained_kmeans\x18\x17 \x01(\v2\x1c.cleave.v1.ConstrainedKmeansH\x00R\x11constrainedKmeans\x125\n" +
+	"cop_kmeans\x18\x18 \x01(\v2\x14.cleave.v1.CopKmeansH\x02R\tcopKmeans\x122\n" +
+	"\tpc_kmeans\x18\x19 \x01(\v2\x13.cleave.v1.PcKmeansH\x02R\bpcKmeans\x12/\n" +
+	"\bm_kmeans\x18\x1a \x01(\v2\x12.cleave.v1.MKmeansH\x02R\amKmeans\x125\n" +
 	"\n" +
-	"cop_kmeans\x18\x18 \x01(\v2\x14.cleave.v1.CopKmeansH\x00R\tcopKmeans\x122\n" +
-	"\tpc_kmeans\x18\x19 \x01(\v2\x13.cleave.v1.PcKmeansH\x00R\bpcKmeans\x12/\n" +
-	"\bm_kmeans\x18\x1a \x01(\v2\x12.cleave.v1.MKmeansH\x00R\amKmeans\x125\n" +
-	"\n" +
-	"mpc_kmeans\x18\x1b \x01(\v2\x14.cleave.v1.MpcKmeansH\x00R\tmpcKmeans\x128\n" +
-	"\vhmrf_kmeans\x18\x1c \x01(\v2\x15.cleave.v1.HmrfKmeansH\x00R\n" +
+	"mpc_kmeans\x18\x1b \x01(\v2\x14.cleave.v1.MpcKmeansH\x02R\tmpcKmeans\x128\n" +
+	"\vhmrf_kmeans\x18\x1c \x01(\v2\x15.cleave.v1.HmrfKmeansH\x02R\n" +
 	"hmrfKmeans\x121\n" +
-	"\bspectral\x18\x1d \x01(\v2\x13.cleave.v1.SpectralH\x00R\bspectral\x12J\n" +
-	"\x11spectral_learning\x18\x1e \x01(\v2\x1b.cleave.v1.SpectralLearningH\x00R\x10spectralLearning\x12S\n" +
-	"\x14constrained_spectral\x18\x1f \x01(\v2\x1e.cleave.v1.ConstrainedSpectralH\x00R\x13constrainedSpectralB\v\n" +
+	"\bspectral\x18\x1d \x01(\v2\x13.cleave.v1.SpectralH\x02R\bspectral\x12J\n" +
+	"\x11spectral_learning\x18\x1e \x01(\v2\x1b.cleave.v1.SpectralLearningH\x02R\x10spectralLearning\x12S\n" +
+	"\x14constrained_spectral\x18\x1f \x01(\v2\x1e.cleave.v1.ConstrainedSpectralH\x02R\x13constrainedSpectralB\x06\n" +
+	"\x04dataB\n" +
+	"\n" +
+	"\bclustersB\v\n" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterationsB\f\n" +
 	"\n" +
-	"_toleranceB\t\n" +
-	"\a_verify\",\n" +
+	"_toleranceJ\x04\b\x01\x10\x02J\x04\b\x0e\x10\x11R\fdisplay_nameR\n" +
+	"time_limitR\bpriorityR\x06verify\",\n" +
 	"\x06KRange\x12\x10\n" +
 	"\x03min\x18\x01 \x01(\rR\x03min\x12\x10\n" +
-	"\x03max\x18\x02 \x01(\rR\x03max\"v\n" +
+	"\x03max\x18\x02 \x01(\rR\x03max\"\x9f\x01\n" +
+	"\n" +
+	"Scheduling\x12/\n" +
+	"\bpriority\x18\x01 \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x128\n" +
+	"\n" +
+	"time_limit\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12\x1b\n" +
+	"\x06verify\x18\x03 \x01(\x01H\x00R\x06verify\x88\x01\x01B\t\n" +
+	"\a_verify\"v\n" +
 	"\rNeighborGraph\x12!\n" +
 	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x124\n" +
 	"\aweights\x18\x02 \x01(\x0e2\x1a.cleave.v1.NeighborWeightsR\aweightsB\f\n" +
@@ -3440,7 +3535,7 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 22)
-var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_cleave_v1_spec_proto_goTypes = []any{
 	(Priority)(0),               // 0: cleave.v1.Priority
 	(NeighborWeights)(0),        // 1: cleave.v1.NeighborWeights
@@ -3466,68 +3561,69 @@ var file_cleave_v1_spec_proto_goTypes = []any{
 	(ComponentPolicy)(0),        // 21: cleave.v1.ComponentPolicy
 	(*JobSpec)(nil),             // 22: cleave.v1.JobSpec
 	(*KRange)(nil),              // 23: cleave.v1.KRange
-	(*NeighborGraph)(nil),       // 24: cleave.v1.NeighborGraph
-	(*Supervision)(nil),         // 25: cleave.v1.Supervision
-	(*Initialization)(nil),      // 26: cleave.v1.Initialization
-	(*Auto)(nil),                // 27: cleave.v1.Auto
-	(*KernelKmeans)(nil),        // 28: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 29: cleave.v1.Kernel
-	(*Shift)(nil),               // 30: cleave.v1.Shift
-	(*Kmeans)(nil),              // 31: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 32: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 33: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 34: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 35: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 36: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 37: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 38: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 39: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 40: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 41: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 42: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 43: cleave.v1.Beta
-	(*durationpb.Duration)(nil), // 44: google.protobuf.Duration
+	(*Scheduling)(nil),          // 24: cleave.v1.Scheduling
+	(*NeighborGraph)(nil),       // 25: cleave.v1.NeighborGraph
+	(*Supervision)(nil),         // 26: cleave.v1.Supervision
+	(*Initialization)(nil),      // 27: cleave.v1.Initialization
+	(*Auto)(nil),                // 28: cleave.v1.Auto
+	(*KernelKmeans)(nil),        // 29: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 30: cleave.v1.Kernel
+	(*Shift)(nil),               // 31: cleave.v1.Shift
+	(*Kmeans)(nil),              // 32: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 33: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 34: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 35: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 36: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 37: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 38: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 39: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 40: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 41: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 42: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 43: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 44: cleave.v1.Beta
 	(*TablePoints)(nil),         // 45: cleave.v1.TablePoints
-	(*TableInput)(nil),          // 46: cleave.v1.TableInput
+	(*durationpb.Duration)(nil), // 46: google.protobuf.Duration
+	(*TableInput)(nil),          // 47: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	25, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	26, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
-	3,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	4,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
-	24, // 4: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
-	44, // 5: cleave.v1.JobSpec.time_limit:type_name -> google.protobuf.Duration
-	0,  // 6: cleave.v1.JobSpec.priority:type_name -> cleave.v1.Priority
-	45, // 7: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
-	23, // 8: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
-	27, // 9: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
-	28, // 10: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	31, // 11: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	32, // 12: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	33, // 13: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	34, // 14: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	35, // 15: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	36, // 16: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	37, // 17: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	38, // 18: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	39, // 19: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	40, // 20: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	41, // 21: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	45, // 0: cleave.v1.JobSpec.table:type_name -> cleave.v1.TablePoints
+	23, // 1: cleave.v1.JobSpec.k_range:type_name -> cleave.v1.KRange
+	26, // 2: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	27, // 3: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	3,  // 4: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
+	4,  // 5: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
+	25, // 6: cleave.v1.JobSpec.neighbor_graph:type_name -> cleave.v1.NeighborGraph
+	28, // 7: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	29, // 8: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	32, // 9: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	33, // 10: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	34, // 11: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	35, // 12: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	36, // 13: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	37, // 14: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	38, // 15: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	39, // 16: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	40, // 17: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	41, // 18: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	42, // 19: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	0,  // 20: cleave.v1.Scheduling.priority:type_name -> cleave.v1.Priority
+	46, // 21: cleave.v1.Scheduling.time_limit:type_name -> google.protobuf.Duration
 	1,  // 22: cleave.v1.NeighborGraph.weights:type_name -> cleave.v1.NeighborWeights
-	46, // 23: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	46, // 24: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	47, // 23: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	47, // 24: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
 	2,  // 25: cleave.v1.Supervision.label_as:type_name -> cleave.v1.LabelUse
 	5,  // 26: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	46, // 27: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	47, // 27: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
 	6,  // 28: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
 	7,  // 29: cleave.v1.Auto.enforce:type_name -> cleave.v1.Enforcement
 	8,  // 30: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	29, // 31: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	30, // 32: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	30, // 31: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	31, // 32: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
 	11, // 33: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
 	12, // 34: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
 	13, // 35: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	46, // 36: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	47, // 36: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
 	9,  // 37: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
 	10, // 38: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
 	14, // 39: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
@@ -3544,21 +3640,21 @@ var file_cleave_v1_spec_proto_depIdxs = []int32{
 	16, // 50: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
 	18, // 51: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
 	8,  // 52: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	29, // 53: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	30, // 53: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
 	13, // 54: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	42, // 55: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	43, // 55: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
 	21, // 56: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
-	29, // 57: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	30, // 57: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
 	13, // 58: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	42, // 59: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	43, // 59: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
 	21, // 60: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
-	29, // 61: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	30, // 61: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
 	13, // 62: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	43, // 63: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	44, // 63: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
 	20, // 64: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	46, // 65: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	47, // 65: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
 	21, // 66: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	42, // 67: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	43, // 67: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
 	19, // 68: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
 	69, // [69:69] is the sub-list for method output_type
 	69, // [69:69] is the sub-list for method input_type
@@ -3575,6 +3671,10 @@ func file_cleave_v1_spec_proto_init() {
 	file_cleave_v1_recipe_proto_init()
 	file_cleave_v1_table_proto_init()
 	file_cleave_v1_spec_proto_msgTypes[0].OneofWrappers = []any{
+		(*JobSpec_DatasetId)(nil),
+		(*JobSpec_Table)(nil),
+		(*JobSpec_K)(nil),
+		(*JobSpec_KRange)(nil),
 		(*JobSpec_Auto)(nil),
 		(*JobSpec_KernelKmeans)(nil),
 		(*JobSpec_Kmeans)(nil),
@@ -3591,16 +3691,17 @@ func file_cleave_v1_spec_proto_init() {
 	}
 	file_cleave_v1_spec_proto_msgTypes[2].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[4].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[7].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[8].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[8].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[9].OneofWrappers = []any{
 		(*Shift_Rule)(nil),
 		(*Shift_Sigma)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[12].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[20].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[21].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[13].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[21].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[22].OneofWrappers = []any{
 		(*Beta_Rule)(nil),
 		(*Beta_Value)(nil),
 	}
@@ -3610,7 +3711,7 @@ func file_cleave_v1_spec_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
 			NumEnums:      22,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -133,11 +133,11 @@ func (c *Client) DescribeTable(ctx context.Context, input *cleavev1.TableInput) 
 
 // createJob creates a job. A request id from the user also makes later calls idempotent; one made here only
 // the retries of this call.
-func (c *Client) createJob(ctx context.Context, spec *cleavev1.JobSpec, requestID string) (*cleavev1.Job, error) {
-	if requestID == "" {
-		requestID = uuid.NewString()
+func (c *Client) createJob(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
+	if request.GetRequestId() == "" {
+		request.RequestId = uuid.NewString()
 	}
-	response, err := c.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec, RequestId: requestID})
+	response, err := c.Jobs.CreateJob(ctx, request)
 	if err != nil {
 		return nil, c.Explain(err)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // Submit uploads what a job needs and creates the job.
-func (c *Client) Submit(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, requestID string, w Watcher) (*cleavev1.Job, error) {
-	if err := c.UploadInputs(ctx, spec, data, w); err != nil {
+func (c *Client) Submit(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher) (*cleavev1.Job, error) {
+	if err := c.UploadInputs(ctx, request.GetDisplayName(), request.GetSpec(), data, w); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -22,7 +22,7 @@ func (c *Client) Submit(ctx context.Context, spec *cleavev1.JobSpec, data datase
 	// An interrupt must not leave a job behind whose id nobody knows: wait for the answer.
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
-	return c.createJob(ctx, spec, requestID)
+	return c.createJob(ctx, request)
 }
 
 // graceTime is how long the last calls may take after an interrupt.
@@ -43,8 +43,8 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // Complete submits a job, waits until it has succeeded, and returns its id. When ctx ends before, the job
 // is canceled. A job that came to its time limit, and so has labels or not, gives its id and the error TimeLimit.
-func (c *Client) Complete(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) (string, error) {
-	created, err := c.Submit(ctx, spec, data, "", w)
+func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher) (string, error) {
+	created, err := c.Submit(ctx, request, data, w)
 	if err != nil {
 		return "", err
 	}

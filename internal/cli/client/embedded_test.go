@@ -51,7 +51,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 	}
 	for _, data := range []dataset.Dataset{points, graph, given} {
 		labels := func(spec *cleavev1.JobSpec, c *Client, data dataset.Dataset) []int32 {
-			id, err := c.Complete(t.Context(), spec, data, silent{})
+			id, err := c.Complete(t.Context(), &cleavev1.CreateJobRequest{Spec: spec}, data, silent{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := &cleavev1.JobSpec{K: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}
+		spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}
 		c, err := StartEmbedded(t.Context(), 2, io.Discard)
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 			t.Fatal(err)
 		}
 		sent := proto.CloneOf(spec)
-		sent.DatasetId = stored.GetDatasetId()
+		sent.Data = &cleavev1.JobSpec_DatasetId{DatasetId: stored.GetDatasetId()}
 		if want := labels(sent, c, nil); sent.GetDatasetId() != shared.GetDatasetId() || !slices.Equal(got, want) {
 			t.Errorf("%v: %v instead of %v", data.Kind(), got, want)
 		}

@@ -113,15 +113,17 @@ func (c *Client) FetchTables(ctx context.Context) wire.Tables {
 // fetchLabels fetches the labels of a job that has ended, with the rows and ids of a table.
 func (c *Client) fetchLabels(ctx context.Context, jobID string, o *Outcome) (err error) {
 	request := &cleavev1.GetLabelsRequest{JobId: jobID, WithRows: true}
-	o.Labels, err = receive(ctx, c, c.Jobs.GetLabels, request, func(receive func() (*cleavev1.GetLabelsResponse, error)) ([]int32, error) {
-		o.Kept, o.IDs = nil, nil
-		return joinLabels(func() (*cleavev1.GetLabelsResponse, error) {
-			part, err := receive()
+	_, err = receive(ctx, c, c.Jobs.GetLabels, request, func(receive func() (*cleavev1.GetLabelsResponse, error)) (none struct{}, err error) {
+		return none, wire.Receive(receive, func(part *cleavev1.GetLabelsResponse) (err error) {
+			if o.Labels, err = appendLabels(o.Labels, part.GetFirstIndex(), part.GetLabels()); err != nil {
+				return err
+			}
 			for _, row := range part.GetRows() {
 				o.Kept = append(o.Kept, int32(row))
 			}
 			o.IDs = append(o.IDs, part.GetIds()...)
-			return part, err
+			request.FirstIndex = uint32(len(o.Labels)) // if the stream breaks, the next one goes on from here
+			return nil
 		})
 	})
 	if err == nil && (o.Kept != nil && len(o.Kept) != len(o.Labels) || o.IDs != nil && len(o.IDs) != len(o.Labels)) {

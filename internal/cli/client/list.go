@@ -9,15 +9,15 @@ import (
 // maxPage is the largest page that a coordinator gives.
 const maxPage = 1000
 
-// ListJobs lists jobs in a state, or in any state when it is unspecified, the newest first: at most so many, or all when
-// the limit is 0.
-func (c *Client) ListJobs(ctx context.Context, state cleavev1.JobState, limit int) ([]*cleavev1.Job, error) {
+// ListJobs lists the jobs that a request asks for, from its first page on: at most so many, or all when the limit is 0.
+func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest, limit int) ([]*cleavev1.Job, error) {
 	size := maxPage
 	if limit > 0 {
 		size = min(limit, maxPage)
 	}
 	return pages(c, limit, (*cleavev1.ListJobsResponse).GetJobs, func(token string) (*cleavev1.ListJobsResponse, error) {
-		return c.Jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{State: state, PageToken: token, PageSize: int32(size)})
+		request.PageToken, request.PageSize = token, int32(size)
+		return c.Jobs.ListJobs(ctx, request)
 	})
 }
 

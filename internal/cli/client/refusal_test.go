@@ -3,12 +3,12 @@ package client
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -16,15 +16,22 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
+// requested is the stream of a call whose request was read.
+type requested struct {
+	grpc.ServerStream
+	request *cleavev1.GetLabelsRequest
+}
+
 // connectTo is a client of a server that answers all calls by handle, and what the client is told.
 func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) error) (c *Client, warnings *[]string) {
 	t.Helper()
 	var calls atomic.Int32
 	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		if err := stream.RecvMsg(&emptypb.Empty{}); err != nil {
+		request := &cleavev1.GetLabelsRequest{} // other requests have the id of what they are about in the same field
+		if err := stream.RecvMsg(request); err != nil {
 			return err
 		}
-		return handle(calls.Add(1), stream)
+		return handle(calls.Add(1), requested{stream, request})
 	}))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,16 +84,21 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// A download that was read too slowly begins anew.
-func TestDownloadsAreRepeated(t *testing.T) {
+// A download that was read too slowly goes on where it was.
+func TestDownloadsGoOn(t *testing.T) {
+	all := []uint32{1, 0, 2, 1, 1}
 	c, _ := connectTo(t, func(call int32, stream grpc.ServerStream) error {
-		if err := stream.SendMsg(&cleavev1.GetLabelsResponse{Labels: []uint32{1, 0}}); err != nil || call > 1 {
+		first, end := int(stream.(requested).request.GetFirstIndex()), len(all)
+		if call < 3 {
+			end = first + 2
+		}
+		if err := stream.SendMsg(&cleavev1.GetLabelsResponse{FirstIndex: uint32(first), Labels: all[first:end]}); err != nil || call == 3 {
 			return err
 		}
 		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
 	})
 	o := &Outcome{}
-	if err := c.fetchLabels(t.Context(), "job", o); err != nil || len(o.Labels) != 2 {
+	if err := c.fetchLabels(t.Context(), "job", o); err != nil || !slices.Equal(o.Labels, []int32{1, 0, 2, 1, 1}) {
 		t.Errorf("labels are %v, %v", o.Labels, err)
 	}
 }

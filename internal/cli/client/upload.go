@@ -15,17 +15,17 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// UploadInputs uploads the data, unless data is nil, and the tables of a spec, as far as the coordinator does not
-// have them. The spec then names them by their ids.
-func (c *Client) UploadInputs(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) error {
+// UploadInputs uploads the data of a job with a name, unless data is nil, and the tables of its spec, as far as the
+// coordinator does not have them. The spec then names them by their ids.
+func (c *Client) UploadInputs(ctx context.Context, name string, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) error {
 	if data != nil {
-		id, err := c.upload(ctx, data, spec.GetDisplayName(), w)
+		id, err := c.upload(ctx, data, name, w)
 		if err != nil {
 			return err
 		}
-		spec.DatasetId = id
+		spec.Data = &cleavev1.JobSpec_DatasetId{DatasetId: id}
 	}
-	return c.uploadTables(ctx, spec)
+	return c.uploadTables(ctx, name, spec)
 }
 
 // upload sends a data set to the coordinator, unless it has it already, and returns its id. An embedded coordinator uses
@@ -82,7 +82,7 @@ func (c *Client) sendMissing(ctx context.Context, noun, id string, found error, 
 
 // uploadTables sends the tables that a spec has inline to the coordinator, unless it has them already, and
 // names them in the spec by their ids: they may be larger than a request.
-func (c *Client) uploadTables(ctx context.Context, spec *cleavev1.JobSpec) error {
+func (c *Client) uploadTables(ctx context.Context, of string, spec *cleavev1.JobSpec) error {
 	for _, used := range wire.UsedTables(spec) {
 		if used.Input.GetInline() == nil {
 			continue
@@ -91,7 +91,7 @@ func (c *Client) uploadTables(ctx context.Context, spec *cleavev1.JobSpec) error
 		if err != nil {
 			return fault.Wrap(err, "%s", used.Field)
 		}
-		id, name := t.ID(), used.Name()+" of "+spec.GetDisplayName()
+		id, name := t.ID(), used.Name()+" of "+of
 		_, err = c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
 		err = c.sendMissing(ctx, "table", id, err, func() (string, error) {
 			stored, err := wire.SendTable(ctx, c.Tables, name, t)

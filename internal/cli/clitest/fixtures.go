@@ -102,7 +102,7 @@ func ExampleResult() *cleavev1.Result {
 		},
 		Constraints:  &cleavev1.ConstraintReport{Total: 3, Satisfied: 1, MustLinkViolated: 1, CannotLinkViolated: 1},
 		Sigma:        1.5,
-		Warnings:     []*cleavev1.Notice{{Code: "CONFLICT", Message: "0-1 is <both> must & cannot"}},
+		Warnings:     []*cleavev1.Notice{{Reason: "CONFLICT", Message: "0-1 is <both> must & cannot"}},
 		Plan:         &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32, StoredTiles: 1, ComputedTiles: 1, TileBytes: 4096, Bytes: 9999, Workers: 2, GridExponent: -40},
 		Timings:      &cleavev1.Timings{Load: durationpb.New(time.Millisecond), Total: durationpb.New(1500 * time.Millisecond)},
 		Restart:      1,

@@ -30,16 +30,19 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 		}
 	}
 	if f.Given("timeout") {
-		spec.TimeLimit = durationpb.New(time.Duration(f.timeout))
+		j.Scheduling.TimeLimit = durationpb.New(time.Duration(f.timeout))
+	}
+	if f.Given("verify") {
+		j.Scheduling.Verify = new(f.verify.Number())
 	}
 	if f.Given("priority") {
-		spec.Priority = cleavev1.Priority(cleavev1.Priority_value["PRIORITY_"+strings.ToUpper(f.urgency.text)])
+		j.Scheduling.Priority = cleavev1.Priority(cleavev1.Priority_value["PRIORITY_"+strings.ToUpper(f.urgency.text)])
 	}
 	if err := f.applyK(spec); err != nil {
 		return err
 	}
-	if f.Given("name") || spec.DisplayName == "" {
-		spec.DisplayName = f.displayName()
+	if f.Given("name") || j.Name == "" {
+		j.Name = f.displayName()
 	}
 	return nil
 }

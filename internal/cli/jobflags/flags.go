@@ -3,12 +3,15 @@
 package jobflags
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -30,6 +33,7 @@ type Flags struct {
 	name    string
 	timeout shell.Duration
 	urgency *OptionFlag
+	verify  *OptionFlag
 
 	streamFrom *OptionFlag // in bytes
 
@@ -61,10 +65,12 @@ func Add(set *pflag.FlagSet) *Flags {
 			declared.NoOptDefVal = "true"
 		}
 	}
-	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of the API's JobSpec; flags override it")
+	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of the API's JobSpec, and of display_name, priority, time_limit and verify; flags override it")
 	set.Var(&f.timeout, "timeout", "end the job, with the labels so far, when it has taken this long since its turn came, such as 10m")
 	f.urgency = NewChoice("normal", "low", "normal", "high")
 	set.Var(f.urgency, "priority", "low: after your other jobs; high: before all others, for administrators")
+	f.verify = &OptionFlag{option: catalog.Option{Type: catalog.Number, Max: 1}}
+	set.Var(f.verify, "verify", "share of the work that a second worker does too, such as 0.01: a worker whose answers are wrong is found (default: the coordinator's --verify)")
 	f.addStreamFlags(set)
 	set.StringVar(&f.name, "name", "", "a name for people (default: the data file's)")
 	return f
@@ -90,25 +96,67 @@ func (f *Flags) displayName() string {
 	return strings.ToValidUTF8(name, "?")
 }
 
-// readJobFile reads a JobSpec from YAML or JSON with the field names of the API.
-func readJobFile(path string) (*cleavev1.JobSpec, error) {
-	spec := &cleavev1.JobSpec{}
+// jobFile is what a job file says: a spec, and beside it the name and the scheduling of the job.
+type jobFile struct {
+	spec       *cleavev1.JobSpec
+	name       string
+	scheduling *cleavev1.Scheduling
+}
+
+// readJobFile reads a job from YAML or JSON with the field names of the API.
+func readJobFile(path string) (jobFile, error) {
+	job := jobFile{spec: &cleavev1.JobSpec{}, scheduling: &cleavev1.Scheduling{}}
 	if path == "" {
-		return spec, nil
+		return job, nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fault.Invalid("FILE_NOT_READABLE", "%s: the job file cannot be read: %v", path, shell.WithoutPath(err))
+		return job, fault.Invalid("FILE_NOT_READABLE", "%s: the job file cannot be read: %v", path, shell.WithoutPath(err))
 	}
 	document, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
-		return nil, fault.Invalid("BAD_JOB_FILE", "%s: %v", path, err)
+		return job, fault.Invalid("BAD_JOB_FILE", "%s: %v", path, err)
 	}
 	if strings.TrimSpace(string(document)) == "null" {
-		return spec, nil
+		return job, nil
 	}
-	if err := protojson.Unmarshal(document, spec); err != nil {
-		return nil, fault.Invalid("BAD_JOB_FILE", "%s: this is no job: %s", path, strings.TrimPrefix(err.Error(), "proto: "))
+	if err := job.unmarshal(document); err != nil {
+		return job, fault.Invalid("BAD_JOB_FILE", "%s: this is no job: %s", path, strings.TrimPrefix(err.Error(), "proto: "))
 	}
-	return spec, nil
+	return job, nil
+}
+
+// unmarshal reads the fields of the spec, the name and the scheduling from one JSON object.
+func (j *jobFile) unmarshal(document []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(document, &fields); err != nil {
+		return protojson.Unmarshal(document, j.spec) // which says what is wrong
+	}
+	scheduling := map[string]json.RawMessage{}
+	for name, value := range fields {
+		switch name {
+		case "display_name", "displayName":
+			if err := json.Unmarshal(value, &j.name); err != nil {
+				return fmt.Errorf("invalid value for string field display_name: %s", value)
+			}
+		case "priority", "verify", "time_limit", "timeLimit":
+			scheduling[name] = value
+		default:
+			continue
+		}
+		delete(fields, name)
+	}
+	for _, part := range []struct {
+		fields  map[string]json.RawMessage
+		message proto.Message
+	}{{scheduling, j.scheduling}, {fields, j.spec}} {
+		text, err := json.Marshal(part.fields)
+		if err == nil {
+			err = protojson.Unmarshal(text, part.message)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

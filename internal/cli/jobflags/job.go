@@ -17,15 +17,18 @@ import (
 // Job is a job to be submitted: its spec, with the tables from files inline, and its data unless the
 // coordinator has them already.
 type Job struct {
-	Spec    *cleavev1.JobSpec
-	Data    dataset.Dataset
-	Rows    int
-	Columns int        // of points
-	Header  []string   // the names of the columns, nil when they have none
-	Filter  *RowFilter // nil: no row was dropped
-	Table   *Rows      // what else an ordinary table says; nil: the data are none
-	Notices []string   // what there is to say about the input, besides what Table says
-	Chosen  string     // for people: why the algorithm is not the default though none was named; "": there is nothing to say
+	Spec *cleavev1.JobSpec
+	Name string // for people
+	// Scheduling is when and how the job runs.
+	Scheduling *cleavev1.Scheduling
+	Data       dataset.Dataset
+	Rows       int
+	Columns    int        // of points
+	Header     []string   // the names of the columns, nil when they have none
+	Filter     *RowFilter // nil: no row was dropped
+	Table      *Rows      // what else an ordinary table says; nil: the data are none
+	Notices    []string   // what there is to say about the input, besides what Table says
+	Chosen     string     // for people: why the algorithm is not the default though none was named; "": there is nothing to say
 	// Constraints are those of the spec, unless only the coordinator has them.
 	Constraints []constraint.Constraint
 
@@ -43,10 +46,11 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if err != nil {
 		return nil, err
 	}
-	spec, err := readJobFile(f.file)
+	file, err := readJobFile(f.file)
 	if err != nil {
 		return nil, err
 	}
+	spec := file.spec
 	switch {
 	case source == "" && spec.GetDatasetId() == "":
 		return nil, shell.Usage("what is to be clustered? Give --data, --graph or --kernel-matrix")
@@ -56,7 +60,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if err := cmp.Or(f.checkStandardInput(), f.checkTable(source), f.checkGraph(source), f.checkLabels()); err != nil {
 		return nil, err
 	}
-	j, kind := &Job{Spec: spec, stdin: f.Stdin}, f.kindOf(source)
+	j, kind := &Job{Spec: spec, Name: file.name, Scheduling: file.scheduling, stdin: f.Stdin}, f.kindOf(source)
 	if source == "" {
 		described, err := describe(ctx, spec.GetDatasetId())
 		if err != nil {
@@ -91,6 +95,12 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	}
 	j.Rows, j.Columns = j.Data.Rows(), ColumnsOf(j.Data)
 	return j, f.loadTables(j)
+}
+
+// Request returns the request that creates the job. The spec is that of the job, with its data and tables by their ids. A
+// request id makes the call repeatable; it may be empty.
+func (j *Job) Request(spec *cleavev1.JobSpec, requestID string) *cleavev1.CreateJobRequest {
+	return &cleavev1.CreateJobRequest{Spec: spec, RequestId: requestID, DisplayName: j.Name, Scheduling: j.Scheduling}
 }
 
 // AllNotices are what there is to say before the job begins, here or on a remote coordinator.

@@ -20,19 +20,18 @@ func cutRange(text string) (first, last string) {
 	return text, ""
 }
 
-// applyK makes a range of --k that of the spec, and drops that of a job file where --k is one number.
+// applyK makes a range of --k that of the spec. One number was set with the other options.
 func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 	if flag := f.options["k"]; f.Given("k") {
-		spec.KRange = nil
 		if flag.last != "" {
 			last, _ := strconv.ParseUint(flag.last, 10, 32) // Set has checked it
-			spec.K, spec.KRange = 0, &cleavev1.KRange{Min: uint32(flag.Uint64()), Max: uint32(last)}
+			spec.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: uint32(flag.Uint64()), Max: uint32(last)}}
 		}
 	}
 	switch {
-	case spec.K == 0 && spec.KRange == nil:
+	case spec.GetK() == 0 && spec.GetKRange() == nil:
 		return shell.Usage("how many clusters? Say it with --k, at least 1, or let a range such as --k 2..10 find out")
-	case spec.KRange != nil && f.options["init"].path != "":
+	case spec.GetKRange() != nil && f.options["init"].path != "":
 		return shell.Usage("--init %s has one number of clusters; it does not go with a range of --k", f.options["init"].text)
 	}
 	return nil

@@ -27,8 +27,8 @@ func (j *Job) OfRows() (*cleavev1.JobSpec, *table.Table) {
 		return nil, nil
 	}
 	spec := proto.CloneOf(j.Spec)
-	spec.Table = wire.TablePointsProto(j.Table.wishes)
-	if spec.Table.GetLabelColumn() != "" {
+	spec.Data = &cleavev1.JobSpec_Table{Table: wire.TablePointsProto(j.Table.wishes)}
+	if spec.GetTable().GetLabelColumn() != "" {
 		wire.UseLabelsAs(spec, wire.LabelsTruth) // the tables of the spec have what is used of them
 	}
 	for at, used := range wire.UsedTables(spec) {

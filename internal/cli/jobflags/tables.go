@@ -45,7 +45,7 @@ func (f *Flags) loadFiles(j *Job) error {
 	var err error
 	switch start := f.options["init"]; start.text {
 	case "labels":
-		spec.Initialization.Labels, err = LoadStartLabels(start.path, rows, spec.K, j.Filter, j.naming())
+		spec.Initialization.Labels, err = LoadStartLabels(start.path, rows, spec.GetK(), j.Filter, j.naming())
 	case "centroids":
 		spec.Initialization.Centroids, err = loadCentroids(start.path, j)
 	}

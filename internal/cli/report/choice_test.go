@@ -59,14 +59,14 @@ func TestProgressOfTrials(t *testing.T) {
 	var plain, terminal bytes.Buffer
 	lines, live := &Progress{w: &plain, now: time.Now}, &Progress{w: &terminal, width: 120, now: time.Now}
 	tried := &cleavev1.MethodTried{
-		Way:  &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD},
-		Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 5,
+		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD},
+		Fold:   2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 5,
 	}
-	alone := &cleavev1.MethodTried{Way: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, Use: cleavev1.ConstraintUse_CONSTRAINT_USE_NONE}, CannotLinks: 7, CannotLinksRight: 7}
+	alone := &cleavev1.MethodTried{Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_NONE}, CannotLinks: 7, CannotLinksRight: 7}
 	for _, p := range []*Progress{lines, live} {
 		for _, way := range []*cleavev1.MethodTried{tried, alone} {
-			p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_MethodTried{WayTried: way}}))
-			p.Item(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_INITIALIZING, WayTried: way, Workers: 2}))
+			p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_MethodTried{MethodTried: way}}))
+			p.Item(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_INITIALIZING, MethodTried: way, Workers: 2}))
 		}
 	}
 	const want = "tried standardized-neighbors, hard: fold 2 of 3, 3 of 4 must-links right, 0 of 5 cannot-links right\n" +

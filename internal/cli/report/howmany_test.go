@@ -13,7 +13,7 @@ import (
 
 func exampleHowMany() *cleavev1.KSelection {
 	return &cleavev1.KSelection{
-		Proposed: 3, Sureness: cleavev1.Confidence_CONFIDENCE_UNSURE, Plausible: []uint32{2, 3, 4}, Reason: "3 come out again",
+		Proposed: 3, Confidence: cleavev1.Confidence_CONFIDENCE_UNSURE, Plausible: []uint32{2, 3, 4}, Reason: "3 come out again",
 		Scores: []*cleavev1.KScore{
 			{K: 2, Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Stability: new(0.891), Silhouette: new(1.0)},
 			{K: 3, Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Stability: new(0.885), Silhouette: new(0.844)},
@@ -48,7 +48,7 @@ k = 3 (unsure: 2, 3 or 4): 3 come out again
 // A range has a picture, and the labels for the numbers that are not proposed.
 func TestFilesOfARange(t *testing.T) {
 	result := clitest.ExampleResult()
-	result.HowMany = exampleHowMany()
+	result.KSelection = exampleHowMany()
 	labels := map[int][]int32{2: {0, 1, 0, 1}, 3: {0, 1, 2, 1}, 4: {0, 1, 2, 3}}
 	files := map[string]string{}
 	r := New(&client.Outcome{Result: result, Labels: labels[3], KLabels: labels}, nil)

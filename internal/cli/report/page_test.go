@@ -67,7 +67,7 @@ func TestPageOfPoints(t *testing.T) {
 	s := Scene{
 		Data: points, Header: []string{"height", "weight", "<age>"}, Truth: truth, Title: "people",
 		Constraints: []constraint.Constraint{{I: 0, J: 3, Kind: constraint.CannotLink}, {I: 1, J: 4, Kind: constraint.MustLink}},
-		Spec:        &cleavev1.JobSpec{K: 3, Seed: 42, DatasetId: "abc123"},
+		Spec:        &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 42, Data: &cleavev1.JobSpec_DatasetId{DatasetId: "abc123"}},
 	}
 	r.Result.Origin = &cleavev1.Origin{
 		Version: "v9", Command: []string{"run", "--data", "it's people.csv"}, Directory: "/home/me",

@@ -24,14 +24,14 @@ const (
 
 // Progress shows how a job goes on: one line that is redrawn on a terminal, plain lines elsewhere.
 type Progress struct {
-	w     io.Writer
-	width int                         // of the terminal; 0: plain lines
-	quiet bool                        // warnings only
-	said  []string                    // the warnings so far
-	Lists bool                        // a summary will say what the data speak against, so that notices about it are not written
-	Say   func(message string) string // how the service's messages are put to the user; nil: as they are
-	all   bool                        // plain lines for all iterations, however many
-	now   func() time.Time
+	w        io.Writer
+	width    int                         // of the terminal; 0: plain lines
+	quiet    bool                        // warnings only
+	said     []string                    // the warnings so far
+	Lists    bool                        // a summary will say what the data speak against, so that notices about it are not written
+	Localize func(message string) string // puts a message of the service in the words of the data file; nil: as it is
+	all      bool                        // plain lines for all iterations, however many
+	now      func() time.Time
 
 	phase    cleavev1.Phase // of the last live progress, and its message
 	message  string
@@ -74,12 +74,12 @@ func (p *Progress) Uploading(rows int, bytes uint64) {
 
 // Item shows what the coordinator sent.
 func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
-	if notice := item.GetEvent().GetNotice(); notice.GetCode() == wire.TableNotice {
+	if notice := item.GetEvent().GetNotice(); notice.GetReason() == wire.TableNotice {
 		p.Warn("cleave: %s", notice.GetMessage())
 	} else if notice != nil && !(p.Lists && wire.NamesSuspects(notice)) {
 		message := notice.GetMessage()
-		if p.Say != nil {
-			message = p.Say(message)
+		if p.Localize != nil {
+			message = p.Localize(message)
 		}
 		if !slices.Contains(p.said, message) { // each restart may find it
 			p.Warn("warning: %s", message)

@@ -20,7 +20,7 @@ func story() []*cleavev1.WatchJobResponse {
 		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for a worker"}),
 		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING, TilesBuilt: 1, Tiles: 4, Workers: 1}),
 		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING, TilesBuilt: 3, Tiles: 4, Workers: 2}),
-		clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Code: "CONFLICT", Message: "0-1 conflict"}}}),
+		clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Reason: "CONFLICT", Message: "0-1 conflict"}}}),
 		clitest.IterationItem(0, 0, 12.5, 0),
 		clitest.IterationItem(1, 7, 0.30000000000000004, 0),
 		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 0.3, Moved: 7, Workers: 2,
@@ -161,7 +161,7 @@ func TestLiveProgress(t *testing.T) {
 // What every restart finds is said once, and what a coordinator says about a table as this program says it.
 func TestProgressSaysNoticesOnce(t *testing.T) {
 	notice := func(code, message string) *cleavev1.WatchJobResponse {
-		return clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Code: code, Message: message}}})
+		return clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Reason: code, Message: message}}})
 	}
 	var said bytes.Buffer
 	p := NewProgress(&said, true)

@@ -127,7 +127,7 @@ func (r *Report) MadeOf(rows *jobflags.Rows) {
 func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 	if filter != nil {
 		o.Result.DroppedRows = uint32(filter.Dropped())
-		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Code: wire.MissingRows, Message: filter.String()})
+		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Reason: wire.MissingRows, Message: filter.String()})
 	}
 	o.SolverSteps = evenly(o.SolverSteps, maxCourse)
 	o.Result.SolverSteps = o.SolverSteps

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -23,7 +24,7 @@ func TestResultJSON(t *testing.T) {
 	result.Version = "v1.2.3"
 	result.Origin = &cleavev1.Origin{
 		Version: "v1.2.3", Command: []string{"run", "--data", "p.csv", "--k", "2"}, Directory: "/home/me", Seed: 5,
-		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "p.csv", Sha256: "ba78", Bytes: 9}}, Spec: &cleavev1.JobSpec{DatasetId: "16bf", K: 2, Seed: 5},
+		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "p.csv", Sha256: "ba78", Bytes: 9}}, Spec: &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: "16bf"}, Clusters: &cleavev1.JobSpec_K{K: 2}, Seed: 5},
 	}
 	result.Choice = exampleChoice()
 	result.Choice.Tried = result.Choice.Tried[:1]
@@ -43,8 +44,31 @@ func TestResultJSON(t *testing.T) {
 	if got.String() != string(want) {
 		t.Errorf("result.json has changed; programs read it. Got\n%s\nwant\n%s", got.String(), want)
 	}
-	if back, err := ReadResult("testdata"); err != nil || !proto.Equal(back, result) {
-		t.Errorf("read back is %v, %v", back, err)
+	for _, folder := range []string{"testdata", "testdata/earlier"} { // the same, as an earlier version wrote it
+		if back, err := ReadResult(folder); err != nil || !proto.Equal(back, result) {
+			t.Errorf("%s read back is %v, %v", folder, back, err)
+		}
+	}
+}
+
+// Fields that were renamed are read by their old names, wherever they are.
+func TestRenamedFieldsOfResults(t *testing.T) {
+	folder := t.TempDir()
+	const text = `{"howMany": {"proposed": 3, "sureness": "SURENESS_LIKELY"}, "origin": {"spec": {"displayName": "use", "k": 3}},
+		"choice": {"tried": [{"way": {"space": "SPACE_ROWS", "use": "USE_SOFT"}}]}, "warnings": [{"code": "A", "message": "way"}]}`
+	if err := os.WriteFile(filepath.Join(folder, ResultFile), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadResult(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	method := got.GetChoice().GetTried()[0].GetMethod()
+	if got.GetKSelection().GetProposed() != 3 || got.GetKSelection().GetConfidence() != cleavev1.Confidence_CONFIDENCE_LIKELY ||
+		got.GetOrigin().GetDisplayName() != "use" || got.GetOrigin().GetSpec().GetK() != 3 ||
+		method.GetSpace() != cleavev1.Space_SPACE_ROWS || method.GetConstraintUse() != cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT ||
+		got.GetWarnings()[0].GetReason() != "A" || got.GetWarnings()[0].GetMessage() != "way" {
+		t.Errorf("read %v", got)
 	}
 }
 

@@ -31,7 +31,7 @@ func suspectSeed(i, label uint32, strength float64) *cleavev1.Suspect {
 // withSuspects is a report of six points, of which the data speak against something.
 func withSuspects(suspects ...*cleavev1.Suspect) *Report {
 	result := &cleavev1.Result{K: 2, Rows: 6, ClusterSizes: []uint32{3, 3}, Suspects: suspects, Warnings: []*cleavev1.Notice{
-		{Code: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good way has right"}, {Code: "SEEDS_AGAINST_DATA", Message: "seeds that no good way has right"}, {Code: "NEAR_CHANCE", Message: "near chance"},
+		{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good way has right"}, {Reason: "SEEDS_AGAINST_DATA", Message: "seeds that no good way has right"}, {Reason: "NEAR_CHANCE", Message: "near chance"},
 	}}
 	return New(&client.Outcome{Result: result, Labels: []int32{0, 0, 0, 1, 1, 1}}, nil)
 }
@@ -175,7 +175,7 @@ func TestClassifierFiles(t *testing.T) {
 		Distortion: cleavev1.Distortion_DISTORTION_EUCLIDEAN, K: 2, Columns: 2, Metric: cleavev1.Metric_METRIC_IDENTITY,
 		Landmarks: &cleavev1.LandmarkHead{Count: 3, Columns: 2, Kernel: &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}, GridExponent: -40},
 	}
-	result := &cleavev1.Result{K: 2, Rows: 4, ClusterSizes: []uint32{2, 2}, Model: head, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, Use: cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT}}}
+	result := &cleavev1.Result{K: 2, Rows: 4, ClusterSizes: []uint32{2, 2}, Model: head, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT}}}
 	model := &clustering.Model{
 		Distortion: metric.SquaredEuclidean, K: 2, D: 2, Metric: metric.NewIdentity(2), Centroids: []float64{-0.5, 0.5, 0.5, -0.5}, // groups 1 and 0
 		Landmarks: &clustering.Landmarks{Points: &dataset.Points{N: 3, D: 2, Values: points.Values[:6]}, Projection: []float64{1, 2, 3, 4, 5, 6}},

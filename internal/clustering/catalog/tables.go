@@ -244,8 +244,6 @@ var Options = []Option{
 		Help:     "stop when the objective improves by at most this share, 0 never; in the spectral family what residuals of eigenvectors come down to (1e-8)",
 		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1, MaxExcluded: true, Default: "1e-8"}},
 	{Name: "seed", Field: "spec.seed", Common: true, Type: Whole, Max: math.MaxUint64, Default: "0", Group: RunGroup, Help: "seed of all random choices"},
-	{Name: "verify", Field: "spec.verify", Common: true, Type: Number, Max: 1, Group: RunGroup,
-		Help: "share of the work that a second worker does too, such as 0.01: a worker whose answers are wrong is found (default: the coordinator's --verify)"},
 	{Name: "paper", Field: "spec.paper_settings", Type: Switch, Group: RunGroup,
 		Help: "what is not given takes the value of the algorithm's paper, for reproducing it, rather than the default"},
 }

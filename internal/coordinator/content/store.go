@@ -180,7 +180,7 @@ func (s *Store[V]) look(ctx context.Context, id string) (*statev1.ContentRecord,
 // listed.
 func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest, of func(*statev1.ContentRecord) P) ([]P, string, error) {
 	caller := identity.FromContext(ctx)
-	return records.PageOf(ctx, s.State, s.prefix(), request, func(entry store.Entry) (item P, wanted bool, err error) {
+	return records.PageOf(ctx, s.State, s.prefix(), records.Ascending, request, func(entry store.Entry) (item P, wanted bool, err error) {
 		record := &statev1.ContentRecord{}
 		err = proto.Unmarshal(entry.Value, record)
 		record = viewFor(record, caller)

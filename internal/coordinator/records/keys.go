@@ -15,11 +15,12 @@ import (
 //	datasets/<sha256>             ContentRecord
 //	tables/<sha256>               ContentRecord
 //	jobs/<id, digits inverted>    JobRecord; the newest comes first
+//	owners/<owner>/<id, digits inverted>  empty: a job of this owner; none of the owner without a name
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
 //	requests/<owner>/<request id> RequestRecord; without <owner>/ where the owner has no name
 //	events/<id>/<first sequence>  EventBatch
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed
-//	created                       empty: a coordinator has used this state; a durable one has it before it has blobs
+//	created                       Layout: a coordinator has used this state; a durable one has it before it has blobs
 //
 // and the blobs:
 //
@@ -45,7 +46,11 @@ const (
 	EventPrefix      = "events/"
 	GarbagePrefix    = "garbage/"
 	CreatedKey       = "created"
+	ownersPrefix     = "owners/"
 )
+
+// Layout is the value of CreatedKey in a state whose jobs are in the index of owners. It was empty before there was one.
+const Layout = "2"
 
 // UnfinishedKey returns the key that exists as long as a job has not ended.
 func UnfinishedKey(id string) string { return UnfinishedPrefix + id }
@@ -63,6 +68,19 @@ func RequestKey(owner, request string) string {
 		request = url.PathEscape(owner) + "/" + request
 	}
 	return requestPrefix + request
+}
+
+// OwnerPrefix returns the prefix of the keys of all jobs of an owner.
+func OwnerPrefix(owner string) string { return ownersPrefix + url.PathEscape(owner) + "/" }
+
+// OwnerKey returns the key of a job in the index of its owner. The order of these keys is that of JobKey.
+func OwnerKey(owner, id string) string {
+	return OwnerPrefix(owner) + strings.TrimPrefix(JobKey(id), JobPrefix)
+}
+
+// JobOfKey returns the id in the key of a job, or in its key in the index of its owner.
+func JobOfKey(key string) string {
+	return strings.TrimPrefix(JobKey(key[strings.LastIndex(key, "/")+1:]), JobPrefix) // inverted twice
 }
 
 // EventKey returns the key of the batch of events that begins with the given sequence number.

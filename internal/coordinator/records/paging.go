@@ -43,11 +43,25 @@ func Page[T any](request PageRequest, prefix string, visit func(after string, po
 	return items, next, err
 }
 
-// PageOf is a page of what the state has under a prefix, as far as it is wanted.
-func PageOf[T any](ctx context.Context, state store.State, prefix string, request PageRequest, read func(store.Entry) (item T, wanted bool, err error)) ([]T, string, error) {
+// Order is the order of a list by keys.
+type Order bool
+
+// The orders of lists.
+const (
+	Ascending  Order = false
+	Descending Order = true
+)
+
+// PageOf returns a page of the entries under a prefix in the given order. read turns an entry into an item and reports
+// whether it is wanted.
+func PageOf[T any](ctx context.Context, state store.State, prefix string, order Order, request PageRequest, read func(store.Entry) (item T, wanted bool, err error)) ([]T, string, error) {
+	list := state.List
+	if order == Descending {
+		list = state.ListBackward
+	}
 	return Page(request, prefix, func(after string, portion int, add func(string, T) bool) error {
 		for {
-			entries, err := state.List(ctx, prefix, after, portion)
+			entries, err := list(ctx, prefix, after, portion)
 			if err != nil {
 				return err
 			}

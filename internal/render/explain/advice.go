@@ -53,7 +53,7 @@ func (e *explainer) advice() (all []string) {
 
 // warned tells whether a result has a notice.
 func (e *explainer) warned(code string) bool {
-	return slices.ContainsFunc(e.r.GetWarnings(), func(n *cleavev1.Notice) bool { return n.GetCode() == code })
+	return slices.ContainsFunc(e.r.GetWarnings(), func(n *cleavev1.Notice) bool { return n.GetReason() == code })
 }
 
 // supervised tells whether anything was known about the points, in whatever form.

@@ -86,7 +86,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 1, MustLinks: 3}}}
 		}, nil, []string{"give them by --constraints"}},
 		{"a range", func(f *Facts) {
-			f.Spec = &cleavev1.JobSpec{KRange: &cleavev1.KRange{Min: 2, Max: 6}}
+			f.Spec = &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 6}}}
 			f.Result.KSelection = &cleavev1.KSelection{Proposed: 3, Plausible: []uint32{2, 3, 4}, Confidence: cleavev1.Confidence_CONFIDENCE_UNSURE, Reason: "3 come out again, but 2 or 4 would do too"}
 			f.Result.Warnings = []*cleavev1.Notice{{Message: "3 come out again, but 2 or 4 would do too"}}
 		}, []string{"Of 2 to 6 clusters, 3 were proposed, which is unsure: 3 come out again", "labels-k2.csv, labels-k4.csv"}, []string{"Warnings"}},
@@ -100,7 +100,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Result.ClusterSizes, f.Classes = []uint32{0, 45, 45}, []string{"good", "", ""}
 		}, []string{"without any point: 0 (good)."}, nil},
 		{"the table", func(f *Facts) {
-			f.Result.Warnings = []*cleavev1.Notice{{Code: "TABLE", Message: "column \"x\" is left out"}, {Message: "column 3 decides alone"}}
+			f.Result.Warnings = []*cleavev1.Notice{{Reason: "TABLE", Message: "column \"x\" is left out"}, {Message: "column 3 decides alone"}}
 		}, []string{"Warnings\nColumn 3 decides alone.\nHow the data were read\nColumn"}, nil},
 		{"limit", func(f *Facts) {
 			f.Result.StopReason = cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS
@@ -164,9 +164,9 @@ func TestExplainSuspects(t *testing.T) {
 		Choice:   &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT}},
 		Suspects: []*cleavev1.Suspect{{Row: 0, Other: &other, MustLink: true, Strength: 0.98}},
 		Warnings: []*cleavev1.Notice{
-			{Code: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good way has right"},
-			{Code: "CONSTRAINTS_CONTRADICTED", Message: "1 constraints cannot hold because seeds or other constraints contradict them: a and b (must)"},
-			{Code: "CONSTRAINTS_UNSATISFIED", Message: "no assignment to 2 clusters was found that satisfies 1 cannot-links: a and b (cannot)"},
+			{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good way has right"},
+			{Reason: "CONSTRAINTS_CONTRADICTED", Message: "1 constraints cannot hold because seeds or other constraints contradict them: a and b (must)"},
+			{Reason: "CONSTRAINTS_UNSATISFIED", Message: "no assignment to 2 clusters was found that satisfies 1 cannot-links: a and b (cannot)"},
 		},
 	}
 	text := said(Facts{Result: r, IDs: []string{"a", "b", "c", "d", "e", "f"}})

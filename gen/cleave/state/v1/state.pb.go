@@ -171,6 +171,8 @@ type JobRecord struct {
 	Job   *v1.Job                `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	// A JobSpec.
 	SpecBlob string `protobuf:"bytes,2,opt,name=spec_blob,json=specBlob,proto3" json:"spec_blob,omitempty"`
+	// The share of the work that is verified, from the request; absent means the coordinator's.
+	Verify *float64 `protobuf:"fixed64,260,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
 	// An Outcome; empty until the job has ended, or when the outcome could not be stored.
 	OutcomeBlob string `protobuf:"bytes,3,opt,name=outcome_blob,json=outcomeBlob,proto3" json:"outcome_blob,omitempty"`
 	// Labels as little-endian int32; empty when there are none.
@@ -262,6 +264,13 @@ func (x *JobRecord) GetSpecBlob() string {
 		return x.SpecBlob
 	}
 	return ""
+}
+
+func (x *JobRecord) GetVerify() float64 {
+	if x != nil && x.Verify != nil {
+		return *x.Verify
+	}
+	return 0
 }
 
 func (x *JobRecord) GetOutcomeBlob() string {
@@ -599,10 +608,11 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xe9\a\n" +
+	"createTime\"\x92\b\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
-	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
+	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12\x1c\n" +
+	"\x06verify\x18\x84\x02 \x01(\x01H\x00R\x06verify\x88\x01\x01\x12!\n" +
 	"\foutcome_blob\x18\x03 \x01(\tR\voutcomeBlob\x12\x1f\n" +
 	"\vlabels_blob\x18\x04 \x01(\tR\n" +
 	"labelsBlob\x12\x1d\n" +
@@ -634,7 +644,8 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\x12\x1f\n" +
 	"\n" +
 	"distrusted\x18\xfa\x01 \x01(\tR\n" +
-	"distrusted\"G\n" +
+	"distrustedB\t\n" +
+	"\a_verify\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
@@ -703,6 +714,7 @@ func file_cleave_state_v1_state_proto_init() {
 	if File_cleave_state_v1_state_proto != nil {
 		return
 	}
+	file_cleave_state_v1_state_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -26,7 +26,7 @@ func TestMessagesHaveNames(t *testing.T) {
 		{&Job{Filter: dropped.Filter}, "2 constraints cannot hold: 0-1 (must), 1-2 (cannot)", "2 constraints cannot hold: 0-2 (must), 2-3 (cannot)"},
 		{&Job{}, "constraints: 0-1 (must)", "constraints: 0-1 (must)"},
 	} {
-		if got := c.job.Say(c.message); got != c.want {
+		if got := c.job.Localize(c.message); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}

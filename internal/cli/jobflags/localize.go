@@ -15,9 +15,9 @@ var (
 	numberInMessage = regexp.MustCompile(`\d+`)
 )
 
-// Say is a message of the service about the job's points, which numbers them, with the ids or the numbers of rows in the data file,
-// and the names of columns, that people know.
-func (j *Job) Say(message string) string {
+// Localize returns a message of the service with the rows and columns as people know them: by their ids or their numbers in
+// the data file, and by the names of columns. The service numbers the points of the job.
+func (j *Job) Localize(message string) string {
 	if j.IDs() != nil || j.Filter != nil {
 		between := "-"
 		if j.IDs() != nil {
@@ -55,12 +55,12 @@ func (j *Job) Say(message string) string {
 	})
 }
 
-// Name says the notices of a result, and why a way was chosen, as Say does.
-func (j *Job) Name(r *cleavev1.Result) {
+// LocalizeResult localizes the notices of a result and the reason of its choice.
+func (j *Job) LocalizeResult(r *cleavev1.Result) {
 	for _, n := range r.GetWarnings() {
-		n.Message = j.Say(n.GetMessage())
+		n.Message = j.Localize(n.GetMessage())
 	}
 	if r.GetChoice() != nil {
-		r.Choice.Reason = j.Say(r.Choice.GetReason())
+		r.Choice.Reason = j.Localize(r.Choice.GetReason())
 	}
 }

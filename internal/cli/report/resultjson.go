@@ -1,0 +1,117 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// WriteResult writes result.json: the JSON of the API's Result with its zeros. Numbers are in the shortest
+// form that reads back to the same bits.
+func WriteResult(w io.Writer, r *cleavev1.Result) error {
+	text, err := WithZeros(r)
+	if err != nil {
+		return err
+	}
+	return PrintJSON(w, text)
+}
+
+// WithZeros is the JSON of a message in which fields that are zero or empty have their place.
+func WithZeros(message proto.Message) (json.RawMessage, error) {
+	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(message)
+}
+
+// ReadResult reads the result.json of a folder.
+func ReadResult(folder string) (*cleavev1.Result, error) {
+	path := filepath.Join(folder, ResultFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v; a folder that cleave run --out wrote has it", path, shell.WithoutPath(err))
+	}
+	result := &cleavev1.Result{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(modernize(text), result); err != nil {
+		return nil, fault.Invalid("BAD_MODEL", "%s: this is no result of this version of Cleave: %v", path, err)
+	}
+	return result, nil
+}
+
+// renamedFields are fields of result.json that earlier versions called otherwise.
+var renamedFields = map[string]string{"howMany": "kSelection", "sureness": "confidence", "way": "method", "use": "constraintUse"}
+
+// modernize renames the fields and values in a result.json of an earlier version. It returns what is no JSON as it is.
+func modernize(text []byte) []byte {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var document map[string]any
+	if err := decoder.Decode(&document); err != nil {
+		return text
+	}
+	for _, warning := range list(document["warnings"]) {
+		move(warning, "code", warning, "reason")
+	}
+	if origin, is := document["origin"].(map[string]any); is {
+		if spec, is := origin["spec"].(map[string]any); is {
+			move(spec, "displayName", origin, "displayName")
+		}
+	}
+	rename(document)
+	renamed, err := json.Marshal(document)
+	if err != nil {
+		return text
+	}
+	return renamed
+}
+
+// list returns the objects in a list.
+func list(value any) (objects []map[string]any) {
+	values, _ := value.([]any)
+	for _, v := range values {
+		if object, is := v.(map[string]any); is {
+			objects = append(objects, object)
+		}
+	}
+	return objects
+}
+
+// move moves a field from one object to another that does not have it.
+func move(from map[string]any, name string, to map[string]any, newName string) {
+	if value, has := from[name]; has && to[newName] == nil {
+		to[newName] = value
+		delete(from, name)
+	}
+}
+
+// rename renames fields within a value, and the prefixes of enum values that go with them.
+func rename(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, v := range value {
+			rename(v)
+		}
+	case map[string]any:
+		for before, now := range renamedFields {
+			move(value, before, value, now)
+		}
+		for name, v := range value {
+			if word, is := v.(string); is {
+				if rest, old := strings.CutPrefix(word, "USE_"); old && name == "constraintUse" {
+					value[name] = "CONSTRAINT_USE_" + rest
+				}
+				if rest, old := strings.CutPrefix(word, "SURENESS_"); old {
+					value[name] = "CONFIDENCE_" + rest
+				}
+			}
+			rename(v)
+		}
+	}
+}

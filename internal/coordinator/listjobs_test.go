@@ -1,0 +1,189 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// listAs lists the names of jobs as a caller, page by page.
+func (h *harness) listAs(caller identity.Caller, request *cleavev1.ListJobsRequest) (names []string) {
+	h.t.Helper()
+	request.PageSize, request.PageToken = 2, ""
+	ctx := identity.NewContext(h.t.Context(), caller)
+	for {
+		page, err := (&jobService{c: h.c}).ListJobs(ctx, request)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for _, job := range page.GetJobs() {
+			names = append(names, job.GetDisplayName())
+		}
+		if request.PageToken = page.GetNextPageToken(); request.PageToken == "" {
+			return names
+		}
+	}
+}
+
+// Lists are filtered and ordered, and owners see their own jobs. A state of an earlier version is indexed when it is opened.
+func TestListJobs(t *testing.T) {
+	cfg := testConfig()
+	cfg.DataDir = t.TempDir()
+	cfg.Store, cfg.Blobs = storeEmbedded, ""
+	h := newHarness(t, cfg, scripted(steps(1)))
+	data := h.upload()
+	other := h.send("other", groups(t, 30))
+	ids := map[string]string{}
+	for at, owner := range []string{"ann", "bob", "ann", "ann", ""} {
+		s := spec(data)
+		if at == 3 {
+			s = spec(other)
+		}
+		name := fmt.Sprint("job ", at)
+		id, err := h.submitAs(owner, &cleavev1.CreateJobRequest{Spec: s, DisplayName: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = id
+		h.end(id)
+	}
+	admin := identity.Caller{Name: "root", Role: identity.Admin}
+	ann := identity.Caller{Name: "ann", Role: identity.Reader}
+	created := func(name string) *timestamppb.Timestamp { return h.job(ids[name]).GetCreateTime() }
+	check := func() {
+		t.Helper()
+		for what, c := range map[string]struct {
+			caller  identity.Caller
+			request *cleavev1.ListJobsRequest
+			want    []string
+		}{
+			"all":                {admin, &cleavev1.ListJobsRequest{}, []string{"job 4", "job 3", "job 2", "job 1", "job 0"}},
+			"the oldest first":   {admin, &cleavev1.ListJobsRequest{Order: cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST}, []string{"job 0", "job 1", "job 2", "job 3", "job 4"}},
+			"her own":            {ann, &cleavev1.ListJobsRequest{}, []string{"job 3", "job 2", "job 0"}},
+			"her oldest":         {ann, &cleavev1.ListJobsRequest{Order: cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST}, []string{"job 0", "job 2", "job 3"}},
+			"somebody else's":    {ann, &cleavev1.ListJobsRequest{Owner: "bob"}, nil},
+			"those of one owner": {admin, &cleavev1.ListJobsRequest{Owner: "bob"}, []string{"job 1"}},
+			"on a data set":      {admin, &cleavev1.ListJobsRequest{DatasetId: other}, []string{"job 3"}},
+			"by name":            {admin, &cleavev1.ListJobsRequest{NameContains: "2"}, []string{"job 2"}},
+			"in a state":         {admin, &cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_PENDING}}, nil},
+			"in two states":      {ann, &cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_SUCCEEDED}}, []string{"job 3", "job 2", "job 0"}},
+			"from a time on":     {admin, &cleavev1.ListJobsRequest{CreatedFrom: created("job 3")}, []string{"job 4", "job 3"}},
+			"before a time":      {admin, &cleavev1.ListJobsRequest{CreatedBefore: created("job 1")}, []string{"job 0"}},
+		} {
+			if got := h.listAs(c.caller, c.request); !slices.Equal(got, c.want) {
+				t.Errorf("%s: %q, want %q", what, got, c.want)
+			}
+		}
+	}
+	check()
+	_, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{Order: 77})
+	wantError(t, err, codes.InvalidArgument, "UNKNOWN_ORDER")
+
+	// As an earlier version left it.
+	txn := store.Txn{Put: []store.Entry{{Key: records.CreatedKey}}}
+	for _, owner := range []string{"ann", "bob"} {
+		entries, err := h.c.state.List(t.Context(), records.OwnerPrefix(owner), "", 0)
+		if err != nil || len(entries) == 0 {
+			t.Fatalf("the index of %s is %v, %v", owner, entries, err)
+		}
+		for _, entry := range entries {
+			txn.Delete = append(txn.Delete, entry.Key)
+		}
+	}
+	if err := h.c.writer.Commit(txn); err != nil {
+		t.Fatal(err)
+	}
+	h.close()
+	h = newHarness(t, cfg, scripted(steps(1)))
+	check()
+
+	if err := h.c.deleteJob(identity.NewContext(t.Context(), admin), ids["job 2"]); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.listAs(ann, &cleavev1.ListJobsRequest{}); !slices.Equal(got, []string{"job 3", "job 0"}) {
+		t.Errorf("after a deletion: %q", got)
+	}
+}
+
+// A request that is repeated with another name and scheduling finds its job.
+func TestSchedulingIsNoPartOfTheSpec(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	request := &cleavev1.CreateJobRequest{Spec: spec(h.upload()), RequestId: "nightly", DisplayName: "first"}
+	first := h.submit(request)
+	request.DisplayName = "second"
+	request.Scheduling = &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_LOW, TimeLimit: limited(nil, time.Hour).GetScheduling().GetTimeLimit(), Verify: new(0.5)}
+	if again := h.submit(request); again != first || h.job(first).GetDisplayName() != "first" {
+		t.Errorf("job %s became %s, %v", first, again, h.job(first))
+	}
+	for _, share := range []float64{-0.1, 1.5} {
+		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: request.GetSpec(), Scheduling: &cleavev1.Scheduling{Verify: &share}})
+		wantError(t, err, codes.InvalidArgument, "VALUE_OUT_OF_RANGE")
+	}
+}
+
+// Downloads begin at any row.
+func TestDownloadsBeginAnywhere(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	defer h.startWorker("a")()
+	id := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("groups", groups(t, 30))}, Clusters: &cleavev1.JobSpec_K{K: 3},
+		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
+	h.end(id)
+	whole := h.labels(id)
+	for _, first := range []uint32{0, 1, 29, 30} {
+		stream, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: id, FirstIndex: first})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []uint32{}
+		next := first
+		err = wire.Receive(stream.Recv, func(part *cleavev1.GetLabelsResponse) error {
+			if part.GetFirstIndex() != next {
+				t.Errorf("labels from %d on, want %d", part.GetFirstIndex(), next)
+			}
+			got = append(got, part.GetLabels()...)
+			next += uint32(len(part.GetLabels()))
+			return nil
+		})
+		if err != nil || !slices.Equal(got, whole[first:]) {
+			t.Errorf("from %d on: %v, %v; all are %v", first, got, err, whole)
+		}
+	}
+	beyond, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: id, FirstIndex: 31})
+	if err == nil {
+		_, err = beyond.Recv()
+	}
+	wantError(t, err, codes.InvalidArgument, "OFFSET_OUT_OF_RANGE")
+
+	values := func(firstValue uint64, firstRow uint32) (model, scores []byte) {
+		m, err := h.jobs.GetModel(t.Context(), &cleavev1.GetModelRequest{JobId: id, FirstValue: firstValue})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := wire.Receive(m.Recv, func(p *cleavev1.GetModelResponse) error { model = append(model, p.GetValues()...); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		s, err := h.jobs.GetRowScores(t.Context(), &cleavev1.GetRowScoresRequest{JobId: id, FirstRow: firstRow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := wire.Receive(s.Recv, func(p *cleavev1.GetRowScoresResponse) error { scores = append(scores, p.GetValues()...); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return model, scores
+	}
+	model, scores := values(0, 0)
+	laterModel, laterScores := values(2, 10)
+	if !slices.Equal(laterModel, model[2*wire.ValueBytes:]) || !slices.Equal(laterScores, scores[len(scores)/3:]) {
+		t.Errorf("the rest of %d and %d bytes has %d and %d", len(model), len(scores), len(laterModel), len(laterScores))
+	}
+}
