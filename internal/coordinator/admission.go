@@ -233,11 +233,16 @@ func canonicalRequestID(id string) (string, error) {
 	if parsed, err := uuid.Parse(id); err == nil {
 		return parsed.String(), nil
 	}
+	return id, checkText("request_id", id)
+}
+
+// checkText refuses an id of a client that is too long or has control characters.
+func checkText(field, id string) error {
 	if len(id) > maxRequestID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		return "", fault.Invalid("INVALID_REQUEST_ID", "request_id %.60q is not a text of at most %d bytes without control characters", id, maxRequestID).
-			OnField("request_id")
+		return fault.Invalid("INVALID_"+strings.ToUpper(field), "%s %.60q is not a text of at most %d bytes without control characters", field, id, maxRequestID).
+			OnField(field)
 	}
-	return id, nil
+	return nil
 }
 
 // jobOfRequest is the id of the job that a request of an owner created, "" when there is none.

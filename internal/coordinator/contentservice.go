@@ -1,9 +1,11 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -24,17 +26,13 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 	if err := s.c.checkDisk(0); err != nil {
 		return err
 	}
-	upload := wire.NewUpload(s.c.cfg.MaxDatasetBytes)
 	held, err := s.c.uploads.Begin(stream.Context())
 	if err != nil {
 		return err
 	}
 	defer held.End()
-	err = content.Receive(held, stream.Recv, func(part *cleavev1.CreateDatasetRequest) error {
-		if err := s.c.cfg.Limits.checkRows(wire.DeclaredRows(part.GetHeader())); err != nil {
-			return err
-		}
-		return upload.Add(part)
+	upload, err := receiveUpload(held, stream.Recv, wire.NewUpload(s.c.cfg.MaxDatasetBytes), (*cleavev1.CreateDatasetRequest).GetHeader, func(part *cleavev1.CreateDatasetRequest) error {
+		return s.c.cfg.Limits.checkRows(wire.DeclaredRows(part.GetHeader()))
 	})
 	if err != nil {
 		return err
@@ -82,13 +80,13 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 	if err := s.c.checkDisk(0); err != nil {
 		return err
 	}
-	upload := wire.NewTableUpload(s.c.cfg.MaxDatasetBytes)
 	held, err := s.c.uploads.Begin(stream.Context())
 	if err != nil {
 		return err
 	}
 	defer held.End()
-	if err := content.Receive(held, stream.Recv, upload.Add); err != nil {
+	upload, err := receiveUpload(held, stream.Recv, wire.NewTableUpload(s.c.cfg.MaxDatasetBytes), (*cleavev1.CreateTableRequest).GetHeader, func(*cleavev1.CreateTableRequest) error { return nil })
+	if err != nil {
 		return err
 	}
 	t, err := upload.Finish()
@@ -131,4 +129,79 @@ func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTab
 
 func (s *tableService) DeleteTable(ctx context.Context, request *cleavev1.DeleteTableRequest) (*cleavev1.DeleteTableResponse, error) {
 	return &cleavev1.DeleteTableResponse{}, s.c.tables.Delete(ctx, request.GetTableId())
+}
+
+func (s *datasetService) GetUpload(ctx context.Context, request *cleavev1.GetUploadRequest) (*cleavev1.GetUploadResponse, error) {
+	if err := fault.Required("upload_id", request.GetUploadId()); err != nil {
+		return nil, err
+	}
+	parts, found := s.c.uploads.Arrived(ctx, request.GetUploadId())
+	if !found {
+		return nil, uploadNotFound(request.GetUploadId())
+	}
+	return &cleavev1.GetUploadResponse{Parts: parts}, nil
+}
+
+func uploadNotFound(id string) error {
+	return fault.New(fault.NotFound, "UPLOAD_NOT_FOUND", "nothing is kept of the upload %.60q; send it from its first part on", id).With("upload_id", id)
+}
+
+// uploadHeader is the first message of an upload.
+type uploadHeader interface {
+	comparable
+	proto.Message
+	GetUploadId() string
+	GetFirstPart() uint32
+}
+
+// receiveUpload gives the parts of an upload to what takes them, and returns that. An upload with an id that breaks off is
+// kept, and one that was kept goes on if its header says so. check refuses a part before it is taken.
+func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }](
+	held *content.Upload, receive func() (P, error), into U, headerOf func(P) H, check func(P) error,
+) (U, error) {
+	var none, header H
+	parts, refused := uint32(0), false
+	err := content.Receive(held, receive, func(part P) (err error) {
+		defer func() { refused = err != nil }()
+		if h := headerOf(part); header == none && h != none && h.GetUploadId() != "" {
+			header = h
+			if err := checkText("upload_id", h.GetUploadId()); err != nil {
+				return err
+			}
+			kept := held.Resume(h.GetUploadId())
+			if h.GetFirstPart() > 0 {
+				before, is := resumed[U](kept, h)
+				if !is {
+					return uploadNotFound(h.GetUploadId())
+				}
+				into, parts = before, kept.Parts
+				return nil
+			}
+		} else if h == none {
+			parts++
+		}
+		return cmp.Or(check(part), into.Add(part))
+	})
+	if err != nil && !refused && header != none {
+		held.Keep(header.GetUploadId(), content.KeptUpload{Header: header, Value: into, Parts: parts})
+	}
+	return into, err
+}
+
+// resumed returns what took the parts of an upload that was kept, if it is of the same kind, has the same header and as many
+// parts as the new header says.
+func resumed[U any, H uploadHeader](kept *content.KeptUpload, header H) (into U, same bool) {
+	if kept == nil || kept.Parts != header.GetFirstPart() || !proto.Equal(withoutFirstPart(kept.Header), withoutFirstPart(header)) {
+		return into, false
+	}
+	into, same = kept.Value.(U)
+	return into, same
+}
+
+// withoutFirstPart returns the header of an upload that starts over.
+func withoutFirstPart(header proto.Message) proto.Message {
+	header = proto.Clone(header)
+	m := header.ProtoReflect()
+	m.Clear(m.Descriptor().Fields().ByName("first_part"))
+	return header
 }

@@ -242,6 +242,9 @@ func (c *Coordinator) closeAll() error {
 	if c.server != nil {
 		c.server.Stop()
 	}
+	if c.uploads != nil {
+		c.uploads.Close()
+	}
 	if c.listener != nil {
 		c.listener.Close()
 	}

@@ -1,13 +1,19 @@
 package coordinator
 
 import (
+	"context"
+	"errors"
+	"io"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 type datasetUpload = grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]
@@ -79,5 +85,82 @@ func TestUploadsShareMemory(t *testing.T) {
 	other.End()
 	if err := upload(4001); err != nil {
 		t.Errorf("an upload after the others: %v", err)
+	}
+}
+
+// An upload that breaks off goes on where it was, in another call, and gives the same data set.
+func TestUploadsGoOn(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	points := noise(t, 3000, 100) // several parts
+	whole, err := dataset.ID(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []*cleavev1.CreateDatasetRequest
+	if err := wire.Parts("noise", points, func(part *cleavev1.CreateDatasetRequest) error { parts = append(parts, part); return nil }); err != nil || len(parts) != 4 {
+		t.Fatalf("%d parts, %v", len(parts), err)
+	}
+	header := parts[0].GetHeader()
+	header.UploadId = "nightly"
+	send := func(parts ...*cleavev1.CreateDatasetRequest) (stream grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse], leave func()) {
+		ctx, leave := context.WithCancel(t.Context())
+		stream, err := h.datasets.CreateDataset(ctx)
+		for _, part := range parts {
+			if err == nil {
+				err = stream.Send(part)
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		return stream, leave
+	}
+	arrived := func() (uint32, error) {
+		response, err := h.datasets.GetUpload(t.Context(), &cleavev1.GetUploadRequest{UploadId: "nightly"})
+		return response.GetParts(), err
+	}
+	_, err = arrived()
+	wantError(t, err, codes.NotFound, "UPLOAD_NOT_FOUND")
+	_, leave := send(parts[:3]...)
+	for h.c.uploads.Reserved() < 2*8*2<<17 { // two parts have come
+		time.Sleep(time.Millisecond)
+	}
+	leave()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if n, err := arrived(); err == nil && n == 2 {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("%d parts have arrived, %v", n, err)
+		}
+	}
+
+	header.FirstPart = 2
+	other := proto.CloneOf(parts[0])
+	other.GetHeader().GetPoints().Columns = 10
+	refused, leave := send(other)
+	_, err = refused.CloseAndRecv()
+	leave()
+	wantError(t, err, codes.NotFound, "UPLOAD_NOT_FOUND") // and what was kept is gone: the client starts over
+	header.FirstPart = 0
+	_, leave = send(parts[:2]...)
+	for h.c.uploads.Reserved() < 8*2<<17 {
+		time.Sleep(time.Millisecond)
+	}
+	leave()
+	for n, err := arrived(); err != nil || n != 1; n, err = arrived() {
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	header.FirstPart = 1
+	rest, leave := send(parts[0], parts[2], parts[3])
+	defer leave()
+	response, err := rest.CloseAndRecv()
+	if err != nil || response.GetDataset().GetDatasetId() != whole {
+		t.Errorf("the data set is %v, %v; want %s", response, err, whole)
+	}
+	if _, err := arrived(); err == nil || h.c.uploads.Reserved() != 0 {
+		t.Errorf("after the end %d bytes are held, %v", h.c.uploads.Reserved(), err)
 	}
 }

@@ -94,10 +94,43 @@ func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) erro
 	return send()
 }
 
+// UploadStart says where an upload starts. The zero value is an upload from its first part on that cannot be resumed.
+type UploadStart struct {
+	ID        string
+	FirstPart uint32 // parts that have arrived already
+}
+
 // SendDataset uploads a data set through a client and returns the coordinator's description of it.
 func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset) (*cleavev1.Dataset, error) {
-	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error { return Parts(name, d, send) })
+	return ResumeDataset(ctx, client, name, d, UploadStart{})
+}
+
+// ResumeDataset is SendDataset for an upload that may be resumed.
+func ResumeDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset, start UploadStart) (*cleavev1.Dataset, error) {
+	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error {
+		return Parts(name, d, from(start, send, func(part *cleavev1.CreateDatasetRequest) bool {
+			header := part.GetHeader()
+			if header != nil {
+				header.UploadId, header.FirstPart = start.ID, start.FirstPart
+			}
+			return header != nil
+		}))
+	})
 	return response.GetDataset(), err
+}
+
+// from sends the header of an upload and the parts from the first one on that has not arrived. begins completes a header,
+// and reports whether a part is one.
+func from[P any](start UploadStart, send func(*P) error, begins func(*P) bool) func(*P) error {
+	at := uint32(0)
+	return func(part *P) error {
+		if !begins(part) {
+			if at++; at <= start.FirstPart {
+				return nil
+			}
+		}
+		return send(part)
+	}
 }
 
 func itoa(v uint64) string { return strconv.FormatUint(v, 10) }

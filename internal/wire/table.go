@@ -208,7 +208,20 @@ func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name s
 
 // SendTable uploads a table through a client and returns the coordinator's description of it.
 func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table) (*cleavev1.Table, error) {
-	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error { return TableParts(name, t, send) })
+	return ResumeTable(ctx, client, name, t, UploadStart{})
+}
+
+// ResumeTable is SendTable for an upload that may be resumed.
+func ResumeTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table, start UploadStart) (*cleavev1.Table, error) {
+	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
+		return TableParts(name, t, from(start, send, func(part *cleavev1.CreateTableRequest) bool {
+			header := part.GetHeader()
+			if header != nil {
+				header.UploadId, header.FirstPart = start.ID, start.FirstPart
+			}
+			return header != nil
+		}))
+	})
 	return response.GetTable(), err
 }
 

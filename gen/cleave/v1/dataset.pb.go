@@ -202,7 +202,12 @@ type DatasetHeader struct {
 	//	*DatasetHeader_Graph
 	//	*DatasetHeader_Kernel
 	//	*DatasetHeader_SparsePoints
-	Form          isDatasetHeader_Form `protobuf_oneof:"form"`
+	Form isDatasetHeader_Form `protobuf_oneof:"form"`
+	// A text of at most 200 bytes, such as a UUID, that names the upload. If it breaks off, another call with the same header
+	// goes on: first_part is the number of parts after the header that GetUpload says have arrived, and the parts after
+	// them follow. With first_part 0 it starts over.
+	UploadId      string `protobuf:"bytes,7,opt,name=upload_id,json=uploadId,proto3" json:"upload_id,omitempty"`
+	FirstPart     uint32 `protobuf:"varint,8,opt,name=first_part,json=firstPart,proto3" json:"first_part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -285,6 +290,20 @@ func (x *DatasetHeader) GetSparsePoints() *SparsePointsForm {
 		}
 	}
 	return nil
+}
+
+func (x *DatasetHeader) GetUploadId() string {
+	if x != nil {
+		return x.UploadId
+	}
+	return ""
+}
+
+func (x *DatasetHeader) GetFirstPart() uint32 {
+	if x != nil {
+		return x.FirstPart
+	}
+	return 0
 }
 
 type isDatasetHeader_Form interface {
@@ -729,6 +748,95 @@ func (x *CreateDatasetResponse) GetDataset() *Dataset {
 	return nil
 }
 
+type GetUploadRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UploadId      string                 `protobuf:"bytes,1,opt,name=upload_id,json=uploadId,proto3" json:"upload_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUploadRequest) Reset() {
+	*x = GetUploadRequest{}
+	mi := &file_cleave_v1_dataset_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUploadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUploadRequest) ProtoMessage() {}
+
+func (x *GetUploadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_dataset_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUploadRequest.ProtoReflect.Descriptor instead.
+func (*GetUploadRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetUploadRequest) GetUploadId() string {
+	if x != nil {
+		return x.UploadId
+	}
+	return ""
+}
+
+type GetUploadResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Parts that have arrived, without the header.
+	Parts         uint32 `protobuf:"varint,1,opt,name=parts,proto3" json:"parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUploadResponse) Reset() {
+	*x = GetUploadResponse{}
+	mi := &file_cleave_v1_dataset_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUploadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUploadResponse) ProtoMessage() {}
+
+func (x *GetUploadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_dataset_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUploadResponse.ProtoReflect.Descriptor instead.
+func (*GetUploadResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetUploadResponse) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
 type Dataset struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// SHA-256 of the content, in hexadecimal.
@@ -748,7 +856,7 @@ type Dataset struct {
 
 func (x *Dataset) Reset() {
 	*x = Dataset{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[10]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -760,7 +868,7 @@ func (x *Dataset) String() string {
 func (*Dataset) ProtoMessage() {}
 
 func (x *Dataset) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[10]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -773,7 +881,7 @@ func (x *Dataset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dataset.ProtoReflect.Descriptor instead.
 func (*Dataset) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Dataset) GetDatasetId() string {
@@ -841,7 +949,7 @@ type GetDatasetRequest struct {
 
 func (x *GetDatasetRequest) Reset() {
 	*x = GetDatasetRequest{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[11]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -853,7 +961,7 @@ func (x *GetDatasetRequest) String() string {
 func (*GetDatasetRequest) ProtoMessage() {}
 
 func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[11]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -866,7 +974,7 @@ func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetDatasetRequest) GetDatasetId() string {
@@ -885,7 +993,7 @@ type GetDatasetResponse struct {
 
 func (x *GetDatasetResponse) Reset() {
 	*x = GetDatasetResponse{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[12]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +1005,7 @@ func (x *GetDatasetResponse) String() string {
 func (*GetDatasetResponse) ProtoMessage() {}
 
 func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[12]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +1018,7 @@ func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetDatasetResponse) GetDataset() *Dataset {
@@ -931,7 +1039,7 @@ type ListDatasetsRequest struct {
 
 func (x *ListDatasetsRequest) Reset() {
 	*x = ListDatasetsRequest{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[13]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -943,7 +1051,7 @@ func (x *ListDatasetsRequest) String() string {
 func (*ListDatasetsRequest) ProtoMessage() {}
 
 func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[13]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -956,7 +1064,7 @@ func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsRequest.ProtoReflect.Descriptor instead.
 func (*ListDatasetsRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListDatasetsRequest) GetPageSize() int32 {
@@ -983,7 +1091,7 @@ type ListDatasetsResponse struct {
 
 func (x *ListDatasetsResponse) Reset() {
 	*x = ListDatasetsResponse{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[14]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1103,7 @@ func (x *ListDatasetsResponse) String() string {
 func (*ListDatasetsResponse) ProtoMessage() {}
 
 func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[14]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1116,7 @@ func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsResponse.ProtoReflect.Descriptor instead.
 func (*ListDatasetsResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListDatasetsResponse) GetDatasets() []*Dataset {
@@ -1034,7 +1142,7 @@ type DeleteDatasetRequest struct {
 
 func (x *DeleteDatasetRequest) Reset() {
 	*x = DeleteDatasetRequest{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[15]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1046,7 +1154,7 @@ func (x *DeleteDatasetRequest) String() string {
 func (*DeleteDatasetRequest) ProtoMessage() {}
 
 func (x *DeleteDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[15]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1059,7 +1167,7 @@ func (x *DeleteDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDatasetRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteDatasetRequest) GetDatasetId() string {
@@ -1077,7 +1185,7 @@ type DeleteDatasetResponse struct {
 
 func (x *DeleteDatasetResponse) Reset() {
 	*x = DeleteDatasetResponse{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[16]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1089,7 +1197,7 @@ func (x *DeleteDatasetResponse) String() string {
 func (*DeleteDatasetResponse) ProtoMessage() {}
 
 func (x *DeleteDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[16]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1102,7 +1210,7 @@ func (x *DeleteDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDatasetResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{18}
 }
 
 var File_cleave_v1_dataset_proto protoreflect.FileDescriptor
@@ -1116,13 +1224,16 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\x05edges\x18\x03 \x01(\v2\x10.cleave.v1.EdgesH\x00R\x05edges\x128\n" +
 	"\vsparse_rows\x18\x04 \x01(\v2\x15.cleave.v1.SparseRowsH\x00R\n" +
 	"sparseRowsB\x06\n" +
-	"\x04part\"\x8e\x02\n" +
+	"\x04part\"\xca\x02\n" +
 	"\rDatasetHeader\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12/\n" +
 	"\x06points\x18\x02 \x01(\v2\x15.cleave.v1.PointsFormH\x00R\x06points\x12,\n" +
 	"\x05graph\x18\x03 \x01(\v2\x14.cleave.v1.GraphFormH\x00R\x05graph\x12/\n" +
 	"\x06kernel\x18\x04 \x01(\v2\x15.cleave.v1.KernelFormH\x00R\x06kernel\x12B\n" +
-	"\rsparse_points\x18\x05 \x01(\v2\x1b.cleave.v1.SparsePointsFormH\x00R\fsparsePointsB\x06\n" +
+	"\rsparse_points\x18\x05 \x01(\v2\x1b.cleave.v1.SparsePointsFormH\x00R\fsparsePoints\x12\x1b\n" +
+	"\tupload_id\x18\a \x01(\tR\buploadId\x12\x1d\n" +
+	"\n" +
+	"first_part\x18\b \x01(\rR\tfirstPartB\x06\n" +
 	"\x04form\":\n" +
 	"\n" +
 	"PointsForm\x12\x12\n" +
@@ -1148,7 +1259,11 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\acolumns\x18\x02 \x03(\rR\acolumns\x12\x16\n" +
 	"\x06values\x18\x03 \x03(\x01R\x06values\"E\n" +
 	"\x15CreateDatasetResponse\x12,\n" +
-	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\"\x95\x02\n" +
+	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\"/\n" +
+	"\x10GetUploadRequest\x12\x1b\n" +
+	"\tupload_id\x18\x01 \x01(\tR\buploadId\")\n" +
+	"\x11GetUploadResponse\x12\x14\n" +
+	"\x05parts\x18\x01 \x01(\rR\x05parts\"\x95\x02\n" +
 	"\aDataset\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12!\n" +
@@ -1181,9 +1296,10 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\x13DATASET_KIND_POINTS\x10\x01\x12\x16\n" +
 	"\x12DATASET_KIND_GRAPH\x10\x02\x12\x17\n" +
 	"\x13DATASET_KIND_KERNEL\x10\x03\x12\x1e\n" +
-	"\x1aDATASET_KIND_SPARSE_POINTS\x10\x042\xd6\x02\n" +
+	"\x1aDATASET_KIND_SPARSE_POINTS\x10\x042\x9e\x03\n" +
 	"\x0eDatasetService\x12T\n" +
-	"\rCreateDataset\x12\x1f.cleave.v1.CreateDatasetRequest\x1a .cleave.v1.CreateDatasetResponse(\x01\x12I\n" +
+	"\rCreateDataset\x12\x1f.cleave.v1.CreateDatasetRequest\x1a .cleave.v1.CreateDatasetResponse(\x01\x12F\n" +
+	"\tGetUpload\x12\x1b.cleave.v1.GetUploadRequest\x1a\x1c.cleave.v1.GetUploadResponse\x12I\n" +
 	"\n" +
 	"GetDataset\x12\x1c.cleave.v1.GetDatasetRequest\x1a\x1d.cleave.v1.GetDatasetResponse\x12O\n" +
 	"\fListDatasets\x12\x1e.cleave.v1.ListDatasetsRequest\x1a\x1f.cleave.v1.ListDatasetsResponse\x12R\n" +
@@ -1202,7 +1318,7 @@ func file_cleave_v1_dataset_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_dataset_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_dataset_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_cleave_v1_dataset_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_cleave_v1_dataset_proto_goTypes = []any{
 	(DatasetKind)(0),              // 0: cleave.v1.DatasetKind
 	(*CreateDatasetRequest)(nil),  // 1: cleave.v1.CreateDatasetRequest
@@ -1215,14 +1331,16 @@ var file_cleave_v1_dataset_proto_goTypes = []any{
 	(*Edges)(nil),                 // 8: cleave.v1.Edges
 	(*SparseRows)(nil),            // 9: cleave.v1.SparseRows
 	(*CreateDatasetResponse)(nil), // 10: cleave.v1.CreateDatasetResponse
-	(*Dataset)(nil),               // 11: cleave.v1.Dataset
-	(*GetDatasetRequest)(nil),     // 12: cleave.v1.GetDatasetRequest
-	(*GetDatasetResponse)(nil),    // 13: cleave.v1.GetDatasetResponse
-	(*ListDatasetsRequest)(nil),   // 14: cleave.v1.ListDatasetsRequest
-	(*ListDatasetsResponse)(nil),  // 15: cleave.v1.ListDatasetsResponse
-	(*DeleteDatasetRequest)(nil),  // 16: cleave.v1.DeleteDatasetRequest
-	(*DeleteDatasetResponse)(nil), // 17: cleave.v1.DeleteDatasetResponse
-	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*GetUploadRequest)(nil),      // 11: cleave.v1.GetUploadRequest
+	(*GetUploadResponse)(nil),     // 12: cleave.v1.GetUploadResponse
+	(*Dataset)(nil),               // 13: cleave.v1.Dataset
+	(*GetDatasetRequest)(nil),     // 14: cleave.v1.GetDatasetRequest
+	(*GetDatasetResponse)(nil),    // 15: cleave.v1.GetDatasetResponse
+	(*ListDatasetsRequest)(nil),   // 16: cleave.v1.ListDatasetsRequest
+	(*ListDatasetsResponse)(nil),  // 17: cleave.v1.ListDatasetsResponse
+	(*DeleteDatasetRequest)(nil),  // 18: cleave.v1.DeleteDatasetRequest
+	(*DeleteDatasetResponse)(nil), // 19: cleave.v1.DeleteDatasetResponse
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
 }
 var file_cleave_v1_dataset_proto_depIdxs = []int32{
 	2,  // 0: cleave.v1.CreateDatasetRequest.header:type_name -> cleave.v1.DatasetHeader
@@ -1233,21 +1351,23 @@ var file_cleave_v1_dataset_proto_depIdxs = []int32{
 	4,  // 5: cleave.v1.DatasetHeader.graph:type_name -> cleave.v1.GraphForm
 	5,  // 6: cleave.v1.DatasetHeader.kernel:type_name -> cleave.v1.KernelForm
 	6,  // 7: cleave.v1.DatasetHeader.sparse_points:type_name -> cleave.v1.SparsePointsForm
-	11, // 8: cleave.v1.CreateDatasetResponse.dataset:type_name -> cleave.v1.Dataset
+	13, // 8: cleave.v1.CreateDatasetResponse.dataset:type_name -> cleave.v1.Dataset
 	0,  // 9: cleave.v1.Dataset.kind:type_name -> cleave.v1.DatasetKind
-	18, // 10: cleave.v1.Dataset.create_time:type_name -> google.protobuf.Timestamp
-	11, // 11: cleave.v1.GetDatasetResponse.dataset:type_name -> cleave.v1.Dataset
-	11, // 12: cleave.v1.ListDatasetsResponse.datasets:type_name -> cleave.v1.Dataset
+	20, // 10: cleave.v1.Dataset.create_time:type_name -> google.protobuf.Timestamp
+	13, // 11: cleave.v1.GetDatasetResponse.dataset:type_name -> cleave.v1.Dataset
+	13, // 12: cleave.v1.ListDatasetsResponse.datasets:type_name -> cleave.v1.Dataset
 	1,  // 13: cleave.v1.DatasetService.CreateDataset:input_type -> cleave.v1.CreateDatasetRequest
-	12, // 14: cleave.v1.DatasetService.GetDataset:input_type -> cleave.v1.GetDatasetRequest
-	14, // 15: cleave.v1.DatasetService.ListDatasets:input_type -> cleave.v1.ListDatasetsRequest
-	16, // 16: cleave.v1.DatasetService.DeleteDataset:input_type -> cleave.v1.DeleteDatasetRequest
-	10, // 17: cleave.v1.DatasetService.CreateDataset:output_type -> cleave.v1.CreateDatasetResponse
-	13, // 18: cleave.v1.DatasetService.GetDataset:output_type -> cleave.v1.GetDatasetResponse
-	15, // 19: cleave.v1.DatasetService.ListDatasets:output_type -> cleave.v1.ListDatasetsResponse
-	17, // 20: cleave.v1.DatasetService.DeleteDataset:output_type -> cleave.v1.DeleteDatasetResponse
-	17, // [17:21] is the sub-list for method output_type
-	13, // [13:17] is the sub-list for method input_type
+	11, // 14: cleave.v1.DatasetService.GetUpload:input_type -> cleave.v1.GetUploadRequest
+	14, // 15: cleave.v1.DatasetService.GetDataset:input_type -> cleave.v1.GetDatasetRequest
+	16, // 16: cleave.v1.DatasetService.ListDatasets:input_type -> cleave.v1.ListDatasetsRequest
+	18, // 17: cleave.v1.DatasetService.DeleteDataset:input_type -> cleave.v1.DeleteDatasetRequest
+	10, // 18: cleave.v1.DatasetService.CreateDataset:output_type -> cleave.v1.CreateDatasetResponse
+	12, // 19: cleave.v1.DatasetService.GetUpload:output_type -> cleave.v1.GetUploadResponse
+	15, // 20: cleave.v1.DatasetService.GetDataset:output_type -> cleave.v1.GetDatasetResponse
+	17, // 21: cleave.v1.DatasetService.ListDatasets:output_type -> cleave.v1.ListDatasetsResponse
+	19, // 22: cleave.v1.DatasetService.DeleteDataset:output_type -> cleave.v1.DeleteDatasetResponse
+	18, // [18:23] is the sub-list for method output_type
+	13, // [13:18] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
 	13, // [13:13] is the sub-list for extension extendee
 	0,  // [0:13] is the sub-list for field type_name
@@ -1276,7 +1396,7 @@ func file_cleave_v1_dataset_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_dataset_proto_rawDesc), len(file_cleave_v1_dataset_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	DatasetService_CreateDataset_FullMethodName = "/cleave.v1.DatasetService/CreateDataset"
+	DatasetService_GetUpload_FullMethodName     = "/cleave.v1.DatasetService/GetUpload"
 	DatasetService_GetDataset_FullMethodName    = "/cleave.v1.DatasetService/GetDataset"
 	DatasetService_ListDatasets_FullMethodName  = "/cleave.v1.DatasetService/ListDatasets"
 	DatasetService_DeleteDataset_FullMethodName = "/cleave.v1.DatasetService/DeleteDataset"
@@ -34,6 +35,10 @@ const (
 type DatasetServiceClient interface {
 	// CreateDataset uploads one data set: first a header, then parts in order.
 	CreateDataset(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[CreateDatasetRequest, CreateDatasetResponse], error)
+	// GetUpload says how much of an upload that broke off has arrived, of a data set or of a table. A coordinator keeps it for
+	// ten minutes, as long as no other upload needs the memory; after that, and after a change of the leader, it is NOT_FOUND
+	// and starts over.
+	GetUpload(ctx context.Context, in *GetUploadRequest, opts ...grpc.CallOption) (*GetUploadResponse, error)
 	GetDataset(ctx context.Context, in *GetDatasetRequest, opts ...grpc.CallOption) (*GetDatasetResponse, error)
 	ListDatasets(ctx context.Context, in *ListDatasetsRequest, opts ...grpc.CallOption) (*ListDatasetsResponse, error)
 	// DeleteDataset refuses while a job that has not ended uses the data set. A data set that does not exist is
@@ -61,6 +66,16 @@ func (c *datasetServiceClient) CreateDataset(ctx context.Context, opts ...grpc.C
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type DatasetService_CreateDatasetClient = grpc.ClientStreamingClient[CreateDatasetRequest, CreateDatasetResponse]
+
+func (c *datasetServiceClient) GetUpload(ctx context.Context, in *GetUploadRequest, opts ...grpc.CallOption) (*GetUploadResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetUploadResponse)
+	err := c.cc.Invoke(ctx, DatasetService_GetUpload_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
 
 func (c *datasetServiceClient) GetDataset(ctx context.Context, in *GetDatasetRequest, opts ...grpc.CallOption) (*GetDatasetResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -101,6 +116,10 @@ func (c *datasetServiceClient) DeleteDataset(ctx context.Context, in *DeleteData
 type DatasetServiceServer interface {
 	// CreateDataset uploads one data set: first a header, then parts in order.
 	CreateDataset(grpc.ClientStreamingServer[CreateDatasetRequest, CreateDatasetResponse]) error
+	// GetUpload says how much of an upload that broke off has arrived, of a data set or of a table. A coordinator keeps it for
+	// ten minutes, as long as no other upload needs the memory; after that, and after a change of the leader, it is NOT_FOUND
+	// and starts over.
+	GetUpload(context.Context, *GetUploadRequest) (*GetUploadResponse, error)
 	GetDataset(context.Context, *GetDatasetRequest) (*GetDatasetResponse, error)
 	ListDatasets(context.Context, *ListDatasetsRequest) (*ListDatasetsResponse, error)
 	// DeleteDataset refuses while a job that has not ended uses the data set. A data set that does not exist is
@@ -118,6 +137,9 @@ type UnimplementedDatasetServiceServer struct{}
 
 func (UnimplementedDatasetServiceServer) CreateDataset(grpc.ClientStreamingServer[CreateDatasetRequest, CreateDatasetResponse]) error {
 	return status.Error(codes.Unimplemented, "method CreateDataset not implemented")
+}
+func (UnimplementedDatasetServiceServer) GetUpload(context.Context, *GetUploadRequest) (*GetUploadResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetUpload not implemented")
 }
 func (UnimplementedDatasetServiceServer) GetDataset(context.Context, *GetDatasetRequest) (*GetDatasetResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetDataset not implemented")
@@ -155,6 +177,24 @@ func _DatasetService_CreateDataset_Handler(srv interface{}, stream grpc.ServerSt
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type DatasetService_CreateDatasetServer = grpc.ClientStreamingServer[CreateDatasetRequest, CreateDatasetResponse]
+
+func _DatasetService_GetUpload_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetUploadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DatasetServiceServer).GetUpload(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DatasetService_GetUpload_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DatasetServiceServer).GetUpload(ctx, req.(*GetUploadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
 
 func _DatasetService_GetDataset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetDatasetRequest)
@@ -217,6 +257,10 @@ var DatasetService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "cleave.v1.DatasetService",
 	HandlerType: (*DatasetServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "GetUpload",
+			Handler:    _DatasetService_GetUpload_Handler,
+		},
 		{
 			MethodName: "GetDataset",
 			Handler:    _DatasetService_GetDataset_Handler,

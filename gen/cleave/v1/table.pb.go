@@ -245,7 +245,10 @@ func (*CreateTableRequest_Rows) isCreateTableRequest_Part() {}
 type TableHeader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A name for people; it need not be unique.
-	DisplayName   string `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	DisplayName string `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// As in DatasetHeader.
+	UploadId      string `protobuf:"bytes,2,opt,name=upload_id,json=uploadId,proto3" json:"upload_id,omitempty"`
+	FirstPart     uint32 `protobuf:"varint,3,opt,name=first_part,json=firstPart,proto3" json:"first_part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -285,6 +288,20 @@ func (x *TableHeader) GetDisplayName() string {
 		return x.DisplayName
 	}
 	return ""
+}
+
+func (x *TableHeader) GetUploadId() string {
+	if x != nil {
+		return x.UploadId
+	}
+	return ""
+}
+
+func (x *TableHeader) GetFirstPart() uint32 {
+	if x != nil {
+		return x.FirstPart
+	}
+	return 0
 }
 
 // TableRows are rows, column by column. Each part of an upload has the same columns in the same order.
@@ -1146,9 +1163,12 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\x12CreateTableRequest\x120\n" +
 	"\x06header\x18\x01 \x01(\v2\x16.cleave.v1.TableHeaderH\x00R\x06header\x12*\n" +
 	"\x04rows\x18\x02 \x01(\v2\x14.cleave.v1.TableRowsH\x00R\x04rowsB\x06\n" +
-	"\x04part\"0\n" +
+	"\x04part\"l\n" +
 	"\vTableHeader\x12!\n" +
-	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\"8\n" +
+	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1b\n" +
+	"\tupload_id\x18\x02 \x01(\tR\buploadId\x12\x1d\n" +
+	"\n" +
+	"first_part\x18\x03 \x01(\rR\tfirstPart\"8\n" +
 	"\tTableRows\x12+\n" +
 	"\acolumns\x18\x01 \x03(\v2\x11.cleave.v1.ColumnR\acolumns\"\xdd\x01\n" +
 	"\x06Column\x12\x12\n" +

@@ -7,6 +7,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/google/uuid"
+
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -40,9 +42,9 @@ func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, 
 		return "", err
 	}
 	_, err = c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
-	return id, c.sendMissing(ctx, "data set", id, err, func() (string, error) {
+	return id, c.sendMissing(ctx, "data set", id, err, func(start wire.UploadStart) (string, error) {
 		w.Uploading(data.Rows(), uint64(dataset.EncodedSize(data)))
-		stored, err := wire.SendDataset(ctx, c.Datasets, name, data)
+		stored, err := wire.ResumeDataset(ctx, c.Datasets, name, data, start)
 		return stored.GetDatasetId(), err
 	})
 }
@@ -54,21 +56,28 @@ func (c *Client) Remote() bool { return c.embedded == nil }
 func (c *Client) UploadTable(ctx context.Context, name string, t *table.Table, w Watcher) (string, error) {
 	id := t.ID()
 	_, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
-	return id, c.sendMissing(ctx, "table", id, err, func() (string, error) {
+	return id, c.sendMissing(ctx, "table", id, err, func(start wire.UploadStart) (string, error) {
 		w.Uploading(t.Rows(), uint64(t.EncodedSize()))
-		stored, err := wire.SendTable(ctx, c.Tables, name, t)
+		stored, err := wire.ResumeTable(ctx, c.Tables, name, t, start)
 		return stored.GetTableId(), err
 	})
 }
 
-// sendMissing sends what the coordinator does not have. found is how it answered when it was asked.
-func (c *Client) sendMissing(ctx context.Context, noun, id string, found error, send func() (storedID string, err error)) error {
+// sendMissing sends what the coordinator does not have. found is how it answered when it was asked. An upload that breaks off
+// goes on where it was, if the coordinator has kept what arrived.
+func (c *Client) sendMissing(ctx context.Context, noun, id string, found error, send func(wire.UploadStart) (storedID string, err error)) error {
 	if status.Code(found) != codes.NotFound {
 		return c.Explain(found)
 	}
 	var stored string
+	start, again := wire.UploadStart{ID: uuid.NewString()}, false
 	err := c.repeat(ctx, func() (err error) {
-		stored, err = send()
+		if again {
+			arrived, _ := c.Datasets.GetUpload(ctx, &cleavev1.GetUploadRequest{UploadId: start.ID})
+			start.FirstPart = arrived.GetParts() // 0: it starts over
+		}
+		again = true
+		stored, err = send(start)
 		return err
 	})
 	if err != nil {
@@ -93,8 +102,8 @@ func (c *Client) uploadTables(ctx context.Context, of string, spec *cleavev1.Job
 		}
 		id, name := t.ID(), used.Name()+" of "+of
 		_, err = c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
-		err = c.sendMissing(ctx, "table", id, err, func() (string, error) {
-			stored, err := wire.SendTable(ctx, c.Tables, name, t)
+		err = c.sendMissing(ctx, "table", id, err, func(start wire.UploadStart) (string, error) {
+			stored, err := wire.ResumeTable(ctx, c.Tables, name, t, start)
 			return stored.GetTableId(), err
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -79,4 +80,51 @@ func TestUploadRates(t *testing.T) {
 	if len(rates.owners) != 0 {
 		t.Errorf("rates are left of %v", rates.owners)
 	}
+}
+
+// Uploads that broke off are kept for a while, and make room for those that go on.
+func TestKeptUploads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := NewUploads(UploadLimits{Bytes: 100, MessageBytes: 10, Stall: time.Minute})
+		as := func(name string) context.Context {
+			return identity.NewContext(t.Context(), identity.Caller{Name: name, Role: identity.Submitter})
+		}
+		begin := func(owner string, bytes int64) *Upload {
+			t.Helper()
+			one, err := u.Begin(as(owner))
+			if err == nil {
+				err = one.Hold(bytes)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return one
+		}
+		broken := begin("ann", 60)
+		broken.Keep("x", KeptUpload{Parts: 3})
+		broken.End()
+		if parts, found := u.Arrived(as("ann"), "x"); !found || parts != 3 || u.Reserved() != 60 {
+			t.Errorf("%d parts, %v, %d bytes", parts, found, u.Reserved())
+		}
+		if _, found := u.Arrived(as("bob"), "x"); found {
+			t.Error("another owner sees an upload")
+		}
+		again := begin("ann", 10)
+		if kept := again.Resume("x"); kept == nil || kept.Parts != 3 || again.held != 70 {
+			t.Errorf("resumed %v with %d bytes", kept, again.held)
+		}
+		again.Keep("x", KeptUpload{Parts: 4})
+		again.End()
+		large := begin("bob", 90) // there is room for one of them
+		if _, found := u.Arrived(as("ann"), "x"); found || u.Reserved() != 90 {
+			t.Errorf("an upload that broke off is kept beside one that needs its memory: %d bytes", u.Reserved())
+		}
+		large.Keep("y", KeptUpload{})
+		large.End()
+		time.Sleep(keepUploads)
+		synctest.Wait()
+		if u.Reserved() != 0 {
+			t.Errorf("%d bytes are held after the time that uploads are kept", u.Reserved())
+		}
+	})
 }

@@ -26,8 +26,25 @@ type Uploads struct {
 
 	mu       sync.Mutex
 	used     int64
-	underWay map[string]int // by owner
+	underWay map[string]int           // by owner
+	kept     map[keptKey]*KeptUpload // uploads that broke off
 }
+
+// keptKey names an upload that broke off. Owners do not see each other's.
+type keptKey struct{ owner, id string }
+
+// KeptUpload is what has arrived of an upload that broke off.
+type KeptUpload struct {
+	Header proto.Message
+	Value  any    // what takes the parts
+	Parts  uint32 // that have arrived, without the header
+
+	held int64
+	drop *time.Timer
+}
+
+// keepUploads is how long an upload that broke off is kept, unless others need its memory.
+const keepUploads = 10 * time.Minute
 
 // RetryUpload is the number of seconds after which a refused upload may be tried again.
 const RetryUpload = 2
@@ -60,7 +77,7 @@ type UploadLimits struct {
 func NewUploads(l UploadLimits) *Uploads {
 	return &Uploads{
 		limit: l.Bytes, stall: l.Stall, rates: newUploadRates(l),
-		most: max(fewestUploads, int(l.Bytes/int64(l.MessageBytes))), underWay: map[string]int{},
+		most: max(fewestUploads, int(l.Bytes/int64(l.MessageBytes))), underWay: map[string]int{}, kept: map[keptKey]*KeptUpload{},
 	}
 }
 
@@ -83,6 +100,12 @@ func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 func (u *Upload) Hold(bytes int64) error {
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
+	for key := range u.all.kept { // those that broke off make room for those that go on
+		if u.all.used+bytes <= u.all.limit {
+			break
+		}
+		u.all.discard(key)
+	}
 	if others := u.all.used - u.held; others > 0 && u.all.used+bytes > u.all.limit {
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
 			"the uploads under way hold %s of the %s that this coordinator has for them; try again when some have ended",
@@ -102,6 +125,65 @@ func (u *Upload) End() {
 	u.held = 0
 	if u.all.underWay[u.owner]--; u.all.underWay[u.owner] == 0 {
 		delete(u.all.underWay, u.owner)
+	}
+}
+
+// Keep keeps what has arrived of an upload that broke off, with its memory, so that another call can go on.
+func (u *Upload) Keep(id string, kept KeptUpload) {
+	key := keptKey{u.owner, id}
+	u.all.mu.Lock()
+	defer u.all.mu.Unlock()
+	u.all.discard(key)
+	kept.held, u.held = u.held, 0
+	kept.drop = time.AfterFunc(keepUploads, func() {
+		u.all.mu.Lock()
+		defer u.all.mu.Unlock()
+		if u.all.kept[key] == &kept {
+			u.all.discard(key)
+		}
+	})
+	u.all.kept[key] = &kept
+}
+
+// Resume takes over what was kept of an upload, or returns nil if nothing was.
+func (u *Upload) Resume(id string) *KeptUpload {
+	key := keptKey{u.owner, id}
+	u.all.mu.Lock()
+	defer u.all.mu.Unlock()
+	kept := u.all.kept[key]
+	if kept != nil {
+		kept.drop.Stop()
+		delete(u.all.kept, key)
+		u.held += kept.held
+	}
+	return kept
+}
+
+// Arrived returns how many parts were kept of an upload of the caller, and whether any upload with the id was.
+func (u *Uploads) Arrived(ctx context.Context, id string) (parts uint32, found bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if kept := u.kept[keptKey{identity.FromContext(ctx).Name, id}]; kept != nil {
+		return kept.Parts, true
+	}
+	return 0, false
+}
+
+// discard frees a kept upload, if there is one. The caller holds u.mu.
+func (u *Uploads) discard(key keptKey) {
+	if kept := u.kept[key]; kept != nil {
+		kept.drop.Stop()
+		u.used -= kept.held
+		delete(u.kept, key)
+	}
+}
+
+// Close discards the uploads that broke off.
+func (u *Uploads) Close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for key := range u.kept {
+		u.discard(key)
 	}
 }
 
@@ -151,7 +233,7 @@ func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P)
 			}
 		case <-silence.C:
 			return fault.New(fault.DeadlineExceeded, "UPLOAD_STALLED",
-				"the upload sent nothing for %v and is given up; nothing of it is kept, send it again", u.all.stall)
+				"the upload sent nothing for %v and is given up; send it again, or with an upload id the rest of it", u.all.stall)
 		}
 	}
 }

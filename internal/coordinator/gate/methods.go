@@ -36,6 +36,7 @@ var heavy = map[string]bool{
 // methods has a line for every method of the server.
 var methods = map[string]methodRule{
 	"/cleave.v1.DatasetService/CreateDataset": {identity.Submitter, changes},
+	"/cleave.v1.DatasetService/GetUpload":     {identity.Submitter, ends},
 	"/cleave.v1.DatasetService/GetDataset":    {identity.Reader, ends},
 	"/cleave.v1.DatasetService/ListDatasets":  {identity.Reader, ends},
 	"/cleave.v1.DatasetService/DeleteDataset": {identity.Submitter, changes},
