@@ -9,8 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format/arrow"
-	"github.com/cleave-project/cleave/internal/format/parquet"
+	"github.com/cleave-project/cleave/internal/format/columnar"
 )
 
 // binaryReader is the reader of a format that has types of its own.
@@ -51,7 +50,8 @@ func openBinary(in Input, open func(s *source) (binaryReader, error)) (*binaryTa
 	}
 	s, err := newSource(r, b.name)
 	if err == nil {
-		if b.binaryReader, err = guarded(b.name, func() (binaryReader, error) { return open(s) }); err == nil {
+		opened, failed := open(s)
+		if b.binaryReader, err = named(b.name, opened, failed); err == nil {
 			b.nameColumns()
 			return b, nil
 		}
@@ -82,7 +82,7 @@ func openParquet(in Input, o TableOptions) (tableParts, error) {
 			return nil, err
 		}
 		spooled = end
-		return asReader(parquet.Open(content, size, o.ignores()))
+		return asReader(columnar.OpenParquet(content, size, o.ignores()))
 	})
 	if err != nil {
 		if spooled != nil {
@@ -95,7 +95,7 @@ func openParquet(in Input, o TableOptions) (tableParts, error) {
 }
 
 func openArrow(in Input, o TableOptions) (tableParts, error) {
-	b, err := openBinary(in, func(s *source) (binaryReader, error) { return asReader(arrow.Open(s, o.ignores())) })
+	b, err := openBinary(in, func(s *source) (binaryReader, error) { return asReader(columnar.OpenArrow(s, o.ignores())) })
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +120,8 @@ func (o *TableOptions) ignores() func(column string, at int) bool {
 	}
 }
 
-// guarded makes a sentence of a mistake in the reader that a damaged file brings to light.
-func guarded[T any](name string, call func() (T, error)) (result T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fault.Invalid("CORRUPT_FILE", "%s: the file is damaged in a way that its reader did not foresee (%v)", name, p)
-		}
-	}()
-	result, err = call()
+// named says in which file a reader found a fault.
+func named[T any](name string, result T, err error) (T, error) {
 	var bad *fault.Error
 	if errors.As(err, &bad) {
 		err = fault.Wrap(err, "%s", name)
@@ -153,7 +147,8 @@ func (b *binaryTable) close() {
 }
 
 func (b *binaryTable) next() (*table.Table, error) {
-	t, err := guarded(b.name, b.Next)
+	read, err := b.Next()
+	t, err := named(b.name, read, err)
 	switch {
 	case errors.Is(err, io.EOF) && b.rows == 0:
 		return nil, fault.Invalid("EMPTY_DATA", "%s: the file has no rows of data", b.name)

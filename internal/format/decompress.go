@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/cleave-project/cleave/internal/format/raw"
+	"github.com/cleave-project/cleave/internal/format/columnar"
 )
 
 // How compressed files begin.
@@ -97,9 +97,9 @@ type growth struct {
 func (g *growth) Read(into []byte) (int, error) {
 	n, err := g.r.Read(into)
 	g.read += int64(n)
-	if g.read > raw.FreeBytes && g.read > raw.MaxGrowth*g.packed.read {
+	if g.read > columnar.FreeBytes && g.read > columnar.MaxGrowth*g.packed.read {
 		return n, g.of.invalid("FILE_GROWS_TOO_MUCH",
-			"the file unfolds into more than %d times its size, which looks like a mistake or a trap; if it is meant, decompress it before", raw.MaxGrowth)
+			"the file unfolds into more than %d times its size, which looks like a mistake or a trap; if it is meant, decompress it before", columnar.MaxGrowth)
 	}
 	if err != nil && !errors.Is(err, io.EOF) && !g.packed.failed {
 		err = &damaged{err}

@@ -5,8 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/format/arrow"
-	"github.com/cleave-project/cleave/internal/format/parquet"
+	"github.com/cleave-project/cleave/internal/format/columnar"
 )
 
 // sameFormats are suffixes that stand for the same format as others do.
@@ -25,7 +24,7 @@ func (s *source) detect() string {
 
 func detectBytes(start []byte) string {
 	for _, known := range []struct{ magic, suffix string }{
-		{parquet.Magic, ".parquet"}, {arrow.Magic, ".arrow"}, {arrow.Continuation, ".arrow"}, {"FEA1", ".arrow"}, {npyMagic, ".npy"}, {zipMagic, ".npz"},
+		{columnar.ParquetMagic, ".parquet"}, {columnar.ArrowMagic, ".arrow"}, {columnar.ArrowContinuation, ".arrow"}, {"FEA1", ".arrow"}, {npyMagic, ".npy"}, {zipMagic, ".npz"},
 	} {
 		if bytes.HasPrefix(start, []byte(known.magic)) {
 			return known.suffix

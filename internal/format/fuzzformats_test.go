@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/format/raw"
+	"github.com/cleave-project/cleave/internal/format/columnar"
 )
 
 func FuzzNPZ(f *testing.F) {
@@ -52,7 +52,7 @@ func FuzzCompression(f *testing.F) {
 				return err
 			}
 			n, err := io.Copy(io.Discard, s)
-			if n > raw.FreeBytes+raw.MaxGrowth*int64(len(input))+bufferSize {
+			if n > columnar.FreeBytes+columnar.MaxGrowth*int64(len(input))+bufferSize {
 				t.Fatalf("%d bytes of %d", n, len(input))
 			}
 			if err != nil {

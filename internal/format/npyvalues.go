@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cleave-project/cleave/internal/format/raw"
+	"github.com/cleave-project/cleave/internal/format/columnar"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
@@ -48,7 +48,7 @@ func npyElementOf(s *source, descr string) (npyElement, error) {
 	}{
 		"f8": {8, func(b []byte) float64 { return math.Float64frombits(order.Uint64(b)) }},
 		"f4": {4, func(b []byte) float64 { return float64(math.Float32frombits(order.Uint32(b))) }},
-		"f2": {2, func(b []byte) float64 { return raw.Half(order.Uint16(b)) }},
+		"f2": {2, func(b []byte) float64 { return columnar.Half(order.Uint16(b)) }},
 		"i8": {8, func(b []byte) float64 { return float64(int64(order.Uint64(b))) }},
 		"i4": {4, func(b []byte) float64 { return float64(int32(order.Uint32(b))) }},
 		"i2": {2, func(b []byte) float64 { return float64(int16(order.Uint16(b))) }},

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/format/raw"
+	"github.com/cleave-project/cleave/internal/format/columnar"
 )
 
 // An NPZ file is a ZIP archive of NPY files, which are called NAME.npy. The array that is read is the one that was asked
@@ -97,9 +97,9 @@ func (s *source) chooseArray(archive *zip.Reader) (*zip.File, error) {
 // openArray opens an array as a file of its own.
 func (s *source) openArray(entry *zip.File) (*source, error) {
 	array := &source{name: fmt.Sprintf("%s, array %s", s.name, strings.TrimSuffix(entry.Name, npySuffix)), suffix: npySuffix, allowMissing: s.allowMissing}
-	if size := entry.UncompressedSize64; size > raw.FreeBytes && size/raw.MaxGrowth > entry.CompressedSize64 {
+	if size := entry.UncompressedSize64; size > columnar.FreeBytes && size/columnar.MaxGrowth > entry.CompressedSize64 {
 		return nil, array.invalid("FILE_GROWS_TOO_MUCH", "it claims to unfold into %d bytes, more than %d times what it has, which looks like a mistake or a trap",
-			size, raw.MaxGrowth)
+			size, columnar.MaxGrowth)
 	}
 	opened, err := entry.Open()
 	if err != nil {

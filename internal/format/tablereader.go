@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
-	"github.com/cleave-project/cleave/internal/format/parquet"
+	"github.com/cleave-project/cleave/internal/format/columnar"
 )
 
 // TableOptions are what the reader of a table is told; what is left empty it finds out.
@@ -110,7 +110,7 @@ func (r *TableReader) Close() { r.parts.close() }
 // ReadAll is all rows.
 func (r *TableReader) ReadAll() (*table.Table, error) {
 	if b, ok := r.parts.(*binaryTable); ok {
-		if file, ok := b.binaryReader.(*parquet.File); ok {
+		if file, ok := b.binaryReader.(*columnar.Parquet); ok {
 			file.Whole() // few parts need not be joined
 		}
 	}

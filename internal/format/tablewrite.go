@@ -9,7 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format/parquet"
+	"github.com/cleave-project/cleave/internal/format/columnar"
 )
 
 // TableFormats are those in which tables are written.
@@ -35,7 +35,7 @@ func NewTableWriter(w io.Writer, format string, columns []table.Column) (TableWr
 		_, err := c.w.Write(append(c.line, '\n'))
 		return c, err
 	case "parquet":
-		return parquet.NewWriter(w, columns)
+		return columnar.NewWriter(w, columns)
 	case "jsonl":
 		j := &jsonTable{bufio.NewWriterSize(w, bufferSize), nil, nil}
 		for _, column := range columns {

@@ -81,10 +81,8 @@ var packages = []packageRule{
 	{"data/synth", pure, "data/constraint data/dataset fault"},
 	{"data/segment", pure, "data/constraint data/dataset fault kernel"},
 
-	{"format/raw", io, "fault"},
-	{"format/parquet", io, "data/table fault format/raw numeric/parallel"},
-	{"format/arrow", io, "data/table fault format/raw"},
-	{"format", io, "data/constraint data/dataset data/segment data/table fault format/arrow format/parquet format/raw numeric/parallel text"},
+	{"format/columnar", io, "data/table fault numeric/parallel"},
+	{"format", io, "data/constraint data/dataset data/segment data/table fault format/columnar numeric/parallel text"},
 	{"render/picture", io, "data/constraint data/dataset data/segment"},
 	{"render/page", io, ""},
 	{"dial/backoff", io, ""},

@@ -1,4 +1,4 @@
-package parquet
+package columnar
 
 import (
 	"bytes"
@@ -105,9 +105,9 @@ func cell(c *table.Column, row int) any {
 
 func none(string, int) bool { return false }
 
-// readAll is all tables of a file, one after the other.
-func readAll(content []byte) (*File, []*table.Table, error) {
-	f, err := Open(bytes.NewReader(content), int64(len(content)), none)
+// readParquet is all tables of a file, one after the other.
+func readParquet(content []byte) (*Parquet, []*table.Table, error) {
+	f, err := OpenParquet(bytes.NewReader(content), int64(len(content)), none)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,7 +144,7 @@ func otherFile(t testing.TB, rows []wide, options ...other.WriterOption) []byte 
 	return b.Bytes()
 }
 
-func TestReadsWhatAnotherLibraryWrites(t *testing.T) {
+func TestReadsParquetOfAnotherLibrary(t *testing.T) {
 	rows := rowsOf(12345)
 	for name, codec := range map[string]compress.Codec{
 		"none": &other.Uncompressed, "snappy": &other.Snappy, "gzip": &other.Gzip, "zstd": &other.Zstd, "lz4": &other.Lz4Raw,
@@ -152,7 +152,7 @@ func TestReadsWhatAnotherLibraryWrites(t *testing.T) {
 		for version := 1; version <= 2; version++ {
 			t.Run(fmt.Sprintf("%s, pages of version %d", name, version), func(t *testing.T) {
 				content := otherFile(t, rows, other.Compression(codec), other.DataPageVersion(version), other.PageBufferSize(20000))
-				_, tables, err := readAll(content)
+				_, tables, err := readParquet(content)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package arrow
+package columnar
 
 import (
 	"bytes"
@@ -12,22 +12,21 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format/raw"
 )
 
-func TestNestedColumnsAreRefused(t *testing.T) {
-	_, err := Open(bytes.NewReader(otherBytes(t, true)), func(string, int) bool { return false })
+func TestNestedArrow(t *testing.T) {
+	_, err := OpenArrow(bytes.NewReader(arrowBytes(t, true)), func(string, int) bool { return false })
 	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "nested" has lists as its cells`) || !strings.Contains(err.Error(), "--ignore nested") {
 		t.Error(err)
 	}
 }
 
 // However a file is cut or changed, it is a sentence or a table, and never a panic.
-func TestDamage(t *testing.T) {
-	for _, content := range [][]byte{otherBytes(t, true), otherBytes(t, true, ipc.WithZstd())} {
+func TestDamagedArrow(t *testing.T) {
+	for _, content := range [][]byte{arrowBytes(t, true), arrowBytes(t, true, ipc.WithZstd())} {
 		check := func(what string, damaged []byte, must bool) {
 			t.Helper()
-			_, err := readAll(damaged)
+			_, err := readArrow(damaged)
 			var bad *fault.Error
 			if err == nil && must || err != nil && !errors.As(err, &bad) {
 				t.Errorf("%s: %v", what, err)
@@ -45,18 +44,18 @@ func TestDamage(t *testing.T) {
 }
 
 func FuzzArrow(f *testing.F) {
-	f.Add(otherRows(f, 35, true))
-	f.Add(otherRows(f, 35, false, ipc.WithLZ4()))
-	f.Add(otherRows(f, 35, false, ipc.WithZstd()))
+	f.Add(arrowRows(f, 35, true))
+	f.Add(arrowRows(f, 35, false, ipc.WithLZ4()))
+	f.Add(arrowRows(f, 35, false, ipc.WithZstd()))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		var tables []*table.Table
 		var err error
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		tables, err = readAll(input)
+		tables, err = readArrow(input)
 		runtime.ReadMemStats(&after)
 		// Compressed buffers may unfold, but only so far.
-		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*raw.FreeBytes+4*raw.MaxGrowth*len(input)) {
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*FreeBytes+4*MaxGrowth*len(input)) {
 			t.Fatalf("allocated %d bytes for an input of %d", bytes, len(input))
 		}
 		var bad *fault.Error

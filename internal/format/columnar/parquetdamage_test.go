@@ -1,4 +1,4 @@
-package parquet
+package columnar
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format/raw"
 )
 
 func example(t testing.TB, rows int) *table.Table {
@@ -49,9 +48,9 @@ func written(t testing.TB, tables ...*table.Table) []byte {
 }
 
 func TestWritesWhatItReads(t *testing.T) {
-	const rows = pageRows + 100
+	const rows = stepRows + 100
 	want := example(t, rows)
-	_, tables, err := readAll(written(t, want, want))
+	_, tables, err := readParquet(written(t, want, want))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +61,7 @@ func TestWritesWhatItReads(t *testing.T) {
 	if got, err := table.Join(tables); err != nil || got.ID() != twice.ID() {
 		t.Errorf("another table came back, %v", err)
 	}
-	if _, tables, err := readAll(written(t, example(t, 0))); err != nil || len(tables) != 0 {
+	if _, tables, err := readParquet(written(t, example(t, 0))); err != nil || len(tables) != 0 {
 		t.Errorf("no rows: %d, %v", len(tables), err)
 	}
 }
@@ -109,7 +108,7 @@ type nestedRow struct {
 	Last float64 `parquet:"last"`
 }
 
-func TestNestedColumns(t *testing.T) {
+func TestNestedParquet(t *testing.T) {
 	var b bytes.Buffer
 	w := other.NewGenericWriter[nestedRow](&b)
 	if _, err := w.Write([]nestedRow{{ID: 7, Tags: []string{"a", "b"}, Last: 2.5}, {ID: 8, Last: 3.5}}); err != nil {
@@ -118,11 +117,11 @@ func TestNestedColumns(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := readAll(b.Bytes())
+	_, _, err := readParquet(b.Bytes())
 	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "tags"`) && !strings.Contains(err.Error(), `column "at"`) || !strings.Contains(err.Error(), "--ignore") {
 		t.Error(err)
 	}
-	f, err := Open(bytes.NewReader(b.Bytes()), int64(b.Len()), func(name string, _ int) bool { return name == "tags" || name == "at" })
+	f, err := OpenParquet(bytes.NewReader(b.Bytes()), int64(b.Len()), func(name string, _ int) bool { return name == "tags" || name == "at" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +139,11 @@ func TestNestedColumns(t *testing.T) {
 }
 
 // However a file is cut or changed, it is a sentence or a table, and never a panic.
-func TestDamage(t *testing.T) {
+func TestDamagedParquet(t *testing.T) {
 	content := otherFile(t, rowsOf(200), other.Compression(&other.Snappy))
 	check := func(what string, damaged []byte, must bool) {
 		t.Helper()
-		_, _, err := readAll(damaged)
+		_, _, err := readParquet(damaged)
 		var bad *fault.Error
 		if err == nil && must || err != nil && !errors.As(err, &bad) {
 			t.Errorf("%s: %v", what, err)
@@ -172,10 +171,10 @@ func FuzzParquet(f *testing.F) {
 		var err error
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, tables, err = readAll(input)
+		_, tables, err = readParquet(input)
 		runtime.ReadMemStats(&after)
 		// Runs of equal values and compressed pages may unfold, but only so far.
-		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*raw.FreeBytes+4*raw.MaxGrowth*len(input)) {
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*FreeBytes+4*MaxGrowth*len(input)) {
 			t.Fatalf("allocated %d bytes for an input of %d", bytes, len(input))
 		}
 		var bad *fault.Error

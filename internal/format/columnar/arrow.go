@@ -1,0 +1,169 @@
+package columnar
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// ArrowMagic is at both ends of an Arrow file. A stream begins with ArrowContinuation.
+const (
+	ArrowMagic        = "ARROW1"
+	ArrowContinuation = "\xFF\xFF\xFF\xFF"
+)
+
+const arrowName = "Arrow"
+
+// Arrow reads an Arrow file or stream from its beginning to its end: what is between the ends of a file is a stream.
+type Arrow struct {
+	messages
+	reader  *ipc.Reader
+	columns []field
+	free    int64 // cells without bytes that the file may still have
+}
+
+// field is a column as the schema describes it.
+type field struct {
+	name     string
+	to       table.Type // 0: it is not read
+	unneeded bool       // what no table can hold is no reason to refuse it
+
+	dictionary arrow.ArrayData // the last one that indices spoke of
+	known      table.Column    // its values
+}
+
+// OpenArrow reads the schema. Columns and cells that no table has are an error, except in columns that ignored names:
+// such cells are empty.
+func OpenArrow(r io.Reader, ignored func(column string, at int) bool) (a *Arrow, err error) {
+	defer rescue(arrowName, &err)
+	a = &Arrow{messages: messages{r: r, dictionaries: map[int64]int{}}, free: FreeBytes / 16}
+	start, err := a.next(8)
+	if err != nil {
+		return nil, err
+	}
+	if a.file = len(start) == 8 && string(start[:len(ArrowMagic)]) == ArrowMagic; !a.file {
+		a.start = start
+	}
+	if a.reader, err = ipc.NewReaderFromMessageReader(&a.messages, ipc.WithAllocator(&a.budget), ipc.WithEnsureNativeEndian(false)); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = corrupt(arrowName, "it does not begin with a schema")
+		}
+		return nil, err
+	}
+	schema := a.reader.Schema()
+	if schema.Endianness() != 0 {
+		return nil, fault.Invalid("UNSUPPORTED_FILE", "the Arrow file was written for another kind of processor (big-endian); write it anew")
+	}
+	if schema.NumFields() == 0 {
+		return nil, fault.Invalid("EMPTY_DATA", "the Arrow file has no columns")
+	}
+	if schema.NumFields() > table.MaxColumns {
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", schema.NumFields(), table.MaxColumns)
+	}
+	for at, described := range schema.Fields() {
+		f := field{name: nameOf(described.Name, at)}
+		f.unneeded = ignored(f.name, at)
+		to, refusal := typeOf(described.Type)
+		switch {
+		case refusal == "":
+			f.to = to
+		case !f.unneeded:
+			return nil, unsupported(f.name, refusal)
+		}
+		a.columns = append(a.columns, f)
+	}
+	return a, nil
+}
+
+// Columns returns the columns, without cells.
+func (a *Arrow) Columns() []table.Column {
+	columns := make([]table.Column, len(a.columns))
+	for at := range a.columns {
+		columns[at] = table.Column{Name: a.columns[at].name, Type: a.columns[at].to}
+		if columns[at].Type == 0 {
+			columns[at].Type = table.Text
+		}
+	}
+	return columns
+}
+
+// Rename gives the columns other names.
+func (a *Arrow) Rename(names []string) {
+	for at, name := range names {
+		a.columns[at].name = name
+	}
+}
+
+// Close frees what the reader holds.
+func (a *Arrow) Close() {
+	if a.reader != nil {
+		a.reader.Release()
+	}
+}
+
+// Next returns the rows of the next record batch; io.EOF after the last.
+func (a *Arrow) Next() (t *table.Table, err error) {
+	for {
+		if t, err = a.nextBatch(); err != nil || t.Rows() > 0 {
+			return t, err
+		}
+	}
+}
+
+func (a *Arrow) nextBatch() (t *table.Table, err error) {
+	defer rescueEOF(arrowName, &err)
+	record, err := a.reader.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, a.checkEnd()
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.batches++
+	rows := record.NumRows()
+	if rows < 0 || rows > math.MaxInt32 || int(record.NumCols()) != len(a.columns) {
+		return nil, corrupt(arrowName, "the header of a batch cannot be read")
+	}
+	columns := make([]table.Column, len(a.columns))
+	for at := range a.columns {
+		f, values := &a.columns[at], record.Column(at)
+		if values.Len() != int(rows) {
+			return nil, corrupt(arrowName, "column %q has %d rows in a batch of %d", f.name, values.Len(), rows)
+		}
+		if columns[at], err = a.column(f, values); err != nil {
+			return nil, err
+		}
+	}
+	return table.New(columns)
+}
+
+// checkEnd reads what follows the stream in a file: a list of the batches, by which a file is known to be complete.
+func (a *Arrow) checkEnd() error {
+	if !a.file || a.ended {
+		return io.EOF
+	}
+	footer, err := a.next(maxMetadata)
+	if err != nil {
+		return err
+	}
+	tail := 4 + len(ArrowMagic)
+	if len(footer) < tail || string(footer[len(footer)-len(ArrowMagic):]) != ArrowMagic {
+		return corrupt(arrowName, "it does not end as Arrow files do")
+	}
+	size := int64(binary.LittleEndian.Uint32(footer[len(footer)-tail:]))
+	if size > int64(len(footer)-tail) {
+		return corrupt(arrowName, "its end claims %d bytes of metadata", size)
+	}
+	if _, batches := rootOf(footer[len(footer)-tail-int(size):len(footer)-tail]).vector(10, 24); batches != a.batches {
+		return corrupt(arrowName, "its end lists %d batches where there are %d", batches, a.batches)
+	}
+	a.ended = true
+	return io.EOF
+}

@@ -1,0 +1,311 @@
+package columnar
+
+import (
+	"math/big"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+)
+
+// typeOf returns what a column becomes, or why no table can hold it.
+func typeOf(of arrow.DataType) (to table.Type, refusal string) {
+	switch of := of.(type) {
+	case *arrow.DictionaryType:
+		return typeOf(of.ValueType)
+	case arrow.ExtensionType:
+		return typeOf(of.StorageType())
+	case arrow.DecimalType:
+		if of.GetScale() < 0 || of.GetScale() > maxScale {
+			return 0, "holds decimals of an impossible size"
+		}
+		return table.Number, ""
+	}
+	switch of.ID() {
+	case arrow.NULL, arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW:
+		return table.Text, ""
+	case arrow.BOOL, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64:
+		return table.Integer, ""
+	case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION:
+		return table.Number, ""
+	case arrow.INTERVAL_MONTHS, arrow.INTERVAL_DAY_TIME, arrow.INTERVAL_MONTH_DAY_NANO:
+		return 0, "holds intervals of months and days"
+	case arrow.FIXED_SIZE_BINARY:
+		return 0, "holds bytes, not texts"
+	case arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.LIST_VIEW, arrow.LARGE_LIST_VIEW:
+		return 0, "has lists as its cells"
+	case arrow.STRUCT:
+		return 0, "is nested"
+	case arrow.SPARSE_UNION, arrow.DENSE_UNION:
+		return 0, "has values of several types"
+	case arrow.MAP:
+		return 0, "has maps as its cells"
+	case arrow.RUN_END_ENCODED:
+		return 0, "is of runs"
+	}
+	return 0, "is of an unknown type"
+}
+
+// column converts the values of a batch.
+func (a *Arrow) column(f *field, values arrow.Array) (c table.Column, err error) {
+	if values, ok := values.(array.ExtensionArray); ok {
+		return a.column(f, values.Storage())
+	}
+	rows := values.Len()
+	if f.to == 0 || values.DataType().ID() == arrow.NULL {
+		// This takes no bytes of the file, so that nothing else says how many rows are too many.
+		if a.free -= int64(rows); a.free < 0 {
+			return c, tooMuchGrowth()
+		}
+		return nothing(f.name, rows), nil
+	}
+	if err := a.take(8 * int64(rows)); err != nil {
+		return c, err
+	}
+	if values, ok := values.(*array.Dictionary); ok {
+		return a.lookUp(f, values)
+	}
+	c = table.Column{Name: f.name, Type: f.to}
+	if c.Empty, err = emptyOf(f, values); err != nil {
+		return c, err
+	}
+	switch f.to {
+	case table.Integer:
+		c.Integers, err = f.integers(values)
+	case table.Number:
+		c.Numbers, err = f.numbers(values)
+	default:
+		c.Texts, err = f.texts(values, c.Empty)
+	}
+	if err != nil {
+		return c, err
+	}
+	c.MarkNaN()
+	if f.unneeded {
+		c.MarkUnfit()
+	}
+	return c, f.checkUnsigned(values, &c)
+}
+
+// emptyOf returns which values are missing, nil where none is.
+func emptyOf(f *field, values arrow.Array) ([]bool, error) {
+	if values.NullN() == 0 || values.Len() == 0 {
+		return nil, nil
+	}
+	marks, offset := values.NullBitmapBytes(), values.Data().Offset()
+	if offset+values.Len() > 8*len(marks) {
+		return nil, corrupt(arrowName, "column %q has fewer bytes than its rows need", f.name).With("column", f.name)
+	}
+	empty := make([]bool, values.Len())
+	for row := range empty {
+		empty[row] = marks[(offset+row)/8]>>((offset+row)%8)&1 == 0
+	}
+	return empty, nil
+}
+
+// checkUnsigned refuses integers above all that a table holds, which have become negative.
+func (f *field) checkUnsigned(values arrow.Array, c *table.Column) error {
+	if values.DataType().ID() != arrow.UINT64 {
+		return nil
+	}
+	for row, v := range c.Integers {
+		if v >= 0 || c.IsEmpty(row) {
+			continue
+		}
+		if !f.unneeded {
+			return tooLarge(f.name, uint64(v))
+		}
+		c.MarkEmpty(row)
+	}
+	return nil
+}
+
+func (f *field) integers(values arrow.Array) ([]int64, error) {
+	switch values := values.(type) {
+	case *array.Boolean:
+		out := make([]int64, values.Len())
+		for row := range out {
+			if values.Value(row) {
+				out[row] = 1
+			}
+		}
+		return out, nil
+	case *array.Int8:
+		return asIntegers(values.Int8Values()), nil
+	case *array.Int16:
+		return asIntegers(values.Int16Values()), nil
+	case *array.Int32:
+		return asIntegers(values.Int32Values()), nil
+	case *array.Int64:
+		return asIntegers(values.Int64Values()), nil
+	case *array.Uint8:
+		return asIntegers(values.Uint8Values()), nil
+	case *array.Uint16:
+		return asIntegers(values.Uint16Values()), nil
+	case *array.Uint32:
+		return asIntegers(values.Uint32Values()), nil
+	case *array.Uint64:
+		return asIntegers(values.Uint64Values()), nil
+	}
+	return nil, f.unknown(values)
+}
+
+func (f *field) unknown(values arrow.Array) error {
+	return corrupt(arrowName, "column %q is of type %v in a batch", f.name, values.DataType()).With("column", f.name)
+}
+
+func asIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](values []T) []int64 {
+	out := make([]int64, len(values))
+	for row, v := range values {
+		out[row] = int64(v)
+	}
+	return out
+}
+
+func (f *field) numbers(values arrow.Array) ([]float64, error) {
+	switch values := values.(type) {
+	case *array.Float64:
+		return append(make([]float64, 0, values.Len()), values.Float64Values()...), nil
+	case *array.Float32:
+		return asNumbers(values.Float32Values(), 1, 1), nil
+	case *array.Float16:
+		out := make([]float64, values.Len())
+		for row, v := range values.Values() {
+			out[row] = Half(v.Uint16())
+		}
+		return out, nil
+	case *array.Date32:
+		return asNumbers(values.Date32Values(), 86400, 1), nil
+	case *array.Date64:
+		return asNumbers(values.Date64Values(), 1, 1000), nil
+	case *array.Time32:
+		return asNumbers(values.Time32Values(), 1, perSecond(values.DataType().(*arrow.Time32Type).Unit)), nil
+	case *array.Time64:
+		return asNumbers(values.Time64Values(), 1, perSecond(values.DataType().(*arrow.Time64Type).Unit)), nil
+	case *array.Timestamp:
+		return asNumbers(values.TimestampValues(), 1, perSecond(values.DataType().(*arrow.TimestampType).Unit)), nil
+	case *array.Duration:
+		return asNumbers(values.DurationValues(), 1, perSecond(values.DataType().(*arrow.DurationType).Unit)), nil
+	case *array.Decimal32:
+		return asDecimals(values, func(row int) *big.Int { return big.NewInt(int64(values.Value(row))) }), nil
+	case *array.Decimal64:
+		return asDecimals(values, func(row int) *big.Int { return big.NewInt(int64(values.Value(row))) }), nil
+	case *array.Decimal128:
+		return asDecimals(values, func(row int) *big.Int { return values.Value(row).BigInt() }), nil
+	case *array.Decimal256:
+		return asDecimals(values, func(row int) *big.Int { return values.Value(row).BigInt() }), nil
+	}
+	return nil, f.unknown(values)
+}
+
+func perSecond(unit arrow.TimeUnit) float64 {
+	return map[arrow.TimeUnit]float64{arrow.Second: 1, arrow.Millisecond: 1e3, arrow.Microsecond: 1e6, arrow.Nanosecond: 1e9}[unit]
+}
+
+func asNumbers[T ~int32 | ~int64 | ~float32](values []T, times, per float64) []float64 {
+	out := make([]float64, len(values))
+	for row, v := range values {
+		out[row] = float64(v) * times / per
+	}
+	return out
+}
+
+func asDecimals(values arrow.Array, unscaled func(row int) *big.Int) []float64 {
+	scale := int(values.DataType().(arrow.DecimalType).GetScale())
+	out := make([]float64, values.Len())
+	for row := range out {
+		out[row] = decimal(unscaled(row), scale)
+	}
+	return out
+}
+
+// texts copies all texts of a column at once. Those of views stay where they are: several may be the same bytes.
+func (f *field) texts(values arrow.Array, empty []bool) ([]string, error) {
+	out := make([]string, values.Len())
+	if len(out) == 0 { // the only offset may be missing
+		return out, nil
+	}
+	views, ok := values.(interface{ Value(int) string })
+	switch values := values.(type) {
+	case *array.String:
+		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
+	case *array.Binary:
+		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
+	case *array.LargeString:
+		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
+	case *array.LargeBinary:
+		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
+	case *array.StringView:
+	case *array.BinaryView:
+		views, ok = binaryViews{values}, true
+	default:
+		ok = false
+	}
+	if !ok {
+		return nil, f.unknown(values)
+	}
+	for row := range out {
+		if empty == nil || !empty[row] {
+			out[row] = views.Value(row)
+		}
+	}
+	return out, nil
+}
+
+type binaryViews struct{ *array.BinaryView }
+
+func (v binaryViews) Value(row int) string { return v.ValueString(row) }
+
+// split makes texts of bytes, by where each begins and the last ends.
+func split[T int32 | int64](out []string, data []byte, offsets []T) []string {
+	all := string(data)
+	for row := range out {
+		out[row] = all[offsets[row]-offsets[0] : offsets[row+1]-offsets[0]]
+	}
+	return out
+}
+
+// lookUp replaces indices by the values of a dictionary.
+func (a *Arrow) lookUp(f *field, values *array.Dictionary) (c table.Column, err error) {
+	if dictionary := values.Data().Dictionary(); f.dictionary != dictionary {
+		if f.known, err = a.column(f, values.Dictionary()); err != nil {
+			return c, err
+		}
+		f.dictionary = dictionary
+	}
+	indices := field{name: f.name, to: table.Integer}
+	places, err := a.column(&indices, values.Indices())
+	if err != nil {
+		return c, err
+	}
+	rows := len(places.Integers)
+	c = table.Column{Name: f.name, Type: f.known.Type, Empty: places.Empty}
+	switch c.Type {
+	case table.Integer:
+		c.Integers = make([]int64, rows)
+	case table.Number:
+		c.Numbers = make([]float64, rows)
+	default:
+		c.Texts = make([]string, rows)
+	}
+	for row, index := range places.Integers {
+		if c.Empty != nil && c.Empty[row] {
+			continue
+		}
+		if index < 0 || index >= int64(f.known.Len()) {
+			return c, corrupt(arrowName, "column %q: index %d of a dictionary of %d values", f.name, index, f.known.Len())
+		}
+		switch {
+		case f.known.Empty != nil && f.known.Empty[index]:
+			c.MarkEmpty(row)
+		case c.Type == table.Integer:
+			c.Integers[row] = f.known.Integers[index]
+		case c.Type == table.Number:
+			c.Numbers[row] = f.known.Numbers[index]
+		default:
+			c.Texts[row] = f.known.Texts[index]
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,78 @@
+package columnar
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+var errSize = errors.New("it does not unfold into what it claims")
+
+// The library's decoders of Snappy and Zstandard allocate what a block says that it unfolds into. Those that replace
+// them unfold into the memory that they are given, and nothing else.
+func init() {
+	compress.RegisterCodec(compress.Codecs.Snappy, bounded{mustCodec(compress.Codecs.Snappy), unpackSnappy})
+	compress.RegisterCodec(compress.Codecs.Zstd, bounded{mustCodec(compress.Codecs.Zstd), unpackZstd})
+}
+
+func mustCodec(of compress.Compression) compress.Codec {
+	codec, err := compress.GetCodec(of)
+	if err != nil {
+		panic(err)
+	}
+	return codec
+}
+
+// bounded is a codec of the library with another decoder.
+type bounded struct {
+	compress.Codec
+	unpack func(into, block []byte) error
+}
+
+// DecodeWithError unfolds a block that must fill dst.
+func (b bounded) DecodeWithError(dst, src []byte) ([]byte, error) { return dst, b.unpack(dst, src) }
+
+func unpackSnappy(into, block []byte) error {
+	if size, err := snappy.DecodedLen(block); err != nil || size != len(into) {
+		return errors.Join(err, errSize)
+	}
+	_, err := snappy.Decode(into, block)
+	return err
+}
+
+var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+	threads := min(runtime.GOMAXPROCS(0), 8)
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(threads), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
+})
+
+func unpackZstd(into, block []byte) error {
+	decoder, err := zstdDecoder()
+	if err != nil {
+		return err
+	}
+	out, err := decoder.DecodeAll(block, into[:0:len(into)])
+	if err == nil && len(out) != len(into) {
+		err = errSize
+	}
+	return err
+}
+
+// unpackFrame unfolds LZ4 with a frame, as Arrow has it.
+func unpackFrame(into, block []byte) error {
+	r := lz4.NewReader(bytes.NewReader(block))
+	if _, err := io.ReadFull(r, into); err != nil {
+		return err
+	}
+	var more [1]byte
+	if n, err := r.Read(more[:]); n > 0 || err != nil && !errors.Is(err, io.EOF) {
+		return errors.Join(err, errSize)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+// Package columnar reads and writes tables in the formats of the Arrow project: Parquet files, and Arrow IPC files
+// (also called Feather, version 2) and streams, a batch of rows at a time.
+//
+// The library of that project decodes and encodes. It allocates what some headers claim, recurses as deep as a schema
+// is nested, and panics where it finds what it does not expect; so this package proves first that the bytes are there
+// which metadata, page headers and delta encodings claim, bounds what compressed blocks unfold into, and turns panics
+// into errors.
+package columnar
+
+import (
+	"errors"
+	"io"
+	"math"
+	"math/big"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// A file may unfold into more than its bytes, but not without limit: MaxGrowth times its size, and FreeBytes at least.
+const (
+	MaxGrowth = 1000
+	FreeBytes = 32 << 20
+)
+
+// maxBlock is the most that one block of a file may unfold into.
+const maxBlock = 1 << 30
+
+// maxDepth is how deep the columns of a schema may be nested.
+const maxDepth = 24
+
+// checkGrowth refuses a block that claims to unfold into more than its bytes can justify.
+func checkGrowth(packed, size int64) error {
+	if size < 0 || size > maxBlock {
+		return fault.Invalid("FILE_GROWS_TOO_MUCH", "a block claims %d bytes; at most %d are read at once", size, maxBlock)
+	}
+	if size > FreeBytes+MaxGrowth*packed {
+		return tooMuchGrowth()
+	}
+	return nil
+}
+
+func tooMuchGrowth() *fault.Error {
+	return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file unfolds into more than %d times its size, which looks like a mistake or a trap", MaxGrowth)
+}
+
+// budget allocates for the library, and counts what a file has unfolded into. Several threads may use it.
+type budget struct {
+	memory.GoAllocator
+	read atomic.Int64 // bytes of the file
+	used atomic.Int64 // bytes that were made of them
+}
+
+// take allows for size more bytes, or refuses them.
+func (b *budget) take(size int64) error {
+	if size > maxBlock || b.used.Add(size) > 2*FreeBytes+MaxGrowth*b.read.Load() {
+		return tooMuchGrowth()
+	}
+	return nil
+}
+
+// Allocate panics where take refuses, since the library knows no other way; see rescue.
+func (b *budget) Allocate(size int) []byte {
+	if err := b.take(int64(size)); err != nil {
+		panic(err)
+	}
+	return b.GoAllocator.Allocate(size)
+}
+
+func (b *budget) Reallocate(size int, old []byte) []byte {
+	if size > cap(old) {
+		if err := b.take(int64(size)); err != nil {
+			panic(err)
+		}
+	}
+	return b.GoAllocator.Reallocate(size, old)
+}
+
+// rescue turns a panic into an error, and what the library says into a fault.
+func rescue(kind string, err *error) { settle(kind, recover(), err) }
+
+// rescueEOF is rescue where the end of the file is no mistake.
+func rescueEOF(kind string, err *error) {
+	if p := recover(); p != nil || *err != io.EOF {
+		settle(kind, p, err)
+	}
+}
+
+func settle(kind string, panicked any, err *error) {
+	if bad, ok := panicked.(error); ok {
+		*err = bad
+	} else if panicked != nil {
+		*err = corrupt(kind, "%v", panicked)
+	}
+	*err = explained(kind, *err)
+}
+
+// explained makes a fault of an error that the library found. Errors of reading the file itself stay as they are.
+func explained(kind string, err error) error {
+	var known *fault.Error
+	var reading *readError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &reading):
+		return reading.error
+	}
+	return corrupt(kind, "%v", err)
+}
+
+// readError is a failure to read the file, as opposed to what is in it.
+type readError struct{ error }
+
+func corrupt(kind, format string, args ...any) *fault.Error {
+	return fault.Invalid("CORRUPT_FILE", "the "+kind+" file is damaged or cut short: "+format, args...)
+}
+
+func unsupported(column, refusal string) *fault.Error {
+	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which no table has here; leave it out by --ignore %s", column, refusal, column).With("column", column)
+}
+
+func tooLarge(column string, v uint64) *fault.Error {
+	return fault.Invalid("NOT_AN_INTEGER", "column %q: %d is above %d", column, v, int64(math.MaxInt64)).With("column", column)
+}
+
+// nameOf returns what a column is called, which may have no name in the file.
+func nameOf(name string, at int) string {
+	if name == "" {
+		return table.Unnamed(at)
+	}
+	return name
+}
+
+// nothing returns a column of empty cells.
+func nothing(name string, rows int) table.Column {
+	c := table.Column{Name: name, Type: table.Text, Texts: make([]string, rows), Empty: make([]bool, rows)}
+	for row := range c.Empty {
+		c.Empty[row] = true
+	}
+	return c
+}
+
+// maxScale is the largest scale of decimals.
+const maxScale = 100
+
+// decimal returns unscaled / 10^scale, rounded once.
+func decimal(unscaled *big.Int, scale int) float64 {
+	const exact = 22 // powers of ten up to this are exact
+	if scale <= exact && unscaled.IsInt64() {
+		if v := unscaled.Int64(); v >= -1<<53 && v <= 1<<53 {
+			return float64(v) / math.Pow10(scale)
+		}
+	}
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+	v, _ := new(big.Rat).SetFrac(unscaled, power).Float64()
+	return v
+}
+
+// signedBytes reads an integer in two's complement, its highest byte first.
+func signedBytes(b []byte) *big.Int {
+	v := new(big.Int).SetBytes(b)
+	if len(b) > 0 && b[0] >= 0x80 {
+		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+	}
+	return v
+}
+
+// Half converts an IEEE 754 half: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. That of the library is wrong
+// for numbers below 2^-14.
+func Half(bits uint16) float64 {
+	exponent, fraction := int(bits>>10&0x1F), float64(bits&0x3FF)
+	var value float64
+	switch exponent {
+	case 0:
+		value = math.Ldexp(fraction, -24)
+	case 0x1F:
+		if fraction != 0 {
+			return math.NaN()
+		}
+		value = math.Inf(1)
+	default:
+		value = math.Ldexp(1024+fraction, exponent-25)
+	}
+	return math.Copysign(value, 1-2*float64(bits>>15))
+}

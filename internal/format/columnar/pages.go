@@ -1,0 +1,313 @@
+package columnar
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// The metadata of Parquet are structs in Thrift's compact protocol.
+
+// thriftOf reads from bytes, and believes no list or text that is longer than they are.
+func thriftOf(b []byte) (thrift.TProtocol, *thrift.TMemoryBuffer) {
+	buffer := &thrift.TMemoryBuffer{Buffer: bytes.NewBuffer(b)}
+	return thrift.NewTCompactProtocolConf(buffer, &thrift.TConfiguration{MaxMessageSize: int32(min(len(b), 1<<30))}), buffer
+}
+
+// eachField calls visit for the fields of the next struct. Those that it does not read are skipped, which proves that
+// they are there.
+func eachField(p thrift.TProtocol, visit func(id int16, kind thrift.TType) (read bool, err error)) error {
+	ctx := context.Background()
+	if _, err := p.ReadStructBegin(ctx); err != nil {
+		return err
+	}
+	for {
+		_, kind, id, err := p.ReadFieldBegin(ctx)
+		if err != nil {
+			return err
+		}
+		if kind == thrift.STOP {
+			return p.ReadStructEnd(ctx)
+		}
+		read, err := visit(id, kind)
+		if err == nil && !read {
+			err = thrift.SkipDefaultDepth(ctx, p, kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// integers reads those fields of the next struct that are integers into the places given for their ids.
+func integers(p thrift.TProtocol, into map[int16]*int32) error {
+	return eachField(p, func(id int16, kind thrift.TType) (bool, error) {
+		place := into[id]
+		if place == nil || kind != thrift.I32 {
+			return false, nil
+		}
+		v, err := p.ReadI32(context.Background())
+		*place = v
+		return true, err
+	})
+}
+
+// checkFooter proves that all that the metadata of a file list is there, and that the schema is a tree which is not too
+// deep. The library would make room for what a list claims to have, and go as deep as it is told to.
+func checkFooter(footer []byte) error {
+	p, _ := thriftOf(footer)
+	return eachField(p, func(id int16, kind thrift.TType) (bool, error) {
+		if id != 2 || kind != thrift.LIST {
+			return false, nil
+		}
+		element, count, err := p.ReadListBegin(context.Background())
+		if err != nil || element != thrift.STRUCT {
+			return true, corrupt(parquetName, "its schema cannot be read")
+		}
+		var open []int32 // how many children must still follow, of each group that is open
+		for at := range count {
+			var children int32
+			if err := integers(p, map[int16]*int32{5: &children}); err != nil {
+				return true, err
+			}
+			if at > 0 && len(open) == 0 || children < 0 || int(children) > count-at-1 || len(open) > maxDepth {
+				return true, corrupt(parquetName, "its schema does not fit together")
+			}
+			if len(open) > 0 {
+				open[len(open)-1]--
+			}
+			if children > 0 {
+				open = append(open, children)
+			}
+			for len(open) > 0 && open[len(open)-1] == 0 {
+				open = open[:len(open)-1]
+			}
+		}
+		if len(open) > 0 {
+			return true, corrupt(parquetName, "its schema does not fit together")
+		}
+		return true, nil
+	})
+}
+
+// The kinds of pages, and the encodings whose values have headers of their own.
+const (
+	pageData       = 0
+	pageDictionary = 2
+	pageDataV2     = 3
+
+	encodingDelta       = 5
+	encodingDeltaLength = 6
+	encodingDeltaText   = 7
+)
+
+// maxPageHeader is the most that the header of a page has, statistics of long texts included.
+const maxPageHeader = 1 << 20
+
+// page is the header of a page.
+type page struct {
+	kind, unpacked, packed, values, encoding, rows, defined, repeated int32
+
+	sum   int32
+	sums  bool // sum is there
+	plain bool // the values of a page of version 2 are not compressed
+}
+
+// readPage reads a header, and tells how many bytes it has.
+func readPage(b []byte) (h page, size int, err error) {
+	p, rest := thriftOf(b)
+	h = page{kind: -1, unpacked: -1, packed: -1, values: -1, encoding: -1, rows: -1}
+	top := map[int16]*int32{1: &h.kind, 2: &h.unpacked, 3: &h.packed, 4: &h.sum}
+	err = eachField(p, func(id int16, kind thrift.TType) (bool, error) {
+		switch {
+		case top[id] != nil && kind == thrift.I32:
+			h.sums = h.sums || id == 4
+			v, err := p.ReadI32(context.Background())
+			*top[id] = v
+			return true, err
+		case kind != thrift.STRUCT:
+			return false, nil
+		case id == 5 || id == 7:
+			return true, integers(p, map[int16]*int32{1: &h.values, 2: &h.encoding})
+		case id == 8:
+			return true, eachField(p, func(id int16, kind thrift.TType) (bool, error) {
+				if id == 7 && kind == thrift.BOOL {
+					compressed, err := p.ReadBool(context.Background())
+					h.plain = !compressed
+					return true, err
+				}
+				place := map[int16]*int32{1: &h.values, 3: &h.rows, 4: &h.encoding, 5: &h.defined, 6: &h.repeated}[id]
+				if place == nil || kind != thrift.I32 {
+					return false, nil
+				}
+				v, err := p.ReadI32(context.Background())
+				*place = v
+				return true, err
+			})
+		}
+		return false, nil
+	})
+	return h, len(b) - rest.Len(), err
+}
+
+// checkPages goes through the pages of a column before the library reads them, and counts those without values, at which
+// it stops.
+func (c *chunk) checkPages() (blank int, err error) {
+	values, end := int64(0), c.from+c.size
+	for at := c.from; values < c.values; {
+		h, size, err := c.pageHeader(at, end)
+		if err != nil {
+			return 0, err
+		}
+		at += size
+		switch {
+		case h.packed < 0 || int64(h.packed) > end-at:
+			return 0, c.corrupt("a page claims %d bytes where %d are left", h.packed, end-at)
+		case h.kind == pageDictionary && (h.values < 0 || h.values > h.unpacked):
+			return 0, c.corrupt("its dictionary claims %d values in %d bytes", h.values, h.unpacked)
+		case h.kind != pageDictionary && h.kind != pageData && h.kind != pageDataV2:
+			return 0, c.corrupt("a page is of kind %d, which is not known", h.kind)
+		case h.kind != pageDictionary && (h.values < 0 || int64(h.values) > c.values-values):
+			return 0, c.corrupt("a page claims %d values where the column has %d", h.values, c.values)
+		case h.kind == pageDataV2 && h.rows != h.values:
+			return 0, c.corrupt("a page claims %d values for %d rows", h.values, h.rows)
+		}
+		if err := checkGrowth(int64(h.packed), int64(h.unpacked)); err != nil {
+			return 0, err
+		}
+		if err := c.checkBody(h, at); err != nil {
+			return 0, err
+		}
+		at += int64(h.packed)
+		if h.kind != pageDictionary {
+			values += int64(h.values)
+			if h.values == 0 {
+				blank++
+			}
+		}
+	}
+	return blank, nil
+}
+
+// pageHeader reads a header. How long it is, is known only when it has been read.
+func (c *chunk) pageHeader(at, end int64) (*page, int64, error) {
+	if at >= end {
+		return nil, 0, c.corrupt("it has fewer values than its row group has rows")
+	}
+	for size := int64(1 << 8); ; size *= 8 {
+		size = min(size, end-at)
+		b := make([]byte, size)
+		if err := c.readAt(b, at); err != nil {
+			return nil, 0, err
+		}
+		if h, used, err := readPage(b); err == nil {
+			return &h, int64(used), nil
+		}
+		if size == end-at || size >= maxPageHeader {
+			return nil, 0, c.corrupt("the header of a page cannot be read")
+		}
+	}
+}
+
+// checkBody checks what is in a page, where that has a checksum or lengths of its own.
+func (c *chunk) checkBody(h *page, at int64) error {
+	delta := h.kind != pageDictionary && (h.encoding == encodingDelta || h.encoding == encodingDeltaLength || h.encoding == encodingDeltaText)
+	if !h.sums && !delta {
+		return nil
+	}
+	if cap(c.block) < int(h.packed) {
+		c.block = make([]byte, h.packed)
+	}
+	block := c.block[:h.packed]
+	if err := c.readAt(block, at); err != nil {
+		return err
+	}
+	if h.sums && uint32(h.sum) != crc32.ChecksumIEEE(block) {
+		return c.corrupt("the checksum of a page is wrong")
+	}
+	if !delta {
+		return nil
+	}
+	levels := int64(h.defined) + int64(h.repeated)
+	if h.defined < 0 || h.repeated < 0 || levels > int64(len(block)) || levels > int64(h.unpacked) {
+		return c.corrupt("a page has no marks of empty cells")
+	}
+	data := block[levels:]
+	if !h.plain {
+		codec, err := compress.GetCodec(c.codec)
+		if err != nil {
+			return err
+		}
+		size := int(int64(h.unpacked) - levels)
+		if cap(c.page) < size {
+			c.page = c.Allocate(size)
+		}
+		if data, err = compress.Decode(codec, c.page[:size:size], data); err != nil {
+			return c.corrupt("a page cannot be decompressed: %v", err)
+		}
+	}
+	if h.kind == pageData && c.optional {
+		if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-4) {
+			return c.corrupt("a page has no marks of empty cells")
+		}
+		data = data[4+binary.LittleEndian.Uint32(data):]
+	}
+	data, ok := skipDeltas(data)
+	if ok && h.encoding == encodingDeltaText {
+		_, ok = skipDeltas(data)
+	}
+	if !ok {
+		return c.corrupt("a page of differences is cut short")
+	}
+	return nil
+}
+
+// skipDeltas goes past integers in the encoding DELTA_BINARY_PACKED. The library makes room for a block of as many
+// values as the header of the encoding says.
+func skipDeltas(data []byte) (rest []byte, ok bool) {
+	next := func() uint64 {
+		v, n := binary.Uvarint(data)
+		if n <= 0 {
+			data, n = nil, 0
+			ok = false
+		}
+		data = data[n:]
+		return v
+	}
+	ok = true
+	block, minis, count, _ := next(), next(), next(), next()
+	if !ok || block == 0 || block > 1<<20 || minis == 0 || block%minis != 0 {
+		return nil, false
+	}
+	perMini := block / minis
+	for left := int64(count) - 1; ok && left > 0; {
+		next() // the least difference
+		if !ok || minis > uint64(len(data)) {
+			return nil, false
+		}
+		widths := data[:minis]
+		data = data[minis:]
+		for _, width := range widths {
+			if left <= 0 {
+				break
+			}
+			size := perMini * uint64(width) / 8
+			if size > uint64(len(data)) {
+				return nil, false
+			}
+			data = data[size:]
+			left -= int64(perMini)
+		}
+	}
+	return data, ok
+}
+
+func (c *chunk) corrupt(format string, args ...any) *fault.Error {
+	return corrupt(parquetName, "column %q: "+format, append([]any{c.name}, args...)...).With("column", c.name)
+}

@@ -1,0 +1,342 @@
+package columnar
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"runtime"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+)
+
+// ParquetMagic is at both ends of a Parquet file.
+const ParquetMagic = "PAR1"
+
+const parquetName = "Parquet"
+
+// freeCells are those that a file may have however few bytes it has: a run of equal values takes hardly any.
+const freeCells = 1 << 20
+
+// A batch has so many cells, in columns of at least and at most so many rows.
+const (
+	batchCells = 1 << 20
+	leastRows  = 1 << 8
+	mostRows   = 1 << 16
+)
+
+// Parquet is an open Parquet file. Next reads it.
+type Parquet struct {
+	budget
+	r       io.ReaderAt
+	size    int64
+	reader  *file.Reader
+	columns []column
+	chunks  []*chunk
+
+	group   int   // the next row group
+	inGroup int64 // rows that are left of the current one
+	whole   bool  // see Whole
+}
+
+// column is a column of the file.
+type column struct {
+	name     string
+	leaf     int // its number among the columns of row groups; -1: it is not read, and its cells are empty
+	optional bool
+	unneeded bool // what no table can hold is no reason to refuse it
+	physical parquet.Type
+	to       table.Type
+	values   meaning
+}
+
+// chunk reads a column of a row group.
+type chunk struct {
+	*Parquet
+	*column
+	from, size, values int64
+	codec              compress.Compression
+	group              *file.RowGroupReader
+
+	reader file.ColumnChunkReader // nil: nothing was read yet
+	blank  int                    // pages without values that are to come
+	defs   []int16
+	block  []byte // a page before it is unfolded, and after
+	page   []byte
+	texts  texts
+}
+
+// OpenParquet reads the metadata of a file. Columns and cells that no table has are an error, except in columns that
+// ignored names: such cells are empty.
+func OpenParquet(r io.ReaderAt, size int64, ignored func(column string, at int) bool) (f *Parquet, err error) {
+	defer rescue(parquetName, &err)
+	f = &Parquet{r: r, size: size}
+	f.read.Store(size)
+	footer, err := f.footer()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFooter(footer); err != nil {
+		return nil, err
+	}
+	read, err := metadata.NewFileMetaData(footer, nil)
+	if err != nil {
+		return nil, err
+	}
+	if read.IsSetEncryptionAlgorithm() {
+		return nil, fault.Invalid("ENCRYPTED_FILE", "columns of the Parquet file are encrypted; write it without encryption")
+	}
+	read.SetSourceFileSize(size)
+	if err := f.readSchema(read.Schema.Root(), ignored); err != nil {
+		return nil, err
+	}
+	if err := f.checkGroups(read); err != nil {
+		return nil, err
+	}
+	properties := parquet.NewReaderProperties(&f.budget)
+	properties.BufferedStreamEnabled = true
+	properties.MaxCompressedPageSize, properties.MaxUncompressedPageSize = size, maxBlock
+	f.reader, err = file.NewParquetReader(io.NewSectionReader(sound{r}, 0, size), file.WithMetadata(read), file.WithReadProps(properties))
+	return f, err
+}
+
+// sound is a reader whose errors are known to come from it.
+type sound struct{ io.ReaderAt }
+
+func (s sound) ReadAt(p []byte, at int64) (int, error) {
+	n, err := s.ReaderAt.ReadAt(p, at)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		err = &readError{err}
+	}
+	return n, err
+}
+
+// readAt reads all of p.
+func (f *Parquet) readAt(p []byte, at int64) error {
+	n, err := sound{f.r}.ReadAt(p, at)
+	var reading *readError
+	if n == len(p) || errors.As(err, &reading) {
+		return err
+	}
+	return corrupt(parquetName, "it ends at byte %d", at+int64(n))
+}
+
+// footer reads the metadata at the end of a file.
+func (f *Parquet) footer() ([]byte, error) {
+	const tail = 8
+	var ends [len(ParquetMagic) + tail]byte
+	if f.size < int64(len(ends)) {
+		return nil, corrupt(parquetName, "it has only %d bytes", f.size)
+	}
+	if err := f.readAt(ends[:len(ParquetMagic)], 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if err := f.readAt(ends[len(ParquetMagic):], f.size-tail); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	switch end := string(ends[len(ends)-len(ParquetMagic):]); {
+	case end == "PARE":
+		return nil, fault.Invalid("ENCRYPTED_FILE", "the Parquet file is encrypted; write it without encryption")
+	case end != ParquetMagic || string(ends[:len(ParquetMagic)]) != ParquetMagic:
+		return nil, corrupt(parquetName, "it does not end as Parquet files do")
+	}
+	length := int64(binary.LittleEndian.Uint32(ends[len(ParquetMagic):]))
+	if length > f.size-int64(len(ends)) {
+		return nil, corrupt(parquetName, "its end claims %d bytes of metadata where the whole file has %d", length, f.size)
+	}
+	footer := make([]byte, length)
+	return footer, f.readAt(footer, f.size-tail-length)
+}
+
+// readSchema finds the columns: the children of the root, of which each has leaves in the row groups.
+func (f *Parquet) readSchema(root *schema.GroupNode, ignored func(string, int) bool) error {
+	if root.NumFields() > table.MaxColumns {
+		return fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", root.NumFields(), table.MaxColumns)
+	}
+	leaf := 0
+	for at := range root.NumFields() {
+		node := root.Field(at)
+		c := column{name: nameOf(node.Name(), at), leaf: leaf, optional: node.RepetitionType() == parquet.Repetitions.Optional}
+		c.unneeded = ignored(c.name, at)
+		if refusal := c.setType(node); refusal != "" {
+			if !c.unneeded {
+				return unsupported(c.name, refusal)
+			}
+			c.leaf, c.to = -1, table.Text
+		}
+		f.columns = append(f.columns, c)
+		leaf += leaves(node)
+	}
+	return nil
+}
+
+func leaves(node schema.Node) (count int) {
+	group, ok := node.(*schema.GroupNode)
+	if !ok {
+		return 1
+	}
+	for at := range group.NumFields() {
+		count += leaves(group.Field(at))
+	}
+	return count
+}
+
+// checkGroups checks what the row groups claim against the size of the file.
+func (f *Parquet) checkGroups(read *metadata.FileMetaData) error {
+	rows, cells := int64(0), int64(0)
+	for at := range read.NumRowGroups() {
+		g := read.RowGroup(at)
+		if g.NumRows() < 0 || g.NumRows() > math.MaxInt32 {
+			return corrupt(parquetName, "a row group claims %d rows", g.NumRows())
+		}
+		rows += g.NumRows()
+		cells += g.NumRows() * int64(len(f.columns))
+		if cells > freeCells+MaxGrowth*f.size {
+			return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file of %d bytes claims %d rows and more, of %d columns: more than %d cells for each byte, which looks like a mistake or a trap",
+				f.size, rows, len(f.columns), MaxGrowth)
+		}
+		for i := range f.columns {
+			if c := &f.columns[i]; c.leaf >= 0 && g.NumRows() > 0 {
+				if _, err := f.chunkOf(g, c); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if read.NumRows != rows {
+		return corrupt(parquetName, "its metadata claim %d rows, its row groups %d", read.NumRows, rows)
+	}
+	return nil
+}
+
+// chunkOf finds where a column of a row group is.
+func (f *Parquet) chunkOf(g *metadata.RowGroupMetaData, c *column) (*chunk, error) {
+	if c.leaf >= g.NumColumns() {
+		return nil, corrupt(parquetName, "a row group has no column %q", c.name)
+	}
+	m, err := g.ColumnChunk(c.leaf)
+	if err != nil {
+		return nil, corrupt(parquetName, "column %q: %v", c.name, err)
+	}
+	if m.FilePath() != "" {
+		return nil, fault.Invalid("UNSUPPORTED_FILE", "column %q is in another file, %.60q; write one file", c.name, m.FilePath())
+	}
+	if m.CryptoMetadata() != nil {
+		return nil, fault.Invalid("ENCRYPTED_FILE", "column %q is encrypted; write the file without encryption", c.name).With("column", c.name)
+	}
+	e := &chunk{Parquet: f, column: c, from: m.DataPageOffset(), size: m.TotalCompressedSize(), values: m.NumValues(), codec: m.Compression()}
+	if m.HasDictionaryPage() && m.DictionaryPageOffset() > 0 && m.DictionaryPageOffset() < e.from {
+		e.from = m.DictionaryPageOffset()
+	}
+	switch {
+	case e.from < int64(len(ParquetMagic)) || e.size < 0 || e.from > f.size || e.size > f.size-e.from:
+		return nil, corrupt(parquetName, "column %q claims %d bytes at byte %d of a file of %d", c.name, e.size, e.from, f.size)
+	case m.Type() != c.physical:
+		return nil, corrupt(parquetName, "column %q is of another type in its row group than in the schema", c.name)
+	case e.values != g.NumRows():
+		return nil, corrupt(parquetName, "column %q has %d values for %d rows", c.name, e.values, g.NumRows())
+	}
+	switch e.codec {
+	case compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd, compress.Codecs.Lz4Raw:
+		return e, nil
+	}
+	name := map[compress.Compression]string{compress.Codecs.Lzo: "LZO", compress.Codecs.Brotli: "Brotli", compress.Codecs.Lz4: "the old form of LZ4"}[e.codec]
+	if name == "" {
+		name = "something unknown"
+	}
+	return nil, fault.Invalid("UNSUPPORTED_COMPRESSION", "column %q is compressed by %s; write the file with Snappy, Zstandard or gzip", c.name, name).
+		With("column", c.name)
+}
+
+// Columns returns the columns, without cells.
+func (f *Parquet) Columns() []table.Column {
+	columns := make([]table.Column, len(f.columns))
+	for at := range f.columns {
+		columns[at] = table.Column{Name: f.columns[at].name, Type: f.columns[at].to}
+	}
+	return columns
+}
+
+// Rename gives the columns other names.
+func (f *Parquet) Rename(names []string) {
+	for at, name := range names {
+		f.columns[at].name = name
+	}
+}
+
+// Close frees what the reader holds; the file itself stays open.
+func (f *Parquet) Close() { f.chunks = nil }
+
+// Whole makes batches as large as row groups, for those who want all rows at once. Memory stays in proportion to the bytes that are
+// really there.
+func (f *Parquet) Whole() { f.whole = true }
+
+// Next returns the next rows; io.EOF after the last.
+func (f *Parquet) Next() (t *table.Table, err error) {
+	for f.inGroup == 0 {
+		if f.group == f.reader.NumRowGroups() {
+			return nil, io.EOF
+		}
+		if err := f.beginGroup(); err != nil {
+			return nil, err
+		}
+	}
+	defer rescue(parquetName, &err)
+	rows := min(f.batchRows(), f.inGroup)
+	f.inGroup -= rows
+	columns := f.Columns()
+	threads := runtime.GOMAXPROCS(0)
+	err = parallel.NewPool(threads).Run(context.Background(), threads, len(columns), func(at int) (err error) {
+		defer rescue(parquetName, &err)
+		if f.columns[at].leaf < 0 {
+			columns[at] = nothing(f.columns[at].name, int(rows))
+			return nil
+		}
+		return f.chunks[at].fill(&columns[at], int(rows))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return table.New(columns)
+}
+
+// batchRows returns how many rows are read at a time.
+func (f *Parquet) batchRows() int64 {
+	const growth = 2 // how many times the size of the file a batch may take
+	columns := max(len(f.columns), 1)
+	if f.whole && f.inGroup <= growth*f.size/8/int64(columns) {
+		return f.inGroup
+	}
+	return int64(max(leastRows, min(mostRows, batchCells/columns)))
+}
+
+func (f *Parquet) beginGroup() (err error) {
+	defer rescue(parquetName, &err)
+	group := f.reader.RowGroup(f.group)
+	f.group++
+	f.inGroup = group.NumRows()
+	if f.inGroup == 0 {
+		return nil
+	}
+	f.chunks = make([]*chunk, len(f.columns))
+	for at := range f.columns {
+		c := &f.columns[at]
+		if c.leaf < 0 {
+			continue
+		}
+		if f.chunks[at], err = f.chunkOf(group.MetaData(), c); err != nil {
+			return err
+		}
+		f.chunks[at].group = group
+	}
+	return nil
+}

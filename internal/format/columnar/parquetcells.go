@@ -1,0 +1,377 @@
+package columnar
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/big"
+	"strings"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// meaning tells how values become cells, where they do not stay as they are.
+type meaning struct {
+	unsigned bool
+	integer  func(int64) float64 // of integers that become numbers
+	number   func([]byte) (v float64, ok bool)
+	text     func([]byte) string
+}
+
+// setType finds what a column becomes, or says why no table can hold it.
+func (c *column) setType(node schema.Node) (refusal string) {
+	leaf, ok := node.(*schema.PrimitiveNode)
+	switch {
+	case !ok:
+		return "is nested"
+	case leaf.RepetitionType() == parquet.Repetitions.Repeated:
+		return "has lists as its cells"
+	}
+	c.physical = leaf.PhysicalType()
+	switch c.physical {
+	case parquet.Types.Boolean:
+		c.to = table.Integer
+	case parquet.Types.Int32, parquet.Types.Int64:
+		return c.setInteger(leaf.LogicalType())
+	case parquet.Types.Int96, parquet.Types.Float, parquet.Types.Double:
+		c.to = table.Number
+	case parquet.Types.ByteArray, parquet.Types.FixedLenByteArray:
+		return c.setBytes(leaf.LogicalType(), leaf.TypeLength())
+	default:
+		return "is of an unknown type"
+	}
+	return ""
+}
+
+func (c *column) setInteger(means schema.LogicalType) (refusal string) {
+	c.to = table.Number
+	switch m := means.(type) {
+	case schema.DecimalLogicalType:
+		return c.setDecimal(int(m.Scale()))
+	case schema.DateLogicalType:
+		c.values.integer = func(v int64) float64 { return float64(v) * 86400 }
+	case schema.TimeLogicalType:
+		c.setTime(m.TimeUnit())
+	case schema.TimestampLogicalType:
+		c.setTime(m.TimeUnit())
+	case schema.IntLogicalType:
+		c.to, c.values.unsigned = table.Integer, !m.IsSigned()
+	default:
+		c.to = table.Integer
+	}
+	return ""
+}
+
+func (c *column) setTime(unit schema.TimeUnitType) {
+	perSecond := map[schema.TimeUnitType]float64{schema.TimeUnitMillis: 1e3, schema.TimeUnitMicros: 1e6}[unit]
+	if perSecond == 0 {
+		perSecond = 1e9
+	}
+	c.values.integer = func(v int64) float64 { return float64(v) / perSecond }
+}
+
+func (c *column) setDecimal(scale int) (refusal string) {
+	if scale < 0 || scale > maxScale {
+		return "holds decimals of an impossible scale"
+	}
+	c.to = table.Number
+	c.values.integer = func(v int64) float64 { return decimal(big.NewInt(v), scale) }
+	c.values.number = func(b []byte) (float64, bool) {
+		if len(b) > 32 {
+			return 0, false
+		}
+		return decimal(signedBytes(b), scale), true
+	}
+	return ""
+}
+
+func (c *column) setBytes(means schema.LogicalType, width int) (refusal string) {
+	fixed := c.physical == parquet.Types.FixedLenByteArray
+	if fixed && (width <= 0 || width > table.MaxTextBytes) {
+		return "has cells of an impossible length"
+	}
+	c.to = table.Text
+	switch m := means.(type) {
+	case schema.StringLogicalType, schema.EnumLogicalType, schema.JSONLogicalType:
+		return ""
+	case schema.DecimalLogicalType:
+		return c.setDecimal(int(m.Scale()))
+	case schema.Float16LogicalType:
+		c.to = table.Number
+		c.values.number = func(b []byte) (float64, bool) {
+			return Half(binary.LittleEndian.Uint16(b)), true
+		}
+		return ""
+	case schema.UUIDLogicalType:
+		c.values.text = func(b []byte) string {
+			s := hex.EncodeToString(b)
+			return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+		}
+		return ""
+	case schema.IntervalLogicalType:
+		return "holds intervals of months and days"
+	case schema.NoLogicalType, schema.UnknownLogicalType, schema.NullLogicalType, nil:
+		if fixed {
+			return "holds bytes, not texts"
+		}
+		return ""
+	}
+	return "holds values that have parts of their own"
+}
+
+// fill reads the next rows of a column.
+func (c *chunk) fill(out *table.Column, rows int) (err error) {
+	if c.reader == nil {
+		if c.blank, err = c.checkPages(); err != nil {
+			return err
+		}
+		if c.reader, err = c.group.Column(c.leaf); err != nil {
+			return err
+		}
+	}
+	if err := c.take(8 * int64(rows)); err != nil {
+		return err
+	}
+	switch out.Type {
+	case table.Integer:
+		out.Integers = make([]int64, rows)
+	case table.Number:
+		out.Numbers = make([]float64, rows)
+	default:
+		out.Texts = make([]string, rows)
+	}
+	switch r := c.reader.(type) {
+	case *file.Float64ColumnChunkReader:
+		err = fillInto(c, out, r.ReadBatchInPage, out.Numbers)
+	case *file.Float32ColumnChunkReader:
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v float32) error { out.Numbers[row] = float64(v); return nil })
+	case *file.Int64ColumnChunkReader:
+		if out.Type == table.Integer {
+			err = fillInto(c, out, r.ReadBatchInPage, out.Integers)
+			break
+		}
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v int64) error { out.Numbers[row] = c.column.values.integer(v); return nil })
+	case *file.Int32ColumnChunkReader:
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v int32) error { c.integer(out, row, v); return nil })
+	case *file.BooleanColumnChunkReader:
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v bool) error {
+			if v {
+				out.Integers[row] = 1
+			}
+			return nil
+		})
+	case *file.Int96ColumnChunkReader:
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.Int96) error { out.Numbers[row] = int96Seconds(v); return nil })
+	case *file.ByteArrayColumnChunkReader:
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.ByteArray) error { return c.bytes(out, row, v) })
+	case *file.FixedLenByteArrayColumnChunkReader:
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.FixedLenByteArray) error { return c.bytes(out, row, v) })
+	default:
+		err = c.corrupt("it is of an unknown type")
+	}
+	if err != nil {
+		return err
+	}
+	return c.checkCells(out)
+}
+
+// integer converts an integer of 32 bits.
+func (c *chunk) integer(out *table.Column, row int, v int32) {
+	switch means := &c.column.values; {
+	case means.integer != nil:
+		out.Numbers[row] = means.integer(int64(v))
+	case means.unsigned:
+		out.Integers[row] = int64(uint32(v))
+	default:
+		out.Integers[row] = int64(v)
+	}
+}
+
+// bytes converts a value of bytes, which are lent.
+func (c *chunk) bytes(out *table.Column, row int, b []byte) error {
+	means := &c.column.values
+	switch {
+	case out.Empty != nil && out.Empty[row]:
+	case means.number != nil:
+		v, ok := means.number(b)
+		if !ok {
+			return c.corrupt("a decimal has %d bytes", len(b))
+		}
+		out.Numbers[row] = v
+	case means.text != nil:
+		out.Texts[row] = means.text(b)
+	case len(b) > table.MaxTextBytes && c.unneeded:
+		out.MarkEmpty(row)
+	case len(b) > table.MaxTextBytes:
+		return fault.Invalid("BAD_TEXT", "column %q: %.60q is not a text; it must have at most %d bytes of UTF-8", c.name, b, table.MaxTextBytes).
+			With("column", c.name)
+	default:
+		var err error
+		out.Texts[row], err = c.texts.keep(&c.budget, b)
+		return err
+	}
+	return nil
+}
+
+// checkCells refuses what a table cannot hold, or marks it as empty where nobody needs the column.
+func (c *chunk) checkCells(out *table.Column) error {
+	out.MarkNaN()
+	if c.unneeded {
+		out.MarkUnfit()
+	}
+	if !c.column.values.unsigned {
+		return nil
+	}
+	for row, v := range out.Integers {
+		if v >= 0 || out.IsEmpty(row) {
+			continue
+		}
+		if !c.unneeded {
+			return tooLarge(c.name, uint64(v))
+		}
+		out.MarkEmpty(row)
+	}
+	return nil
+}
+
+// int96Seconds converts a time in its old form: nanoseconds of a day, and the day by the Julian calendar.
+func int96Seconds(b parquet.Int96) float64 {
+	const epoch = 2440588 // the Julian day of 1970-01-01
+	nanoseconds, day := int64(binary.LittleEndian.Uint64(b[:])), int64(binary.LittleEndian.Uint32(b[8:]))
+	return float64((day-epoch)*86400) + float64(nanoseconds)/1e9
+}
+
+// readBatch is the method of the library's readers that reads values of one page, those that are there, and tells by
+// levels which these are.
+type readBatch[T any] func(n int64, values []T, defs, reps []int16) (total int64, present int, err error)
+
+// At most so many values are read at a time: levels and converted values have memory for no more. Texts may be much
+// longer than the bytes that they were made from.
+const (
+	stepRows  = 1 << 15
+	stepTexts = 1 << 10
+)
+
+// fillInto reads values that stay as they are.
+func fillInto[T any](c *chunk, out *table.Column, read readBatch[T], values []T) error {
+	for at := 0; at < len(values); {
+		n, err := readSome(c, out, at, read, values[at:min(len(values), at+stepRows)])
+		if err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// convert reads values and calls put for each, empty ones too.
+func convert[T any](c *chunk, out *table.Column, rows int, read readBatch[T], put func(row int, v T) error) error {
+	step := stepRows
+	if c.physical == parquet.Types.ByteArray || c.physical == parquet.Types.FixedLenByteArray {
+		step = stepTexts
+	}
+	values := make([]T, min(rows, step))
+	for at := 0; at < rows; {
+		n, err := readSome(c, out, at, read, values[:min(rows-at, step)])
+		if err != nil {
+			return err
+		}
+		for i, v := range values[:n] {
+			if err := put(at+i, v); err != nil {
+				return err
+			}
+		}
+		at += n
+	}
+	return nil
+}
+
+// readSome reads the next values of a page, and marks rows without one as empty.
+func readSome[T any](c *chunk, out *table.Column, at int, read readBatch[T], values []T) (int, error) {
+	var defs []int16
+	if c.optional {
+		if len(c.defs) < len(values) {
+			c.defs = make([]int16, len(values))
+		}
+		defs = c.defs[:len(values)]
+	}
+	total, present, err := read(int64(len(values)), values, defs, nil)
+	switch n := int(total); {
+	case err != nil:
+		return 0, c.corrupt("%v", explained(parquetName, err))
+	case n == 0 && c.blank > 0:
+		c.blank--
+		return 0, nil
+	case n == 0:
+		return 0, c.corrupt("it has fewer values than its row group has rows")
+	case !c.optional && present == n:
+		return n, nil
+	case n > len(defs):
+		return 0, c.corrupt("a page has fewer values than it claims")
+	default:
+		return n, spread(c, out, at, defs[:n], values, present)
+	}
+}
+
+// spread moves values to the rows that have one, and marks the others as empty.
+func spread[T any](c *chunk, out *table.Column, at int, defs []int16, values []T, present int) error {
+	next := 0
+	for _, d := range defs {
+		next += int(d)
+	}
+	if next != present || present > len(defs) {
+		return c.corrupt("a page has %d values where it marks %d as there", present, next)
+	}
+	if present == len(defs) {
+		return nil
+	}
+	if out.Empty == nil {
+		out.Empty = make([]bool, out.Len())
+	}
+	empty := out.Empty[at : at+len(defs)]
+	for row := len(defs) - 1; row >= 0; row-- {
+		var v T
+		if empty[row] = defs[row] == 0; !empty[row] {
+			next--
+			v = values[next]
+		}
+		values[row] = v
+	}
+	return nil
+}
+
+// texts copies texts out of lent memory, those of a dictionary only once if they occur often.
+type texts struct {
+	recent [1 << 10]string
+	block  strings.Builder
+}
+
+// keep returns bytes as a text.
+func (t *texts) keep(b *budget, bytes []byte) (string, error) {
+	if len(bytes) == 0 {
+		return "", nil
+	}
+	// Equal texts of a dictionary are the same bytes.
+	place := uintptr(unsafe.Pointer(unsafe.SliceData(bytes)))
+	known := &t.recent[(place>>2^place>>12)%uintptr(len(t.recent))]
+	if *known == string(bytes) {
+		return *known, nil
+	}
+	if t.block.Cap()-t.block.Len() < len(bytes) {
+		size := max(len(bytes), 1<<14)
+		if err := b.take(int64(size)); err != nil {
+			return "", err
+		}
+		t.block = strings.Builder{}
+		t.block.Grow(size)
+	}
+	from := t.block.Len()
+	t.block.Write(bytes)
+	*known = t.block.String()[from:]
+	return *known, nil
+}
