@@ -2,16 +2,19 @@ package format
 
 import (
 	"io"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/segment"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // ReadBeliefs reads beliefs about so many points: a table, or in any other format of dense matrices (.npy,
 // .mtx) the whole matrix.
 func ReadBeliefs(r io.Reader, name string, points int, naming table.Naming) ([]constraint.Belief, error) {
-	if suffix := suffixOf(name); denseFormats.has(suffix) && suffix != ".csv" && suffix != ".tsv" {
+	if suffix := scan.SuffixOf(name); denseFormats.has(suffix) && suffix != ".csv" && suffix != ".tsv" {
 		return readBeliefMatrix(r, name, points)
 	}
 	_, beliefs, err := ReadNamed(r, name, table.Beliefs, points, naming)
@@ -24,15 +27,15 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]constraint.Belief
 	if err != nil {
 		return nil, err
 	}
-	if m.rows != points || m.columns != points {
+	if m.Rows != points || m.Columns != points {
 		return nil, fault.Invalid("BELIEF_ROWS", "%s: the matrix of beliefs has %d rows and %d columns; the data have %d rows, so it must have %d of both",
-			name, m.rows, m.columns, points, points)
+			name, m.Rows, m.Columns, points, points)
 	}
 	var beliefs []constraint.Belief
 	for i := range points {
 		for j := i; j < points; j++ {
-			value, mirrored := m.values[i*points+j], m.values[j*points+i]
-			if !finite(value) {
+			value, mirrored := m.Values[i*points+j], m.Values[j*points+i]
+			if !scan.IsFinite(value) {
 				return nil, fault.Invalid("NOT_FINITE", "%s: the belief in %d and %d is %v; beliefs must be finite numbers", name, i, j, value)
 			}
 			if value != mirrored {
@@ -51,5 +54,45 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]constraint.Belief
 func LoadBeliefs(path string, points int, naming table.Naming) ([]constraint.Belief, error) {
 	return load(path, func(r io.Reader, name string) ([]constraint.Belief, error) {
 		return ReadBeliefs(r, name, points, naming)
+	})
+}
+
+var boxColumns = table.Columns{
+	{Name: "x", Type: table.Integer}, {Name: "y", Type: table.Integer},
+	{Name: "width", Type: table.Integer}, {Name: "height", Type: table.Integer}, {Name: "label", Type: table.Integer},
+}
+
+// ReadBoxes reads the columns x, y, width, height and label: rectangles in a picture of the given size.
+func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, error) {
+	t, err := readCells(r, name, boxColumns)
+	if err != nil {
+		return nil, err
+	}
+	c, err := t.Pick(boxColumns)
+	if err != nil {
+		return nil, err
+	}
+	boxes := make([]segment.Box, t.Rows())
+	for row := range boxes {
+		boxes[row] = segment.Box{X: int(c[0].Integers[row]), Y: int(c[1].Integers[row]),
+			Width: int(c[2].Integers[row]), Height: int(c[3].Integers[row]), Label: c[4].Integers[row]}
+		if err := boxes[row].Check(width, height); err != nil {
+			return nil, fault.Wrap(err, "%s, line %d", name, table.LineOf(row))
+		}
+	}
+	return boxes, nil
+}
+
+// LoadBoxes is ReadBoxes of a path.
+func LoadBoxes(path string, width, height int) ([]segment.Box, error) {
+	return load(path, func(r io.Reader, name string) ([]segment.Box, error) { return ReadBoxes(r, name, width, height) })
+}
+
+// WriteBoxes writes the columns x, y, width, height and label.
+func WriteBoxes(w io.Writer, boxes []segment.Box) error {
+	return writeTable(w, []string{"x", "y", "width", "height", "label"}, slices.Values(boxes), func(c *csvWriter, b segment.Box) {
+		for _, v := range []int64{int64(b.X), int64(b.Y), int64(b.Width), int64(b.Height), b.Label} {
+			c.integer(v)
+		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 func TestBeliefs(t *testing.T) {
@@ -93,7 +94,7 @@ func FuzzBeliefMatrix(f *testing.F) {
 			return
 		}
 		for _, b := range beliefs {
-			if b.I < 0 || b.I > b.J || b.J >= points || !finite(b.Value) || b.Value == 0 {
+			if b.I < 0 || b.I > b.J || b.J >= points || !scan.IsFinite(b.Value) || b.Value == 0 {
 				t.Fatalf("took %+v", b)
 			}
 		}
@@ -116,7 +117,7 @@ func FuzzBeliefs(f *testing.F) {
 		}
 		seen := map[[2]int32]bool{}
 		for _, b := range beliefs {
-			if min(b.I, b.J) < 0 || max(b.I, b.J) >= points || !finite(b.Value) || seen[[2]int32{b.I, b.J}] {
+			if min(b.I, b.J) < 0 || max(b.I, b.J) >= points || !scan.IsFinite(b.Value) || seen[[2]int32{b.I, b.J}] {
 				t.Fatalf("took %+v", b)
 			}
 			seen[[2]int32{b.I, b.J}], seen[[2]int32{b.J, b.I}] = true, true

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // Reading 100,000 rows of 16 numbers, in bytes of the file a second.
@@ -16,7 +18,7 @@ func BenchmarkLoadPoints(b *testing.B) {
 	const rows, columns = 100_000, 16
 	rng := rand.New(rand.NewPCG(1, 2))
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }\n", rows, columns)
-	npy := append([]byte(npyMagic+"\x01\x00"), byte(len(header)), 0)
+	npy := append([]byte(scan.NPYMagic+"\x01\x00"), byte(len(header)), 0)
 	npy = append(npy, header...)
 	var csv []byte
 	for i := range rows * columns {

@@ -10,6 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/columnar"
+	"github.com/cleave-project/cleave/internal/format/csv"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // binaryReader is the reader of a format that has types of its own.
@@ -22,16 +24,16 @@ type binaryReader interface {
 
 // binaryTable reads a table of such a format.
 type binaryTable struct {
-	binaryReader
-	name  string
-	found []table.Column
-	rows  int
-	said  []string
-	files []io.Closer
+	reader binaryReader
+	name   string
+	found  []table.Column
+	rows   int
+	said   []string
+	files  []io.Closer
 }
 
 // openBinary opens the input and gives its bytes to a function that opens the reader.
-func openBinary(in Input, open func(s *source) (binaryReader, error)) (*binaryTable, error) {
+func openBinary(in Input, open func(s *scan.Source) (binaryReader, error)) (*binaryTable, error) {
 	b := &binaryTable{name: in.Name()}
 	r := in.Stdin
 	if in.Path == "-" && in.spool != nil {
@@ -43,46 +45,46 @@ func openBinary(in Input, open func(s *source) (binaryReader, error)) (*binaryTa
 	if in.Path != "-" {
 		file, err := os.Open(in.Path)
 		if err != nil {
-			return nil, (&source{name: in.Path}).readError(err)
+			return nil, (&scan.Source{Name: in.Path}).ReadError(err)
 		}
 		b.files = append(b.files, file)
 		r = file
 	}
-	s, err := newSource(r, b.name)
+	s, err := scan.New(r, b.name)
 	if err == nil {
 		opened, failed := open(s)
-		if b.binaryReader, err = named(b.name, opened, failed); err == nil {
+		if b.reader, err = named(b.name, opened, failed); err == nil {
 			b.nameColumns()
 			return b, nil
 		}
-		err = s.readError(err)
+		err = s.ReadError(err)
 	}
-	b.close()
+	b.Close()
 	return nil, err
 }
 
 // nameColumns gives columns of the same name others.
 func (b *binaryTable) nameColumns() {
 	var names []string
-	for _, c := range b.Columns() {
+	for _, c := range b.reader.Columns() {
 		names = append(names, c.Name)
 	}
 	for _, notice := range table.Distinct(names) {
 		b.said = append(b.said, b.name+": "+notice)
 	}
-	b.Rename(names)
-	b.found = b.Columns()
+	b.reader.Rename(names)
+	b.found = b.reader.Columns()
 }
 
-func openParquet(in Input, o TableOptions) (tableParts, error) {
+func openParquet(in Input, o csv.Options) (tableParts, error) {
 	var spooled io.Closer
-	b, err := openBinary(in, func(s *source) (binaryReader, error) {
-		content, size, end, err := s.seekable()
+	b, err := openBinary(in, func(s *scan.Source) (binaryReader, error) {
+		content, size, end, err := s.Seekable()
 		if err != nil {
 			return nil, err
 		}
 		spooled = end
-		return asReader(columnar.OpenParquet(content, size, o.ignores()))
+		return asReader(columnar.OpenParquet(content, size, ignores(&o)))
 	})
 	if err != nil {
 		if spooled != nil {
@@ -94,8 +96,8 @@ func openParquet(in Input, o TableOptions) (tableParts, error) {
 	return b, nil
 }
 
-func openArrow(in Input, o TableOptions) (tableParts, error) {
-	b, err := openBinary(in, func(s *source) (binaryReader, error) { return asReader(columnar.OpenArrow(s, o.ignores())) })
+func openArrow(in Input, o csv.Options) (tableParts, error) {
+	b, err := openBinary(in, func(s *scan.Source) (binaryReader, error) { return asReader(columnar.OpenArrow(s, ignores(&o))) })
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func asReader[R binaryReader](r R, err error) (binaryReader, error) {
 }
 
 // ignores tells whether nobody needs a column.
-func (o *TableOptions) ignores() func(column string, at int) bool {
+func ignores(o *csv.Options) func(column string, at int) bool {
 	return func(column string, at int) bool {
 		in := func(list []string) bool {
 			return slices.Contains(list, column) || slices.Contains(list, strconv.Itoa(at+1))
@@ -129,16 +131,16 @@ func named[T any](name string, result T, err error) (T, error) {
 	return result, err
 }
 
-func (b *binaryTable) columns() []table.Column { return slices.Clone(b.found) }
+func (b *binaryTable) Columns() []table.Column { return slices.Clone(b.found) }
 
-func (b *binaryTable) notices() []string { return b.said }
+func (b *binaryTable) Notices() []string { return b.said }
 
-func (b *binaryTable) decimals() string { return "" }
+func (b *binaryTable) Decimals() string { return "" }
 
-func (b *binaryTable) close() {
-	if b.binaryReader != nil {
-		b.Close()
-		b.binaryReader = nil
+func (b *binaryTable) Close() {
+	if b.reader != nil {
+		b.reader.Close()
+		b.reader = nil
 	}
 	for _, file := range b.files {
 		file.Close()
@@ -146,8 +148,8 @@ func (b *binaryTable) close() {
 	b.files = nil
 }
 
-func (b *binaryTable) next() (*table.Table, error) {
-	read, err := b.Next()
+func (b *binaryTable) Next() (*table.Table, error) {
+	read, err := b.reader.Next()
 	t, err := named(b.name, read, err)
 	switch {
 	case errors.Is(err, io.EOF) && b.rows == 0:
@@ -157,7 +159,7 @@ func (b *binaryTable) next() (*table.Table, error) {
 	case fault.Is(err, "BAD_TEXT"):
 		return nil, fault.Invalid("BAD_TEXT", "%v; --ignore leaves a column out", err)
 	case err != nil:
-		return nil, (&source{name: b.name}).readError(err)
+		return nil, (&scan.Source{Name: b.name}).ReadError(err)
 	}
 	if b.rows += t.Rows(); b.rows > table.MaxRows {
 		return nil, fault.Invalid("TOO_MANY_ROWS", "%s: the file has more than %s rows, which is the most that is supported", b.name, strconv.Itoa(table.MaxRows))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format/csv"
 )
 
 // Columns of one name are told apart, in Parquet as in CSV.
@@ -19,7 +20,7 @@ func TestColumnsOfOneName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"t.parquet": strings.ReplaceAll(file.String(), "again", "first"), "t.csv": "first,first\n1,3\n2,4\n"} {
-		got, says, err := readText(t, name, text, TableOptions{})
+		got, says, err := readText(t, name, text, csv.Options{})
 		if err != nil || show(got) != "first:i=1|2 first.1:i=3|4" || !strings.HasSuffix(says, `t.`+name[2:]+`: there are several columns "first"; column 2 is called "first.1" here`) {
 			t.Errorf("%s: got %v, %q, %v", name, got, says, err)
 		}

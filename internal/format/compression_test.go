@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 func zstdOf(t testing.TB, text string) string {
@@ -61,10 +62,10 @@ func TestBadCompression(t *testing.T) {
 		"half a gzip":  {gzipped(long)[:60], "CORRUPT_FILE", "damaged or cut short"},
 		"half a zstd":  {zstdOf(t, long)[:20], "CORRUPT_FILE", "damaged or cut short"},
 		"half a bzip2": {bzip2Of12(t)[:30], "CORRUPT_FILE", "damaged or cut short"},
-		"no gzip":      {gzipMagic + "\x08 and so on, and on", "CORRUPT_FILE", "damaged"},
-		"no zstd":      {zstdMagic + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "CORRUPT_FILE", "damaged"},
-		"xz":           {xzMagic + "....", "UNSUPPORTED_COMPRESSION", "xz"},
-		"a far window": {zstdMagic + "\x00\x90" + "\x01\x00\x00", "UNSUPPORTED_COMPRESSION", "--long"},
+		"no gzip":      {"\x1F\x8B\x08 and so on, and on", "CORRUPT_FILE", "damaged"},
+		"no zstd":      {"\x28\xB5\x2F\xFD\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "CORRUPT_FILE", "damaged"},
+		"xz":           {"\xFD7zXZ\x00....", "UNSUPPORTED_COMPRESSION", "xz"},
+		"a far window": {"\x28\xB5\x2F\xFD\x00\x90" + "\x01\x00\x00", "UNSUPPORTED_COMPRESSION", "--long"},
 	} {
 		var err error
 		bytes := allocated(func() { _, _, err = ReadPoints(strings.NewReader(c.content), "p.csv") })
@@ -91,7 +92,7 @@ func TestBombs(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSource(&bomb, "p.csv")
+	s, err := scan.New(&bomb, "p.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/csv"
 )
 
 // Tables as R, spreadsheets and instruments lay them out.
@@ -35,7 +36,7 @@ func TestLayoutsOfTables(t *testing.T) {
 		"a first row with gaps":   {"a;b\n1;\n2;x\n", "a:i=1|2 b:t=_|x", ""},
 		"one, quoted names":       {"x\n\"12\",5\n\"3\",7\n", "column 1:i=12|3 x:i=5|7", ""},
 	} {
-		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		got, says, err := readText(t, "t.csv", c.text, csv.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -60,7 +61,7 @@ func TestHollowRows(t *testing.T) {
 		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;4\n", "", many + 2},
 		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;many\n;;\n", "lines from 300004 on", many + 2}, // read again
 	} {
-		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		got, says, err := readText(t, "t.csv", c.text, csv.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestHollowRows(t *testing.T) {
 		"a;b;c\n;;\n;;\n":                            "no rows of data",
 		"a;b;c\n1;2;3\n" + hollow + "\n" + "4;5;6\n": "line 300003: the line is blank",
 	} {
-		if _, _, err := readText(t, "t.csv", text, TableOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := readText(t, "t.csv", text, csv.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -96,7 +97,7 @@ func TestNoFirstRow(t *testing.T) {
 		"[{\"x\": 1}, {\"x\": 2}]": "UNKNOWN_FORMAT",
 		"{\"x\": 1}\n{\"x\": 2}\n": "UNKNOWN_FORMAT",
 	} {
-		_, _, err := readText(t, "t.csv", text, TableOptions{})
+		_, _, err := readText(t, "t.csv", text, csv.Options{})
 		if !fault.Is(err, reason) {
 			t.Errorf("%q: got %v", text, err)
 		}

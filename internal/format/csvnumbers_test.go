@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/cleave-project/cleave/internal/format/csv"
 )
 
 // Numbers as spreadsheets and reports write them.
@@ -52,7 +52,7 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		"comments":            {"# by x\n# at noon\na,b,c\n1,2,x\n", "a:i=1 b:i=2 c:t=x", "the table begins on line 3"},
 		"carriage returns":    {"a,b\r1,x\r2,y\r", "a:i=1|2 b:t=x|y", ""},
 	} {
-		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		got, says, err := readText(t, "t.csv", c.text, csv.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -65,57 +65,16 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 
 // A title is no reason to count lines wrong, and a late mark makes a column one of texts from its first row.
 func TestNumbersAreReadAgain(t *testing.T) {
-	if _, _, err := readText(t, "t.csv", "My table\n\na,b,c\n1,2,x\n3,4\n", TableOptions{}); err == nil || !strings.Contains(err.Error(), "t.csv, line 5: the line has 2 cells") {
+	if _, _, err := readText(t, "t.csv", "My table\n\na,b,c\n1,2,x\n3,4\n", csv.Options{}); err == nil || !strings.Contains(err.Error(), "t.csv, line 5: the line has 2 cells") {
 		t.Errorf("got %v", err)
 	}
 	const rows = 100_000 // more than tell the form of a table
 	for late, want := range map[string]string{"1.234,5": "n", "7 %": "t", "1'000": "n", "2,5": "n", "(5)": "n", "\u22125": "n"} {
-		got, _, err := readText(t, "t.csv", "a;b\n"+strings.Repeat("1;2\n", rows)+late+";2\n", TableOptions{})
+		got, _, err := readText(t, "t.csv", "a;b\n"+strings.Repeat("1;2\n", rows)+late+";2\n", csv.Options{})
 		if err != nil || got.Columns[0].Type.String()[:1] != want || got.Rows() != rows+1 {
 			t.Errorf("%s: got %v, %v", late, got.Columns[0].Type, err)
 		}
 	}
-	_, _, err := readText(t, "t.csv", "a;b\n"+strings.Repeat("x;2\n", rows)+"x\x00;2\n", TableOptions{})
+	_, _, err := readText(t, "t.csv", "a;b\n"+strings.Repeat("x;2\n", rows)+"x\x00;2\n", csv.Options{})
 	wantFault(t, "zero byte", err, "NOT_A_TEXT", `t.csv, line 100002, column "a": the cell has a zero byte`)
-}
-
-// The readings that are known at a glance are those that would be found by trying.
-func TestReadingsAtAGlance(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		cell := []byte(rapid.StringMatching(`-?[0-9]{0,7}([.,' ][0-9]{0,4}){0,2}( ?%)?`).Draw(t, "cell"))
-		tried := reading(0)
-		for r := asPoint; r <= asApostrophes; r <<= 1 {
-			if _, ok := r.parse(cell); ok {
-				tried |= r
-			}
-		}
-		if got := readingsOf(cell) &^ asInteger; got != tried {
-			t.Fatalf("%q: got %b, want %b", cell, got, tried)
-		}
-		if _, _, ok := integerCell(cell); ok && tried != allReadings&^asInteger {
-			t.Fatalf("%q is not read alike by all: %b", cell, tried)
-		}
-	})
-}
-
-// What groups do not change is read as without them, to the same bits.
-func TestGroupsOfDigits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		whole, decimals := rapid.StringMatching(`-?[1-9][0-9]{0,8}`).Draw(t, "whole"), rapid.StringMatching(`[0-9]{0,6}`).Draw(t, "decimals")
-		sign, digits := "", whole
-		if whole[0] == '-' {
-			sign, digits = "-", whole[1:]
-		}
-		grouped := ""
-		for at := range digits {
-			if at > 0 && (len(digits)-at)%3 == 0 {
-				grouped += ","
-			}
-			grouped += digits[at : at+1]
-		}
-		plain, ok := parseFloat([]byte(whole + "." + decimals))
-		if got, read := parseGrouped([]byte(sign+grouped+"."+decimals), ',', '.'); !ok || !read || got != plain {
-			t.Fatalf("%s%s.%s is read as %v, %v", sign, grouped, decimals, got, read)
-		}
-	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 func TestReadPointsFromText(t *testing.T) {
@@ -80,7 +81,7 @@ func TestLongLines(t *testing.T) {
 	if err != nil || points.N != 2 || points.D != columns {
 		t.Fatalf("wide rows: %v", err)
 	}
-	_, _, err = ReadPoints(strings.NewReader(strings.Repeat("1", maxLine+bufferSize+1)), "endless.csv")
+	_, _, err = ReadPoints(strings.NewReader(strings.Repeat("1", scan.MaxLine+scan.BufferSize+1)), "endless.csv")
 	wantFault(t, "endless line", err, "LINE_TOO_LONG", "endless.csv, line 1", "64 MiB")
 }
 

@@ -15,24 +15,27 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/array"
+	"github.com/cleave-project/cleave/internal/format/graph"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // readEdgesPlainly reads a list of edges line by line, without blocks, threads or a short way for usual lines.
-func readEdgesPlainly(l *lines, vertices int) (edges []dataset.Edge, err error) {
-	columns := edgeColumns{source: 0, target: 1, weight: 2, width: 3}
+func readEdgesPlainly(l *scan.Lines, vertices int) (edges []dataset.Edge, err error) {
+	columns := graph.EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: 3}
 	first := true
-	err = l.eachRow(func(cells [][]byte) (err error) {
+	err = l.EachRow(func(cells [][]byte) (err error) {
 		if first {
 			first = false
-			switch kindOfRow(cells) {
-			case rowOfNames:
-				columns, err = nameEdgeColumns(l, cells)
+			switch scan.KindOfRow(cells) {
+			case scan.RowOfNames:
+				columns, err = graph.NameEdgeColumns(l, cells)
 				return err
-			case rowOfNumbersAndNames:
-				return l.invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
+			case scan.RowOfNumbersAndNames:
+				return l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
 			}
 		}
-		edge, err := parseEdge(l, cells, columns, vertices)
+		edge, err := graph.ParseEdge(l, cells, columns, vertices)
 		edges = append(edges, edge)
 		return err
 	})
@@ -40,17 +43,17 @@ func readEdgesPlainly(l *lines, vertices int) (edges []dataset.Edge, err error) 
 }
 
 // readEntriesPlainly does the same for the entries of a Matrix Market file.
-func readEntriesPlainly(m *matrixMarket) (entries []dataset.Edge, err error) {
-	err = m.eachRow(func(cells [][]byte) (err error) {
-		if int64(len(entries)) == m.entries {
-			return m.invalid("TRAILING_DATA", "the header claims %d entries, but here is another", m.entries)
+func readEntriesPlainly(m *array.MatrixMarket) (entries []dataset.Edge, err error) {
+	err = m.EachRow(func(cells [][]byte) (err error) {
+		if int64(len(entries)) == m.Entries {
+			return m.Invalid("TRAILING_DATA", "the header claims %d entries, but here is another", m.Entries)
 		}
-		entry, err := m.parseEntry(m.lines, cells)
+		entry, err := m.ParseEntry(m.Lines, cells)
 		entries = append(entries, entry)
 		return err
 	})
-	if err == nil && int64(len(entries)) < m.entries {
-		err = m.source.invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.entries, len(entries))
+	if err == nil && int64(len(entries)) < m.Entries {
+		err = m.Source.Invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.Entries, len(entries))
 	}
 	return entries, err
 }
@@ -59,34 +62,34 @@ func readEntriesPlainly(m *matrixMarket) (entries []dataset.Edge, err error) {
 // fault.
 func compareEdges(t *testing.T, text []byte, name string, vertices, size int) {
 	t.Helper()
-	open := func() *lines {
-		s, err := newSource(bytes.NewReader(text), name)
+	open := func() *scan.Lines {
+		s, err := scan.New(bytes.NewReader(text), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.blockSize = size
-		l := newLines(s, map[string]byte{".csv": ',', ".tsv": '\t'}[s.suffix])
-		if l.allowBlankLines = true; l.separator == anyWhiteSpace {
-			l.comments = "#%"
+		s.BlockSize = size
+		l := scan.NewLines(s, map[string]byte{".csv": ',', ".tsv": '\t'}[s.Suffix])
+		if l.AllowBlankLines = true; l.Separator == scan.AnyWhiteSpace {
+			l.Comments = "#%"
 		}
 		return l
 	}
 	want, wantErr := readEdgesPlainly(open(), vertices)
-	lists, err := readEdges(open(), vertices)
+	lists, err := graph.ReadEdges(open(), vertices)
 	mustAgree(t, fmt.Sprintf("%s in blocks of %d: %q", name, size, text), lists, err, want, wantErr)
 }
 
 // compareEntries is compareEdges for Matrix Market.
 func compareEntries(t *testing.T, text []byte, size int) {
 	t.Helper()
-	open := func() *matrixMarket {
-		s, err := newSource(bytes.NewReader(text), "f.mtx")
+	open := func() *array.MatrixMarket {
+		s, err := scan.New(bytes.NewReader(text), "f.mtx")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.blockSize = size
-		m, err := openMatrixMarket(s)
-		if err != nil || !m.coordinate {
+		s.BlockSize = size
+		m, err := array.OpenMatrixMarket(s)
+		if err != nil || !m.Coordinate {
 			return nil
 		}
 		return m
@@ -96,7 +99,7 @@ func compareEntries(t *testing.T, text []byte, size int) {
 		return
 	}
 	want, wantErr := readEntriesPlainly(m)
-	lists, err := open().coordinates()
+	lists, err := open().Coordinates()
 	mustAgree(t, fmt.Sprintf("blocks of %d: %q", size, text), lists, err, want, wantErr)
 }
 
@@ -217,7 +220,7 @@ func TestFilesThatBreakOff(t *testing.T) {
 	zipped := gzipped(strings.Repeat("0,1\n", 1<<20))
 	_, err := ReadGraph(strings.NewReader(zipped[:len(zipped)-12]), "f.csv.gz", 0)
 	wantFault(t, "cut short", err, "CORRUPT_FILE", "f.csv.gz")
-	_, err = ReadGraph(io.MultiReader(strings.NewReader("0,1\n0,2\n"), strings.NewReader(strings.Repeat("1", maxLine+2*blockSize))), "f.csv", 0)
+	_, err = ReadGraph(io.MultiReader(strings.NewReader("0,1\n0,2\n"), strings.NewReader(strings.Repeat("1", scan.MaxLine+2*scan.BlockSize))), "f.csv", 0)
 	wantFault(t, "a long line", err, "LINE_TOO_LONG", "line 3")
 }
 

@@ -4,46 +4,41 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/array"
+	"github.com/cleave-project/cleave/internal/format/graph"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // The tables in this file are the only place that knows which suffix belongs to which reader. To add a
 // format, write its reader in a file of its own, add a line to a table, and write its test.
 
-// A reader gets the decompressed bytes of a file.
-type (
-	denseReader  func(s *source) (*matrix, error)
-	sparseReader func(s *source, features int) (*sparseMatrix, error)                        // features 0: as the file says
-	graphReader  func(s *source, vertices int) (edges []dataset.Edges, found int, err error) // vertices, found 0: as the edges say
-)
-
 // denseFormats are those of dense points and of kernel matrices.
-var denseFormats = formats[denseReader]{
-	{".csv", delimited(',')},
-	{".tsv", delimited('\t')},
-	{".npy", readNPY},
-	{".npz", readNPZ},
-	{".mtx", readDenseMatrixMarket},
+var denseFormats = formats[array.Dense]{
+	{".csv", array.Delimited(',')},
+	{".tsv", array.Delimited('\t')},
+	{".npy", array.ReadNPY},
+	{".npz", array.ReadNPZ},
+	{".mtx", array.ReadDenseMatrixMarket},
 }
 
-var sparseFormats = formats[sparseReader]{
-	{".svm", readSVMLight},
-	{".svmlight", readSVMLight},
-	{".libsvm", readSVMLight},
-	{".npz", readSparseNPZ},
+var sparseFormats = formats[array.SparseReader]{
+	{".svm", array.ReadSVMLight},
+	{".svmlight", array.ReadSVMLight},
+	{".libsvm", array.ReadSVMLight},
+	{".npz", array.ReadSparseNPZ},
 }
 
-var graphFormats = formats[graphReader]{
-	{".csv", edgeList(',')},
-	{".tsv", edgeList('\t')},
-	{".txt", edgeList(anyWhiteSpace)},
-	{".edges", edgeList(anyWhiteSpace)},
-	{".mtx", readMatrixMarketGraph},
-	{".graph", readMetis},
-	{".metis", readMetis},
-	{".graphml", readGraphML},
-	{".gml", readGML},
-	{".npz", readSparseNPZGraph},
+var graphFormats = formats[graph.Reader]{
+	{".csv", graph.EdgeList(',')},
+	{".tsv", graph.EdgeList('\t')},
+	{".txt", graph.EdgeList(scan.AnyWhiteSpace)},
+	{".edges", graph.EdgeList(scan.AnyWhiteSpace)},
+	{".mtx", graph.ReadMatrixMarketGraph},
+	{".graph", graph.ReadMetis},
+	{".metis", graph.ReadMetis},
+	{".graphml", graph.ReadGraphML},
+	{".gml", graph.ReadGML},
+	{".npz", array.ReadSparseNPZGraph},
 }
 
 // PointSuffixes are those of files that ReadPoints takes, also compressed.
@@ -60,8 +55,8 @@ func KernelSuffixes() []string { return denseFormats.suffixes() }
 
 // IsSparse tells whether a name is that of a file of sparse points. Only its content tells what an NPZ file holds.
 func IsSparse(name string) bool {
-	suffix := suffixOf(name)
-	return suffix != npzSuffix && sparseFormats.has(suffix)
+	suffix := scan.SuffixOf(name)
+	return suffix != scan.NPZSuffix && sparseFormats.has(suffix)
 }
 
 // formats are the formats of one kind of data, in the order in which messages list them.
@@ -88,24 +83,24 @@ func (f formats[R]) has(suffix string) bool {
 }
 
 // open undoes the compression and finds the reader.
-func (f formats[R]) open(r io.Reader, name string) (s *source, read R, err error) {
-	if s, err = newSource(r, name); err != nil {
+func (f formats[R]) open(r io.Reader, name string) (s *scan.Source, read R, err error) {
+	if s, err = scan.New(r, name); err != nil {
 		return nil, read, err
 	}
 	for _, known := range f {
-		if known.suffix == s.suffix {
+		if known.suffix == s.Suffix {
 			return s, known.read, nil
 		}
 	}
-	if found := suffixOf(name); found != s.suffix && f.has(found) {
-		return nil, read, s.invalid("UNKNOWN_FORMAT", "by its first bytes this is a file of the format %s, which is not read here", s.suffix[1:])
+	if found := scan.SuffixOf(name); found != s.Suffix && f.has(found) {
+		return nil, read, s.Invalid("UNKNOWN_FORMAT", "by its first bytes this is a file of the format %s, which is not read here", s.Suffix[1:])
 	}
 	suffixes := f.suffixes()
 	last := len(suffixes) - 1
-	if s.suffix == "" {
-		return nil, read, s.invalid("UNKNOWN_FORMAT", "neither a name nor the first bytes tell the format; --format says it: %s or %s",
+	if s.Suffix == "" {
+		return nil, read, s.Invalid("UNKNOWN_FORMAT", "neither a name nor the first bytes tell the format; --format says it: %s or %s",
 			strings.Join(suffixes[:last], ", "), suffixes[last])
 	}
-	return nil, read, s.invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; use %s or %s, each also with .gz or .zst",
-		s.suffix, strings.Join(suffixes[:last], ", "), suffixes[last])
+	return nil, read, s.Invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; use %s or %s, each also with .gz or .zst",
+		s.Suffix, strings.Join(suffixes[:last], ", "), suffixes[last])
 }

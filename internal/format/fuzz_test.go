@@ -91,7 +91,7 @@ func FuzzMatrixMarket(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		checkFuzzed(t, len(input), 8*baseDenseLimit, func() error {
+		checkFuzzed(t, len(input), 8<<22, func() error {
 			points, _, err := ReadPoints(bytes.NewReader(input), "f.mtx")
 			if err == nil && len(points.Values) != points.N*points.D {
 				t.Fatalf("%d values for %d x %d", len(points.Values), points.N, points.D)

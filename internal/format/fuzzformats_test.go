@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/format/columnar"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 func FuzzNPZ(f *testing.F) {
@@ -46,17 +46,17 @@ func FuzzCompression(f *testing.F) {
 	f.Add([]byte(zstdOf(f, "1,2\n3,4\n")))
 	f.Add([]byte(bzip2Of12(f)))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		checkFuzzed(t, len(input), 3*maxWindow, func() error {
-			s, err := newSource(bytes.NewReader(input), "f.csv")
+		checkFuzzed(t, len(input), 3*scan.MaxWindow, func() error {
+			s, err := scan.New(bytes.NewReader(input), "f.csv")
 			if err != nil {
 				return err
 			}
 			n, err := io.Copy(io.Discard, s)
-			if n > columnar.FreeBytes+columnar.MaxGrowth*int64(len(input))+bufferSize {
+			if n > scan.FreeBytes+scan.MaxGrowth*int64(len(input))+scan.BufferSize {
 				t.Fatalf("%d bytes of %d", n, len(input))
 			}
 			if err != nil {
-				return s.readError(err)
+				return s.ReadError(err)
 			}
 			return nil
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/csv"
 )
 
 // FuzzTable reads a table of any bytes from standard input. Tables that are read fit together; nothing else but a fault
@@ -31,7 +32,7 @@ func FuzzTable(f *testing.F) {
 		var err error
 		grown := allocated(func() {
 			var r *TableReader
-			o := TableOptions{Format: "csv", Delimiter: delimiter, Header: []string{"auto", "yes", "no"}[header%3], Stdin: bytes.NewReader(input)}
+			o := csv.Options{Format: "csv", Delimiter: delimiter, Header: []string{"auto", "yes", "no"}[header%3], Stdin: bytes.NewReader(input)}
 			if r, err = OpenTable([]string{"-"}, o); err == nil {
 				all, err = r.ReadAll()
 				r.Close()

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // repeatable is the input of a graph that can be read more than once: what comes from standard input is kept in a temporary
 // file.
 type repeatable struct {
 	Input
-	kept *Spool
+	kept *scan.Spool
 }
 
 // repeatable keeps standard input, and finds out its format.
@@ -21,13 +22,13 @@ func (in Input) repeatable() (*repeatable, error) {
 	if in.Path != "-" || in.Stdin == nil {
 		return again, nil
 	}
-	again.kept = NewSpool(in.Stdin)
+	again.kept = scan.NewSpool(in.Stdin)
 	err := again.read(func(r io.Reader, name string) error {
-		s, err := newSource(r, name)
+		s, err := scan.New(r, name)
 		if err != nil {
 			return err
 		}
-		if again.Format = strings.TrimPrefix(s.suffix, "."); s.suffix == "" {
+		if again.Format = strings.TrimPrefix(s.Suffix, "."); s.Suffix == "" {
 			head, _ := s.Peek(peeked / 4)
 			again.Format = graphText(head)
 		}
@@ -48,7 +49,7 @@ func (in *repeatable) read(read func(r io.Reader, name string) error) error {
 	if err := in.kept.Rewind(); err != nil {
 		return err
 	}
-	return read(&given{Reader: in.kept, format: in.Format}, in.Name())
+	return read(&scan.Given{Reader: in.kept, Format: in.Format}, in.Name())
 }
 
 func (in *repeatable) close() {
@@ -84,7 +85,7 @@ func CheckKernelFormat(name string) error { return denseFormats.check(name) }
 
 // check refuses a name that is none of the formats.
 func (f formats[R]) check(name string) error {
-	if f.has(suffixOf("." + name)) {
+	if f.has(scan.SuffixOf("." + name)) {
 		return nil
 	}
 	return fault.Invalid("UNKNOWN_FORMAT", "there is no format %q here; use %s", name, strings.ReplaceAll(strings.Join(f.suffixes(), ", "), ".", ""))

@@ -12,15 +12,17 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/array"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // Input is a file, or standard input, and what the user says about it.
 type Input struct {
 	Path   string
-	Format string    // such as "csv"; "": the bytes tell, or the name
-	Array  string    // which one of several, in an NPZ file; "": the only one
-	Stdin  io.Reader // what the path "-" stands for, see Peekable
-	spool  *Spool    // what Stdin reads from; nil: from elsewhere
+	Format string      // such as "csv"; "": the bytes tell, or the name
+	Array  string      // which one of several, in an NPZ file; "": the only one
+	Stdin  io.Reader   // what the path "-" stands for, see Peekable
+	spool  *scan.Spool // what Stdin reads from; nil: from elsewhere
 }
 
 // InputKind is what a file holds.
@@ -61,7 +63,7 @@ func (in Input) Kind() (InputKind, error) {
 		return 0, err
 	case textTables[suffix], suffix == ".parquet", suffix == ".arrow":
 		return InputTable, nil
-	case suffix == npzSuffix:
+	case suffix == scan.NPZSuffix:
 		return in.kindOfNPZ()
 	case sparseFormats.has(suffix):
 		return InputSparse, nil
@@ -70,14 +72,14 @@ func (in Input) Kind() (InputKind, error) {
 	case graphFormats.has(suffix):
 		return InputGraph, nil
 	}
-	return 0, (&source{name: in.Name()}).invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; say which by --format: %s", suffix, strings.Join(Formats(), ", "))
+	return 0, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; say which by --format: %s", suffix, strings.Join(Formats(), ", "))
 }
 
 // kindOfNPZ is InputSparse for a sparse matrix, unless one of its arrays is asked for.
 func (in Input) kindOfNPZ() (InputKind, error) {
 	kind := InputDense
-	err := in.begin(func(s *source) {
-		if in.Array == "" && s.holdsSparse() {
+	err := in.begin(func(s *scan.Source) {
+		if in.Array == "" && array.HoldsSparse(s) {
 			kind = InputSparse
 		}
 	})
@@ -109,7 +111,7 @@ func Formats() []string {
 
 // CheckFormat refuses a name that is none of Formats.
 func CheckFormat(name string) error {
-	if suffix := suffixOf("." + name); textTables[suffix] || slices.Contains(Formats(), suffix[1:]) {
+	if suffix := scan.SuffixOf("." + name); textTables[suffix] || slices.Contains(Formats(), suffix[1:]) {
 		return nil
 	}
 	return fault.Invalid("UNKNOWN_FORMAT", "there is no format %q; use %s", name, strings.Join(Formats(), ", "))
@@ -123,11 +125,11 @@ var tableSuffixes = []string{".csv", ".tsv", ".parquet", ".arrow"}
 // suffix is that of the format.
 func (in Input) suffix() (string, error) {
 	if in.Format != "" {
-		return suffixOf("." + in.Format), nil
+		return scan.SuffixOf("." + in.Format), nil
 	}
 	suffix := ""
-	err := in.begin(func(s *source) {
-		if suffix = s.suffix; suffix == "" || suffix == ".dat" || suffix == ".data" {
+	err := in.begin(func(s *scan.Source) {
+		if suffix = s.Suffix; suffix == "" || suffix == ".dat" || suffix == ".data" {
 			head, _ := s.Peek(peeked / 4)
 			suffix = detectText(head)
 		}
@@ -136,23 +138,23 @@ func (in Input) suffix() (string, error) {
 }
 
 // begin looks at the beginning of the input, of which nothing is taken.
-func (in Input) begin(look func(s *source)) error {
+func (in Input) begin(look func(s *scan.Source)) error {
 	var start io.Reader
 	if in.Path == "-" {
 		if in.Stdin == nil {
-			return (&source{name: in.Name()}).invalid("FILE_NOT_READABLE", "there is no standard input here")
+			return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "there is no standard input here")
 		}
 		head, _ := in.Stdin.(*bufio.Reader).Peek(peeked) // an error comes again when it is read
 		start = bytes.NewReader(head)
 	} else {
 		file, err := os.Open(in.Path)
 		if err != nil {
-			return (&source{name: in.Path}).readError(err)
+			return (&scan.Source{Name: in.Path}).ReadError(err)
 		}
 		defer file.Close()
 		start = file
 	}
-	s, err := newSource(start, in.Name())
+	s, err := scan.New(start, in.Name())
 	if err == nil {
 		look(s)
 	}
@@ -169,8 +171,8 @@ func detectText(head []byte) string {
 		}
 		for _, cell := range cells[1:] {
 			index, value, found := bytes.Cut(cell, []byte(":"))
-			_, isIndex := parseInteger(index)
-			_, isValue := parseFloat(value)
+			_, isIndex := scan.ParseInteger(index)
+			_, isValue := scan.ParseFloat(value)
 			if !found || !isIndex || !isValue {
 				return ".csv"
 			}
@@ -189,15 +191,15 @@ func (in Input) Read(read func(r io.Reader, name string) error) error {
 	if in.Path != "-" {
 		file, err := os.Open(in.Path)
 		if err != nil {
-			return (&source{name: in.Path}).readError(err)
+			return (&scan.Source{Name: in.Path}).ReadError(err)
 		}
 		defer file.Close()
 		r = file
 	} else if r == nil {
-		return (&source{name: in.Name()}).invalid("FILE_NOT_READABLE", "there is no standard input here")
+		return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "there is no standard input here")
 	}
 	if in.Format != "" || in.Array != "" {
-		r = &given{Reader: r, format: in.Format, array: in.Array}
+		r = &scan.Given{Reader: r, Format: in.Format, Array: in.Array}
 	}
 	return read(r, in.Name())
 }
@@ -214,7 +216,7 @@ func expand(paths []string) ([]string, error) {
 		}
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			return nil, (&source{name: path}).readError(err)
+			return nil, (&scan.Source{Name: path}).ReadError(err)
 		}
 		before := len(files)
 		for _, entry := range entries {
@@ -223,12 +225,12 @@ func expand(paths []string) ([]string, error) {
 			}
 		}
 		if len(files) == before {
-			return nil, (&source{name: path}).invalid("EMPTY_DATA", "the folder has no files")
+			return nil, (&scan.Source{Name: path}).Invalid("EMPTY_DATA", "the folder has no files")
 		}
 	}
 	for at, path := range files {
 		if slices.Contains(files[:at], path) {
-			return nil, (&source{name: path}).invalid("BAD_FILES", "the file is named twice; give each part of a table once")
+			return nil, (&scan.Source{Name: path}).Invalid("BAD_FILES", "the file is named twice; give each part of a table once")
 		}
 	}
 	return files, nil

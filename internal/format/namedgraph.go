@@ -8,6 +8,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/graph"
+	"github.com/cleave-project/cleave/internal/format/scan"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -39,7 +41,7 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 	err = again.read(func(r io.Reader, name string) error {
 		g, s, err := readGraph(r, name, o.Vertices)
 		if err == nil {
-			graph = &NamedGraph{Graph: g, Names: s.vertices, Notices: append(s.notices, s.countsFromOne(g, o)...)}
+			graph = &NamedGraph{Graph: g, Names: s.Vertices, Notices: append(s.Notices, countsFromOne(s, g, o)...)}
 		}
 		return err
 	})
@@ -70,7 +72,7 @@ func (in *repeatable) graphByNames(o GraphOptions) (graph *NamedGraph, err error
 func (g *NamedGraph) mostlyNumbers() bool {
 	numbers := 0
 	for _, name := range g.Names {
-		if _, ok := parseInteger([]byte(name)); ok {
+		if _, ok := scan.ParseInteger([]byte(name)); ok {
 			numbers++
 		}
 	}
@@ -78,34 +80,34 @@ func (g *NamedGraph) mostlyNumbers() bool {
 }
 
 // countsFromOne says so where a list of edges may number its vertices from 1.
-func (s *source) countsFromOne(graph *dataset.Graph, o GraphOptions) []string {
-	if _, isList := edgeLists[s.suffix]; !isList || o.Vertices > 0 || graph.N < 2 || graph.RowStart[1] > 0 {
+func countsFromOne(s *scan.Source, graph *dataset.Graph, o GraphOptions) []string {
+	if _, isList := edgeLists[s.Suffix]; !isList || o.Vertices > 0 || graph.N < 2 || graph.RowStart[1] > 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no edge has vertex 0, which is in no cluster but its own; if vertices are numbered from 1, --named-vertices takes their numbers for names", s.name)}
+	return []string{fmt.Sprintf("%s: no edge has vertex 0, which is in no cluster but its own; if vertices are numbered from 1, --named-vertices takes their numbers for names", s.Name)}
 }
 
 // edgeLists are the suffixes of lists of edges, and what separates their cells.
-var edgeLists = map[string]byte{".csv": ',', ".tsv": '\t', ".txt": anyWhiteSpace, ".edges": anyWhiteSpace}
+var edgeLists = map[string]byte{".csv": ',', ".tsv": '\t', ".txt": scan.AnyWhiteSpace, ".edges": scan.AnyWhiteSpace}
 
 // readNamedGraph reads a list of edges between names.
 func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, error) {
-	s, err := newSource(r, name)
+	s, err := scan.New(r, name)
 	if err != nil {
 		return nil, err
 	}
-	separator, known := edgeLists[s.suffix]
+	separator, known := edgeLists[s.Suffix]
 	if !known {
-		return nil, s.invalid("UNKNOWN_FORMAT", "vertices by name are known in lists of edges only: .csv, .tsv, .txt or .edges")
+		return nil, s.Invalid("UNKNOWN_FORMAT", "vertices by name are known in lists of edges only: .csv, .tsv, .txt or .edges")
 	}
-	l, err := newEdgeLines(s, separator)
+	l, err := graph.NewEdgeLines(s, separator)
 	if err != nil {
 		return nil, err
 	}
-	if separator == anyWhiteSpace {
-		l.comments = "#%"
+	if separator == scan.AnyWhiteSpace {
+		l.Comments = "#%"
 	}
-	g := &namedEdges{lines: l, number: map[string]int32{}, fixed: o.List != nil}
+	g := &namedEdges{Lines: l, number: map[string]int32{}, fixed: o.List != nil}
 	for _, vertex := range o.List {
 		if _, twice := g.number[vertex]; twice {
 			return nil, fault.Invalid("DUPLICATE_ID", "the vertex %.40q is listed twice", vertex)
@@ -116,10 +118,10 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 		return nil, err
 	}
 	if o.Vertices > 0 && len(g.names) > o.Vertices {
-		return nil, s.invalid("TOO_MANY_VERTICES", "the file names %d vertices; --vertices says %d", len(g.names), o.Vertices)
+		return nil, s.Invalid("TOO_MANY_VERTICES", "the file names %d vertices; --vertices says %d", len(g.names), o.Vertices)
 	}
 	if len(g.names) == 0 {
-		return nil, s.invalid("EMPTY_DATA", "the file has no edges")
+		return nil, s.Invalid("EMPTY_DATA", "the file has no edges")
 	}
 	for len(g.names) < o.Vertices {
 		g.vertex(fmt.Sprintf("unnamed %d", len(g.names)))
@@ -128,13 +130,13 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 	if err != nil {
 		return nil, fault.Wrap(err, "%s", name)
 	}
-	return &NamedGraph{Graph: graph, Names: g.names, Notices: append(s.notices, g.notices...)}, nil
+	return &NamedGraph{Graph: graph, Names: g.names, Notices: append(s.Notices, g.notices...)}, nil
 }
 
 // namedEdges are the edges and names that have been read.
 type namedEdges struct {
-	*lines
-	columns edgeColumns
+	*scan.Lines
+	columns graph.EdgeColumns
 	number  map[string]int32
 	names   []string
 	fixed   bool // all vertices are known
@@ -154,26 +156,26 @@ func (g *namedEdges) vertex(name string) int32 {
 }
 
 func (g *namedEdges) read() error {
-	first, err := g.nextRow()
+	first, err := g.NextRow()
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	g.columns = edgeColumns{source: 0, target: 1, weight: 2, width: 3}
-	if columns, err := nameEdgeColumns(g.lines, first); err == nil && isEdgeHeader(first) {
+	g.columns = graph.EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: 3}
+	if columns, err := graph.NameEdgeColumns(g.Lines, first); err == nil && isEdgeHeader(first) {
 		g.columns = columns
-		return g.eachRow(g.append)
+		return g.EachRow(g.append)
 	}
 	if len(first) > 2 && !isNumberCell(first[2]) {
-		return g.invalid("MISSING_COLUMN", "the weight is %s, which is no number; a header must name the columns src and dst, and weight if there is one", quoted(first[2]))
+		return g.Invalid("MISSING_COLUMN", "the weight is %s, which is no number; a header must name the columns src and dst, and weight if there is one", scan.Quote(first[2]))
 	}
 	mayBeHeader := len(first) == 2 && !g.fixed
 	if err := g.append(first); err != nil {
 		return err
 	}
-	if err := g.eachRow(g.append); err != nil {
+	if err := g.EachRow(g.append); err != nil {
 		return err
 	}
 	if mayBeHeader {
@@ -193,7 +195,7 @@ func (g *namedEdges) dropHeader() {
 	if others < 2 || len(g.names) < 2 {
 		return
 	}
-	g.notices = append(g.notices, fmt.Sprintf("%s: the first line is read as a header, because no other has %.40q or %.40q", g.name, g.names[0], g.names[1]))
+	g.notices = append(g.notices, fmt.Sprintf("%s: the first line is read as a header, because no other has %.40q or %.40q", g.Name, g.names[0], g.names[1]))
 	g.names = g.names[2:]
 	var edges dataset.Edges
 	for at := 1; at <= others; at++ {
@@ -227,38 +229,38 @@ func isEdgeHeader(cells [][]byte) bool {
 }
 
 func isNumberCell(cell []byte) bool {
-	_, ok := parseFloat(cell)
+	_, ok := scan.ParseFloat(cell)
 	return ok || len(cell) == 0
 }
 
 // parse parses an edge.
 func (g *namedEdges) parse(cells [][]byte) (dataset.Edge, error) {
 	edge := dataset.Edge{Weight: 1}
-	if len(cells) > g.columns.width || len(cells) <= max(g.columns.source, g.columns.target) {
-		return edge, g.invalid("RAGGED_ROWS", "the line has %s; an edge needs src, dst and at most a weight", text.Plural(len(cells), "cell"))
+	if len(cells) > g.columns.Width || len(cells) <= max(g.columns.Source, g.columns.Target) {
+		return edge, g.Invalid("RAGGED_ROWS", "the line has %s; an edge needs src, dst and at most a weight", text.Plural(len(cells), "cell"))
 	}
 	for _, end := range []struct {
 		cell   []byte
 		vertex *int32
-	}{{cells[g.columns.source], &edge.Source}, {cells[g.columns.target], &edge.Target}} {
+	}{{cells[g.columns.Source], &edge.Source}, {cells[g.columns.Target], &edge.Target}} {
 		number, known := g.number[string(end.cell)]
 		switch {
 		case known:
 		case len(end.cell) == 0:
-			return edge, g.invalid("EMPTY_CELL", "an edge needs the names of two vertices")
+			return edge, g.Invalid("EMPTY_CELL", "an edge needs the names of two vertices")
 		case g.fixed:
-			return edge, g.invalid("UNKNOWN_ID", "there is no vertex %s; did you mean %.40q?", quoted(end.cell), text.Nearest(string(end.cell), g.names))
+			return edge, g.Invalid("UNKNOWN_ID", "there is no vertex %s; did you mean %.40q?", scan.Quote(end.cell), text.Nearest(string(end.cell), g.names))
 		default:
 			number = g.vertex(string(end.cell))
 		}
 		*end.vertex = number
 	}
-	if g.columns.weight < 0 || g.columns.weight >= len(cells) || len(cells[g.columns.weight]) == 0 {
+	if g.columns.Weight < 0 || g.columns.Weight >= len(cells) || len(cells[g.columns.Weight]) == 0 {
 		return edge, nil
 	}
-	weight, ok := parseFloat(cells[g.columns.weight])
-	if !ok || !finite(weight) {
-		return edge, g.invalid("NOT_A_NUMBER", "the weight is %s, which is no finite number", quoted(cells[g.columns.weight]))
+	weight, ok := scan.ParseFloat(cells[g.columns.Weight])
+	if !ok || !scan.IsFinite(weight) {
+		return edge, g.Invalid("NOT_A_NUMBER", "the weight is %s, which is no finite number", scan.Quote(cells[g.columns.Weight]))
 	}
 	edge.Weight = weight
 	return edge, nil
@@ -267,33 +269,33 @@ func (g *namedEdges) parse(cells [][]byte) (dataset.Edge, error) {
 // LoadVertices reads the names of vertices: one on each line, after a header if that is called id, vertex, node or name.
 func LoadVertices(path string) ([]string, error) {
 	return load(path, func(r io.Reader, name string) ([]string, error) {
-		s, err := newSource(r, name)
+		s, err := scan.New(r, name)
 		if err != nil {
 			return nil, err
 		}
-		l := newLines(s, ',')
+		l := scan.NewLines(s, ',')
 		first := map[string]int{}
 		var names []string
-		err = l.eachRow(func(cells [][]byte) error {
+		err = l.EachRow(func(cells [][]byte) error {
 			vertex := string(cells[0])
 			switch strings.ToLower(vertex) {
 			case "id", "vertex", "node", "name", "vertices":
 				if len(names) == 0 && len(first) == 0 {
-					first[""] = l.lineNumber
+					first[""] = l.LineNumber
 					return nil
 				}
 			case "":
-				return l.invalid("EMPTY_CELL", "the vertex has no name")
+				return l.Invalid("EMPTY_CELL", "the vertex has no name")
 			}
 			if before := first[vertex]; before > 0 {
-				return l.invalid("DUPLICATE_ID", "the vertex %s stands here again; it was on line %d", quoted(cells[0]), before)
+				return l.Invalid("DUPLICATE_ID", "the vertex %s stands here again; it was on line %d", scan.Quote(cells[0]), before)
 			}
-			first[vertex] = l.lineNumber
+			first[vertex] = l.LineNumber
 			names = append(names, vertex)
 			return nil
 		})
 		if err == nil && len(names) == 0 {
-			err = s.invalid("EMPTY_DATA", "the file names no vertices")
+			err = s.Invalid("EMPTY_DATA", "the file names no vertices")
 		}
 		return names, err
 	})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // npy is a file of version 1 with the given values.
@@ -39,7 +40,7 @@ func npyFile(version byte, header, body string) string {
 	if version > 1 {
 		length = binary.LittleEndian.AppendUint32(nil, uint32(len(header)))
 	}
-	return npyMagic + string([]byte{version, 0}) + string(length) + header + body
+	return scan.NPYMagic + string([]byte{version, 0}) + string(length) + header + body
 }
 
 func TestNPYElements(t *testing.T) {
@@ -93,7 +94,7 @@ func TestNPYShapes(t *testing.T) {
 }
 
 func TestNPYOverManyBlocks(t *testing.T) {
-	want := make([]float64, 5*npyBlock+17)
+	want := make([]float64, 5*8192+17)
 	for i := range want {
 		want[i] = float64(i) / 3
 	}
@@ -114,8 +115,8 @@ func TestInvalidNPY(t *testing.T) {
 		"cut in the values":   {good[:len(good)-9], "TRUNCATED_FILE", []string{"4 values", "after 2"}},
 		"more than it says":   {good + "x", "TRAILING_DATA", nil},
 		"no NPY":              {"NUMPY, but not so", "NOT_NPY", nil},
-		"version 9":           {npyMagic + "\x09\x00\x00\x00", "NOT_NPY", []string{"9"}},
-		"huge header":         {npyMagic + "\x02\x00\xFF\xFF\xFF\xFF", "NOT_NPY", nil},
+		"version 9":           {scan.NPYMagic + "\x09\x00\x00\x00", "NOT_NPY", []string{"9"}},
+		"huge header":         {scan.NPYMagic + "\x02\x00\xFF\xFF\xFF\xFF", "NOT_NPY", nil},
 		"claims terabytes":    {npy("<f8", false, "(1000000000, 1000)", 1.0), "TRUNCATED_FILE", []string{"after 1"}},
 		"product overflows":   {npy("<f8", false, "(2000000000, 9000000000000000000)", 1.0), "SIZE_OVERFLOW", nil},
 		"product wraps":       {npy("<f8", false, "(2, 9223372036854775807)", 1.0), "SIZE_OVERFLOW", nil},
@@ -149,7 +150,7 @@ func TestInvalidNPY(t *testing.T) {
 
 // A file is read at several places at a time; what it gives is what a stream of its bytes gives, mistakes too.
 func TestNPYFilesAreReadAsStreamsAre(t *testing.T) {
-	const rows, columns = 20*npyBlock + 5, 3
+	const rows, columns = 20*8192 + 5, 3
 	values := make([]byte, 0, 4*rows*columns)
 	for i := range uint32(rows * columns) {
 		values = binary.LittleEndian.AppendUint32(values, math.Float32bits(float32(i)/7))

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // npz is an archive of arrays: names and contents by turns.
@@ -65,7 +67,7 @@ func TestNPZ(t *testing.T) {
 	} {
 		var err error
 		bytes := allocated(func() {
-			_, _, err = ReadPoints(&given{Reader: strings.NewReader(c.content), array: c.array}, "f.npz")
+			_, _, err = ReadPoints(&scan.Given{Reader: strings.NewReader(c.content), Array: c.array}, "f.npz")
 		})
 		wantFault(t, what, err, c.reason, "f.npz", c.says)
 		if bytes > 4<<20 {

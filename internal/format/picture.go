@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/segment"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // maxPictureFile is the largest file of a picture in bytes, more than the largest picture takes without
@@ -37,42 +38,42 @@ var imageFormats = []imageFormat{
 // ReadPicture reads a PNG, a JPEG or the first frame of a GIF as gray values. Transparent pixels lie on a
 // white background.
 func ReadPicture(r io.Reader, name string) (*segment.Picture, error) {
-	s, err := openSource(r, name)
+	s, err := scan.Open(r, name)
 	if err != nil {
 		return nil, err
 	}
 	content, err := io.ReadAll(io.LimitReader(s, maxPictureFile+1))
 	if err != nil {
-		return nil, s.readError(err)
+		return nil, s.ReadError(err)
 	}
 	if len(content) > maxPictureFile {
-		return nil, s.invalid("PICTURE_TOO_LARGE", "the file is larger than %d MiB; make the picture smaller first", maxPictureFile>>20)
+		return nil, s.Invalid("PICTURE_TOO_LARGE", "the file is larger than %d MiB; make the picture smaller first", maxPictureFile>>20)
 	}
 	for _, f := range imageFormats {
 		if bytes.HasPrefix(content, []byte(f.magic)) {
 			return f.read(s, content)
 		}
 	}
-	return nil, s.invalid("NOT_A_PICTURE", "this is no picture in a format known here; use PNG, JPEG or GIF")
+	return nil, s.Invalid("NOT_A_PICTURE", "this is no picture in a format known here; use PNG, JPEG or GIF")
 }
 
 // LoadPicture is ReadPicture of a path.
 func LoadPicture(path string) (*segment.Picture, error) { return load(path, ReadPicture) }
 
 // read decodes a picture after it has checked the size in the header.
-func (f imageFormat) read(s *source, content []byte) (*segment.Picture, error) {
+func (f imageFormat) read(s *scan.Source, content []byte) (*segment.Picture, error) {
 	damaged := func(err error) error {
-		return s.invalid("CORRUPT_FILE", "the %s is damaged, cut short or of a kind not known here (%v)", f.name, err)
+		return s.Invalid("CORRUPT_FILE", "the %s is damaged, cut short or of a kind not known here (%v)", f.name, err)
 	}
 	header, err := f.size(bytes.NewReader(content))
 	if err != nil {
 		return nil, damaged(err)
 	}
 	if err := segment.CheckSize(header.Width, header.Height); err != nil {
-		return nil, fault.Wrap(err, "%s", s.name)
+		return nil, fault.Wrap(err, "%s", s.Name)
 	}
 	if pixels := header.Width * header.Height; pixels > maxPixelsPerByte*len(content) {
-		return nil, s.invalid("CORRUPT_FILE", "the %s is cut short: %d bytes cannot hold the %d x %d pixels that its header claims",
+		return nil, s.Invalid("CORRUPT_FILE", "the %s is cut short: %d bytes cannot hold the %d x %d pixels that its header claims",
 			f.name, len(content), header.Width, header.Height)
 	}
 	decoded, err := f.decode(bytes.NewReader(content))

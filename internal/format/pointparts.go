@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -26,9 +27,9 @@ func PointPartsOf(paths []string, like Input) (PointParts, error) {
 		if len(files) == 1 {
 			break // whatever is wrong with it is said when it is read
 		}
-		bad := &source{name: part.Name()}
+		bad := &scan.Source{Name: part.Name()}
 		if file == "-" {
-			return nil, bad.invalid("BAD_FILES", "standard input is a data set of its own; it cannot be read together with files")
+			return nil, bad.Invalid("BAD_FILES", "standard input is a data set of its own; it cannot be read together with files")
 		}
 		kind, err := part.Kind()
 		if err != nil {
@@ -42,9 +43,9 @@ func PointPartsOf(paths []string, like Input) (PointParts, error) {
 		case err != nil:
 			return nil, err
 		case kind != first:
-			return nil, bad.invalid("BAD_FILES", "it is not of the kind of %s; parts of a data set are alike", files[0])
-		case kind == InputSparse && suffix != npzSuffix:
-			return nil, bad.invalid("BAD_FILES", "svmlight files count their features from 0 or from 1, each by itself; join the parts first, by cat")
+			return nil, bad.Invalid("BAD_FILES", "it is not of the kind of %s; parts of a data set are alike", files[0])
+		case kind == InputSparse && suffix != scan.NPZSuffix:
+			return nil, bad.Invalid("BAD_FILES", "svmlight files count their features from 0 or from 1, each by itself; join the parts first, by cat")
 		}
 	}
 	return parts, nil

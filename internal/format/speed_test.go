@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format/csv"
 )
 
 // BenchmarkTables reads the same 100,000 x 16 numbers from CSV and from Parquet.
@@ -31,7 +32,7 @@ func BenchmarkTables(b *testing.B) {
 			}
 			b.SetBytes(int64(content.Len()))
 			for b.Loop() {
-				r, err := OpenTable([]string{"-"}, TableOptions{Format: as, Stdin: bytes.NewReader(content.Bytes())})
+				r, err := OpenTable([]string{"-"}, csv.Options{Format: as, Stdin: bytes.NewReader(content.Bytes())})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/csv"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // A spool gives the same bytes again, also those that were not all read before, and is read from its beginning by OpenTable: also
@@ -18,14 +20,14 @@ func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	text := "id,x\n" + strings.Repeat("12345678,0.5\n", 2*maxReplay/13) + "word,0.5\n"
-	s := NewSpool(iotest.HalfReader(strings.NewReader(text)))
+	s := scan.NewSpool(iotest.HalfReader(strings.NewReader(text)))
 	defer s.Close()
 	beginning := make([]byte, 1000)
 	if _, err := io.ReadFull(s, beginning); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		r, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: s})
+		r, err := OpenTable([]string{"-"}, csv.Options{Format: "csv", Stdin: s})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +51,7 @@ func TestSpool(t *testing.T) {
 
 // Formats of binary files are read again from a spool, too; an empty one is refused.
 func TestSpooledBinaryTables(t *testing.T) {
-	table, _, err := readText(t, "t.csv", "a,b\n1,x\n2,y\n", TableOptions{})
+	table, _, err := readText(t, "t.csv", "a,b\n1,x\n2,y\n", csv.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +59,10 @@ func TestSpooledBinaryTables(t *testing.T) {
 	if err := WriteTable(&content, "parquet", table); err != nil {
 		t.Fatal(err)
 	}
-	s := NewSpool(&content)
+	s := scan.NewSpool(&content)
 	defer s.Close()
 	for range 2 {
-		r, err := OpenTable([]string{"-"}, TableOptions{Stdin: s})
+		r, err := OpenTable([]string{"-"}, csv.Options{Stdin: s})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +71,7 @@ func TestSpooledBinaryTables(t *testing.T) {
 		}
 		r.Close()
 	}
-	if _, err := OpenTable([]string{"-"}, TableOptions{Format: "parquet", Stdin: NewSpool(strings.NewReader(""))}); !fault.Is(err, "CORRUPT_FILE") {
+	if _, err := OpenTable([]string{"-"}, csv.Options{Format: "parquet", Stdin: scan.NewSpool(strings.NewReader(""))}); !fault.Is(err, "CORRUPT_FILE") {
 		t.Error(err)
 	}
 }
@@ -77,14 +79,14 @@ func TestSpooledBinaryTables(t *testing.T) {
 // Where there is no place for a copy the input is read all the same, but only once.
 func TestSpoolWithoutSpace(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
-	s := NewSpool(strings.NewReader("a,b\n1,2\n"))
+	s := scan.NewSpool(strings.NewReader("a,b\n1,2\n"))
 	if all, err := io.ReadAll(s); err != nil || len(all) != 8 {
 		t.Errorf("%q, %v", all, err)
 	}
 	if err := s.Rewind(); !fault.Is(err, "READ_ONCE") {
 		t.Error(err)
 	}
-	broken := NewSpool(iotest.ErrReader(errors.New("broken")))
+	broken := scan.NewSpool(iotest.ErrReader(errors.New("broken")))
 	if _, err := io.ReadAll(broken); err == nil {
 		t.Error("an error is gone")
 	}

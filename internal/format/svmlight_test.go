@@ -133,7 +133,7 @@ func TestSparsePointsRoundTrip(t *testing.T) {
 			labels = make([]int64, n)
 		}
 		for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
-			if label, _ := cutLabel([]byte(line)); string(label) != strconv.FormatInt(labels[i], 10) {
+			if label, _, _ := strings.Cut(line, " "); label != strconv.FormatInt(labels[i], 10) {
 				t.Fatalf("the label %d was written as %s", labels[i], label)
 			}
 		}

@@ -1,13 +1,13 @@
 package format
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -51,26 +51,26 @@ func LoadNamedFrom[T any](in Input, kind table.Kind[T], points int, naming table
 }
 
 func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, error) {
-	s, err := newSource(r, name)
+	s, err := scan.New(r, name)
 	if err != nil {
 		return nil, err
 	}
-	switch s.suffix {
-	case ".npy", npzSuffix, ".parquet", ".arrow", ".mtx", ".graphml":
-		return nil, s.invalid("UNKNOWN_FORMAT", "the file is of the format %s; a CSV with the columns %s is expected", s.suffix[1:], columns)
+	switch s.Suffix {
+	case ".npy", scan.NPZSuffix, ".parquet", ".arrow", ".mtx", ".graphml":
+		return nil, s.Invalid("UNKNOWN_FORMAT", "the file is of the format %s; a CSV with the columns %s is expected", s.Suffix[1:], columns)
 	}
-	if _, err := s.decode(false); err != nil {
+	if _, err := s.Decode(false); err != nil {
 		return nil, err
 	}
-	l := newLines(s, s.separator())
-	cells, err := l.nextRow()
+	l := scan.NewLines(s, s.Separator())
+	cells, err := l.NextRow()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, s.invalid("MISSING_HEADER", "the file is empty; it needs the header %s, with nothing after it for an empty set", columns)
+		return nil, s.Invalid("MISSING_HEADER", "the file is empty; it needs the header %s, with nothing after it for an empty set", columns)
 	case err != nil:
 		return nil, err
-	case kindOfRow(cells) != rowOfNames:
-		return nil, l.invalid("MISSING_HEADER", "the first line must be the header %s", columns)
+	case scan.KindOfRow(cells) != scan.RowOfNames:
+		return nil, l.Invalid("MISSING_HEADER", "the first line must be the header %s", columns)
 	}
 	names := make([]string, len(cells))
 	for at, cell := range cells {
@@ -84,12 +84,12 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 		}
 		return nil, wrapped
 	}
-	err = l.eachRow(func(cells [][]byte) error {
+	err = l.EachRow(func(cells [][]byte) error {
 		if len(cells) != len(t.Columns) {
-			return l.invalid("RAGGED_ROWS", "the line has %s where the header has %d, %s", text.Plural(len(cells), "cell"), len(t.Columns), strings.Join(names, ","))
+			return l.Invalid("RAGGED_ROWS", "the line has %s where the header has %d, %s", text.Plural(len(cells), "cell"), len(t.Columns), strings.Join(names, ","))
 		}
 		for at, cell := range cells {
-			if err := l.appendCell(&t.Columns[at], cell); err != nil {
+			if err := appendCell(l, &t.Columns[at], cell); err != nil {
 				return err
 			}
 		}
@@ -101,19 +101,7 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 	return t, err
 }
 
-// separator is what separates the cells of a small table, by its first line: the comma, unless that has none.
-func (s *source) separator() byte {
-	start, _ := s.Peek(4 << 10)
-	line := firstLine(start)
-	for _, separator := range []byte{',', '\t', ';', '|'} {
-		if bytes.IndexByte(line, separator) >= 0 {
-			return separator
-		}
-	}
-	return ','
-}
-
-func (l *lines) appendCell(c *table.Column, cell []byte) error {
+func appendCell(l *scan.Lines, c *table.Column, cell []byte) error {
 	ok, empty := true, len(cell) == 0
 	if empty && c.Empty == nil {
 		c.Empty = make([]bool, c.Len())
@@ -124,11 +112,11 @@ func (l *lines) appendCell(c *table.Column, cell []byte) error {
 	switch c.Type {
 	case table.Integer:
 		var v int64
-		v, ok = parseInteger(cell)
+		v, ok = scan.ParseInteger(cell)
 		c.Integers = append(c.Integers, v)
 	case table.Number:
 		var v float64
-		v, ok = parseFloat(cell)
+		v, ok = scan.ParseFloat(cell)
 		c.Numbers = append(c.Numbers, v)
 	case table.Text:
 		c.Texts = append(c.Texts, string(cell))
@@ -137,7 +125,7 @@ func (l *lines) appendCell(c *table.Column, cell []byte) error {
 		return nil
 	}
 	if c.Type == table.Integer {
-		return l.invalid("NOT_AN_INTEGER", "%s in column %q is no integer; points go by their numbers from 0 unless the data have a column of ids", quoted(cell), c.Name)
+		return l.Invalid("NOT_AN_INTEGER", "%s in column %q is no integer; points go by their numbers from 0 unless the data have a column of ids", scan.Quote(cell), c.Name)
 	}
-	return l.invalid("NOT_A_NUMBER", "%s in column %q is no number", quoted(cell), c.Name)
+	return l.Invalid("NOT_A_NUMBER", "%s in column %q is no number", scan.Quote(cell), c.Name)
 }

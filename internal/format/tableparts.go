@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format/csv"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // manyParts reads several files as one table. They have the same columns; where a column is of integers in one file and of
 // numbers or texts in another, it is so in all of them.
 type manyParts struct {
 	files   []string
-	options TableOptions
+	options csv.Options
 	wanted  []table.Column
 	at      int // the current file
 	part    tableParts
@@ -20,10 +22,10 @@ type manyParts struct {
 	marks   string // before decimals, of all parts that were read
 }
 
-func openParts(files []string, o TableOptions) (*manyParts, error) {
+func openParts(files []string, o csv.Options) (*manyParts, error) {
 	m := &manyParts{files: files, options: o}
 	if slices.Contains(files, "-") {
-		return nil, (&source{name: "standard input"}).invalid("BAD_FILES", "standard input is a table of its own; it cannot be read together with files")
+		return nil, (&scan.Source{Name: "standard input"}).Invalid("BAD_FILES", "standard input is a table of its own; it cannot be read together with files")
 	}
 	marks := ""
 	for _, file := range files {
@@ -31,17 +33,17 @@ func openParts(files []string, o TableOptions) (*manyParts, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text, ok := part.(*csvReader); ok {
-			marks += string(decimalsOf(text.layout.columns))
+		if text, ok := part.(*csv.Reader); ok {
+			marks += text.Marks()
 		}
-		err = m.widen(file, part.columns())
-		part.close()
+		err = m.widen(file, part.Columns())
+		part.Close()
 		if err != nil {
 			return nil, err
 		}
 	}
 	if m.options.Decimals == "" {
-		m.options.Decimals = same(marks) // one part may leave open what others tell
+		m.options.Decimals = csv.Same(marks) // one part may leave open what others tell
 	}
 	return m, m.open(0)
 }
@@ -52,25 +54,25 @@ func (m *manyParts) widen(file string, columns []table.Column) error {
 		m.wanted = columns
 		return nil
 	}
-	bad := &source{name: file}
+	bad := &scan.Source{Name: file}
 	for at, c := range columns {
 		switch {
 		case at >= len(m.wanted):
-			return bad.invalid("COLUMNS_DIFFER", "it has a column %q more than %s; parts of a table have the same columns", c.Name, m.files[0])
+			return bad.Invalid("COLUMNS_DIFFER", "it has a column %q more than %s; parts of a table have the same columns", c.Name, m.files[0])
 		case c.Name != m.wanted[at].Name:
-			return bad.invalid("COLUMNS_DIFFER", "column %d is called %q, in %s %q; parts of a table have the same columns", at+1, c.Name, m.files[0], m.wanted[at].Name)
+			return bad.Invalid("COLUMNS_DIFFER", "column %d is called %q, in %s %q; parts of a table have the same columns", at+1, c.Name, m.files[0], m.wanted[at].Name)
 		}
 		m.wanted[at].Type = max(m.wanted[at].Type, c.Type) // integers are numbers, and all are texts
 	}
 	if len(columns) < len(m.wanted) {
-		return bad.invalid("COLUMNS_DIFFER", "it has no column %q as %s has; parts of a table have the same columns", m.wanted[len(columns)].Name, m.files[0])
+		return bad.Invalid("COLUMNS_DIFFER", "it has no column %q as %s has; parts of a table have the same columns", m.wanted[len(columns)].Name, m.files[0])
 	}
 	return nil
 }
 
 // open opens a file of the list.
 func (m *manyParts) open(at int) error {
-	m.close()
+	m.Close()
 	if at == 0 {
 		m.marks = ""
 	}
@@ -89,41 +91,41 @@ func (m *manyParts) open(at int) error {
 	return nil
 }
 
-func (m *manyParts) columns() []table.Column { return slices.Clone(m.wanted) }
+func (m *manyParts) Columns() []table.Column { return slices.Clone(m.wanted) }
 
-func (m *manyParts) notices() []string { return m.said }
+func (m *manyParts) Notices() []string { return m.said }
 
-func (m *manyParts) decimals() string { return same(m.marks) }
+func (m *manyParts) Decimals() string { return csv.Same(m.marks) }
 
-func (m *manyParts) close() {
+func (m *manyParts) Close() {
 	if m.part == nil {
 		return
 	}
-	for _, notice := range m.part.notices() {
+	for _, notice := range m.part.Notices() {
 		if !slices.Contains(m.said, notice) {
 			m.said = append(m.said, notice)
 		}
 	}
-	m.marks += m.part.decimals()
-	m.part.close()
+	m.marks += m.part.Decimals()
+	m.part.Close()
 	m.part = nil
 }
 
-func (m *manyParts) next() (*table.Table, error) {
+func (m *manyParts) Next() (*table.Table, error) {
 	for {
-		t, err := m.part.next()
+		t, err := m.part.Next()
 		switch {
-		case errors.Is(err, ErrRestarted):
-			if err := m.widen(m.files[m.at], m.part.columns()); err != nil {
+		case errors.Is(err, csv.ErrRestarted):
+			if err := m.widen(m.files[m.at], m.part.Columns()); err != nil {
 				return nil, err
 			}
 			if err := m.open(0); err != nil {
 				return nil, err
 			}
-			return nil, ErrRestarted
+			return nil, csv.ErrRestarted
 		case errors.Is(err, io.EOF):
 			if m.at+1 == len(m.files) {
-				m.close()
+				m.Close()
 				m.part = ended{}
 				return nil, io.EOF
 			}
@@ -167,8 +169,12 @@ func (m *manyParts) convert(t *table.Table) (*table.Table, error) {
 // ended is what is left after the last part.
 type ended struct{}
 
-func (ended) columns() []table.Column     { return nil }
-func (ended) next() (*table.Table, error) { return nil, io.EOF }
-func (ended) notices() []string           { return nil }
-func (ended) decimals() string            { return "" }
-func (ended) close()                      {}
+func (ended) Columns() []table.Column { return nil }
+
+func (ended) Next() (*table.Table, error) { return nil, io.EOF }
+
+func (ended) Notices() []string { return nil }
+
+func (ended) Decimals() string { return "" }
+
+func (ended) Close() {}

@@ -8,20 +8,9 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format/columnar"
+	"github.com/cleave-project/cleave/internal/format/csv"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
-
-// TableOptions are what the reader of a table is told; what is left empty it finds out.
-type TableOptions struct {
-	Format    string    // such as "csv"; "": as the suffix says
-	Delimiter byte      // between the cells of a text
-	Header    string    // whether the first line names the columns: "yes", "no", or "auto"
-	Names     []string  // of columns that are known: a first line with all of them is the header, also if they are numbers
-	Decimals  string    // the character before decimals, "." or ",", where a table does not tell
-	Texts     []string  // columns to be read as texts, by name or by number from 1
-	Ignore    []string  // columns that nobody needs, by name or by number from 1: what no table can hold is empty there
-	Only      []string  // if any, nobody needs the others, either
-	Stdin     io.Reader // what the path "-" stands for; a Spool is read from its beginning
-}
 
 // TableReader reads an ordinary table, some rows at a time.
 type TableReader struct {
@@ -30,25 +19,20 @@ type TableReader struct {
 
 // tableParts is the reader of one format.
 type tableParts interface {
-	columns() []table.Column
-	next() (*table.Table, error)
-	notices() []string
-	decimals() string
-	close()
+	Columns() []table.Column
+	Next() (*table.Table, error)
+	Notices() []string
+	Decimals() string
+	Close()
 }
 
-// ErrRestarted is what Next returns when something late in a file shows that its beginning was misread: a word in a
-// column of numbers makes it one of texts. The rows read so far are void; Columns has changed, and Next goes on with the
-// first row.
-var ErrRestarted = errors.New("the table is read again from its first row")
-
 // OpenTable opens a table and finds out what its columns are. Several files, or those of a folder, are parts of one table.
-func OpenTable(paths []string, o TableOptions) (*TableReader, error) {
+func OpenTable(paths []string, o csv.Options) (*TableReader, error) {
 	files, err := expand(paths)
 	if err != nil {
 		return nil, err
 	}
-	if spool, ok := o.Stdin.(*Spool); ok {
+	if spool, ok := o.Stdin.(*scan.Spool); ok {
 		if err := spool.Rewind(); err != nil {
 			return nil, err
 		}
@@ -66,9 +50,9 @@ func OpenTable(paths []string, o TableOptions) (*TableReader, error) {
 }
 
 // openPart opens a table of one file.
-func openPart(path string, o TableOptions) (tableParts, error) {
+func openPart(path string, o csv.Options) (tableParts, error) {
 	in := Input{Path: path, Format: o.Format, Stdin: Peekable(o.Stdin)}
-	in.spool, _ = o.Stdin.(*Spool)
+	in.spool, _ = o.Stdin.(*scan.Spool)
 	suffix, err := in.suffix()
 	switch {
 	case err != nil:
@@ -78,9 +62,9 @@ func openPart(path string, o TableOptions) (tableParts, error) {
 	case suffix == ".arrow":
 		return openArrow(in, o)
 	case !textTables[suffix]:
-		return nil, (&source{name: in.Name()}).invalid("UNKNOWN_FORMAT", "%s names no table known here; use %s (all files of a folder are parts of one table)", suffix, strings.Join(tableSuffixes, ", "))
+		return nil, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "%s names no table known here; use %s (all files of a folder are parts of one table)", suffix, strings.Join(tableSuffixes, ", "))
 	}
-	return openCSV(reopened{Input: in}, o)
+	return csv.Open(&reopened{Input: in}, o)
 }
 
 // textTables are the suffixes of tables that are texts.
@@ -88,29 +72,29 @@ var textTables = map[string]bool{".csv": true, ".tsv": true, ".txt": true, ".tab
 
 // IsTable tells whether a name is that of a file that OpenTable takes.
 func IsTable(name string) bool {
-	suffix := suffixOf(name)
+	suffix := scan.SuffixOf(name)
 	return textTables[suffix] || suffix == ".parquet" || suffix == ".arrow"
 }
 
 // Columns are the names and types of the columns, without cells.
-func (r *TableReader) Columns() []table.Column { return r.parts.columns() }
+func (r *TableReader) Columns() []table.Column { return r.parts.Columns() }
 
 // Next is the next rows; at the end it returns io.EOF. See ErrRestarted.
-func (r *TableReader) Next() (*table.Table, error) { return r.parts.next() }
+func (r *TableReader) Next() (*table.Table, error) { return r.parts.Next() }
 
 // Notices are what there is to say about how the table was read; all of it once the last row is.
-func (r *TableReader) Notices() []string { return r.parts.notices() }
+func (r *TableReader) Notices() []string { return r.parts.Notices() }
 
 // Decimals is the character before the decimals of all numbers that were read, "." or ","; "": a text has none, or they differ.
-func (r *TableReader) Decimals() string { return r.parts.decimals() }
+func (r *TableReader) Decimals() string { return r.parts.Decimals() }
 
 // Close ends the reading.
-func (r *TableReader) Close() { r.parts.close() }
+func (r *TableReader) Close() { r.parts.Close() }
 
 // ReadAll is all rows.
 func (r *TableReader) ReadAll() (*table.Table, error) {
 	if b, ok := r.parts.(*binaryTable); ok {
-		if file, ok := b.binaryReader.(*columnar.Parquet); ok {
+		if file, ok := b.reader.(*columnar.Parquet); ok {
 			file.Whole() // few parts need not be joined
 		}
 	}
@@ -118,7 +102,7 @@ func (r *TableReader) ReadAll() (*table.Table, error) {
 	for {
 		part, err := r.Next()
 		switch {
-		case errors.Is(err, ErrRestarted):
+		case errors.Is(err, csv.ErrRestarted):
 			parts = nil
 			continue
 		case errors.Is(err, io.EOF):
@@ -142,8 +126,8 @@ type reopened struct {
 const maxReplay = 8 << 20
 
 // open begins at the beginning; false if what was there is lost.
-func (r *reopened) open() (s *source, again bool, err error) {
-	r.close()
+func (r *reopened) Open() (s *scan.Source, again bool, err error) {
+	r.Close()
 	var input io.Reader
 	if r.spool != nil && r.Path == "-" {
 		if err := r.spool.Rewind(); err != nil {
@@ -160,20 +144,20 @@ func (r *reopened) open() (s *source, again bool, err error) {
 		input = r.replay
 	} else {
 		if r.file, err = os.Open(r.Path); err != nil {
-			return nil, true, (&source{name: r.Path}).readError(err)
+			return nil, true, (&scan.Source{Name: r.Path}).ReadError(err)
 		}
 		input = r.file
 	}
-	s, err = newSource(&given{Reader: input, format: r.Format}, r.Name())
+	s, err = scan.New(&scan.Given{Reader: input, Format: r.Format}, r.Name())
 	return s, true, err
 }
 
 // lost tells whether there is no way back to the beginning.
-func (r *reopened) lost() bool {
-	return r.replay != nil && r.replay.lost || r.Path == "-" && r.spool != nil && r.spool.lost
+func (r *reopened) Lost() bool {
+	return r.replay != nil && r.replay.lost || r.Path == "-" && r.spool != nil && r.spool.Lost
 }
 
-func (r *reopened) close() {
+func (r *reopened) Close() {
 	if r.file != nil {
 		r.file.Close()
 		r.file = nil
@@ -208,3 +192,16 @@ func (p *replay) Read(into []byte) (int, error) {
 	}
 	return n, err
 }
+
+// TableOptions are what the reader of a table is told; what is left empty it finds out.
+type TableOptions = csv.Options
+
+// ErrRestarted is what Next returns when something late in a file shows that its beginning was misread.
+// See csv.ErrRestarted.
+var ErrRestarted = csv.ErrRestarted
+
+// Spool is an input that can be read only once, made one that can be read again.
+type Spool = scan.Spool
+
+// NewSpool returns a Spool that reads from an input.
+func NewSpool(input io.Reader) *Spool { return scan.NewSpool(input) }

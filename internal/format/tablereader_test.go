@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -16,10 +15,11 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/csv"
 )
 
 // openText opens a table of this text; the name of the file tells nothing but its suffix.
-func openText(t testing.TB, name, text string, o TableOptions) (*TableReader, error) {
+func openText(t testing.TB, name, text string, o csv.Options) (*TableReader, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
@@ -33,7 +33,7 @@ func openText(t testing.TB, name, text string, o TableOptions) (*TableReader, er
 }
 
 // readText reads it; notices and errors are without the folder.
-func readText(t testing.TB, name, text string, o TableOptions) (*table.Table, string, error) {
+func readText(t testing.TB, name, text string, o csv.Options) (*table.Table, string, error) {
 	t.Helper()
 	r, err := openText(t, name, text, o)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestTablesAsPeopleHaveThem(t *testing.T) {
 		"pandas":              {",a\n0,1\n1,2\n", "column 1:i=0|1 a:i=1|2", ""},
 		"true and false":      {"a,b\ntrue,1\nFalse,2\n", "a:t=true|False b:i=1|2", ""},
 	} {
-		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		got, says, err := readText(t, "t.csv", c.text, csv.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -106,13 +106,13 @@ func TestTablesAsPeopleHaveThem(t *testing.T) {
 func TestTableOptions(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
-		options TableOptions
+		options csv.Options
 		want    string
 	}{
-		"delimiter": {"a;b,c\n1;2,3\n", TableOptions{Delimiter: ','}, "a;b:t=1;2 c:i=3"},
-		"header":    {"2001,2002\n1,2\n", TableOptions{Header: "yes"}, "2001:i=1 2002:i=2"},
-		"no header": {"a,b\n1,2\n", TableOptions{Header: "no"}, "column 1:t=a|1 column 2:t=b|2"},
-		"texts":     {"a,b\n01,2\n", TableOptions{Texts: []string{"a", "2"}}, "a:t=01 b:t=2"},
+		"delimiter": {"a;b,c\n1;2,3\n", csv.Options{Delimiter: ','}, "a;b:t=1;2 c:i=3"},
+		"header":    {"2001,2002\n1,2\n", csv.Options{Header: "yes"}, "2001:i=1 2002:i=2"},
+		"no header": {"a,b\n1,2\n", csv.Options{Header: "no"}, "column 1:t=a|1 column 2:t=b|2"},
+		"texts":     {"a,b\n01,2\n", csv.Options{Texts: []string{"a", "2"}}, "a:t=01 b:t=2"},
 	} {
 		if got, _, err := readText(t, "t.csv", c.text, c.options); err != nil || show(got) != c.want {
 			t.Errorf("%s: got %s, %v", name, show(got), err)
@@ -138,14 +138,14 @@ func TestEncodingsOfTables(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"UTF-8": {text, ""}, "UTF-16": {utf16, ""}, "UTF-16 without a mark": {little, "read as UTF-16"}, "Latin-1": {latin, "Windows-1252"},
 	} {
-		got, says, err := readText(t, "t.csv", c.text, TableOptions{})
+		got, says, err := readText(t, "t.csv", c.text, csv.Options{})
 		if err != nil || show(got) != want || !strings.Contains(says, c.says) || c.says == "" && says != "" {
 			t.Errorf("%s: got %v, %q, %v", name, got, says, err)
 		}
 	}
 	// The first byte that is not UTF-8 may come late.
 	late := "n,name\n" + strings.Repeat("1,Jose\n", 100_000) + "2,Jos\xe9\n"
-	got, says, err := readText(t, "t.csv", late, TableOptions{})
+	got, says, err := readText(t, "t.csv", late, csv.Options{})
 	if err != nil || got.Columns[1].Texts[100_000] != "José" || strings.Count(says, "Windows-1252") != 1 {
 		t.Errorf("got %q, %v", says, err)
 	}
@@ -160,7 +160,7 @@ func TestLateSurprises(t *testing.T) {
 		fmt.Fprintf(&text, "%d,%d,%d,%d.5,\n", row, row, row, row)
 	}
 	lines := text.String() + "0x,7.5,many,8,x\n"
-	got, _, err := readText(t, "t.csv", lines, TableOptions{})
+	got, _, err := readText(t, "t.csv", lines, csv.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,12 +177,12 @@ func TestLateSurprises(t *testing.T) {
 		"blank":           {text.String() + "\n1,1,1,1,1\n", "line 200002: the line is blank"},
 		"unclosed":        {text.String() + "\"1,1,1,1,1\n\n", `line 200002, column "id": a quoted cell does not end`},
 	} {
-		if _, _, err := readText(t, "t.csv", c.text, TableOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	// Standard input is read again as long as it is kept.
-	short, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: strings.NewReader(lines)})
+	short, err := OpenTable([]string{"-"}, csv.Options{Format: "csv", Stdin: strings.NewReader(lines)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestLateSurprises(t *testing.T) {
 		t.Error(err)
 	}
 	long := text.String() + strings.TrimPrefix(strings.Repeat(text.String(), 2), "id,a,b,c,d\n")
-	r, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: strings.NewReader(long)})
+	r, err := OpenTable([]string{"-"}, csv.Options{Format: "csv", Stdin: strings.NewReader(long)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,21 +213,21 @@ func TestTableFaults(t *testing.T) {
 		"long":       {"a,b\n1," + strings.Repeat("x", table.MaxTextBytes+1) + "\n", "BAD_TEXT", `column "b"`},
 		"wide":       {strings.Repeat("x,", table.MaxColumns) + "x\n1\n", "TOO_MANY_COLUMNS", "16385 columns"},
 	} {
-		if _, _, err := readText(t, "t.csv", c.text, TableOptions{}); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if _, err := OpenTable([]string{"gone.csv"}, TableOptions{}); !fault.Is(err, "FILE_NOT_READABLE") {
+	if _, err := OpenTable([]string{"gone.csv"}, csv.Options{}); !fault.Is(err, "FILE_NOT_READABLE") {
 		t.Error(err)
 	}
-	if _, _, err := readText(t, "x.xyz", "a\n1\n", TableOptions{}); !fault.Is(err, "UNKNOWN_FORMAT") {
+	if _, _, err := readText(t, "x.xyz", "a\n1\n", csv.Options{}); !fault.Is(err, "UNKNOWN_FORMAT") {
 		t.Error(err)
 	}
 }
 
 // Lines are right also after cells of several lines.
 func TestLinesOfTables(t *testing.T) {
-	got, _, err := readText(t, "t.csv", "a,b\n\"x\ny\nz\",1\nu,2\n\"v\nw\",3\nq,4\n", TableOptions{})
+	got, _, err := readText(t, "t.csv", "a,b\n\"x\ny\nz\",1\nu,2\n\"v\nw\",3\nq,4\n", csv.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestTablesOfNumbersAreThePoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := readText(t, "t.csv", text.String(), TableOptions{})
+		got, _, err := readText(t, "t.csv", text.String(), csv.Options{})
 		if err != nil || got.Rows() != points.N || len(got.Columns) != points.D {
 			t.Fatal(err)
 		}
@@ -281,38 +281,6 @@ func TestTablesOfNumbersAreThePoints(t *testing.T) {
 					t.Fatalf("row %d, column %d: got %s, want %v", row, at, c.CellText(row), v)
 				}
 			}
-		}
-	}
-}
-
-// Where blocks are cut makes no difference.
-func TestBlocksOfTables(t *testing.T) {
-	var text strings.Builder
-	text.WriteString("a,b,c\n")
-	for row := range 500 {
-		fmt.Fprintf(&text, "%d,\"x\n%d\"\"y\",%v\n", row, row, float64(row)/7)
-	}
-	want, _, err := readText(t, "t.csv", text.String(), TableOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, size := range []int{7, 64, 333} {
-		r, err := openText(t, "t.csv", text.String(), TableOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		csv := r.parts.(*csvReader)
-		s, _, err := csv.input.open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.blockSize = size
-		if err := csv.start(s, len("a,b,c\n")); err != nil {
-			t.Fatal(err)
-		}
-		got, err := r.ReadAll()
-		if err != nil || !reflect.DeepEqual(got.Columns, want.Columns) || got.Place(400) != want.Place(400) {
-			t.Fatalf("in blocks of %d: %v", size, err)
 		}
 	}
 }
@@ -337,7 +305,7 @@ func BenchmarkReadTable(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(text.Len()))
 			for b.Loop() {
-				r, err := OpenTable([]string{path}, TableOptions{})
+				r, err := OpenTable([]string{path}, csv.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

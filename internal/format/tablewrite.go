@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/columnar"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // TableFormats are those in which tables are written.
@@ -25,7 +26,7 @@ type TableWriter interface {
 func NewTableWriter(w io.Writer, format string, columns []table.Column) (TableWriter, error) {
 	switch format {
 	case "csv":
-		c := &csvTable{bufio.NewWriterSize(w, bufferSize), nil}
+		c := &csvTable{bufio.NewWriterSize(w, scan.BufferSize), nil}
 		for at, column := range columns {
 			if at > 0 {
 				c.line = append(c.line, ',')
@@ -37,7 +38,7 @@ func NewTableWriter(w io.Writer, format string, columns []table.Column) (TableWr
 	case "parquet":
 		return columnar.NewWriter(w, columns)
 	case "jsonl":
-		j := &jsonTable{bufio.NewWriterSize(w, bufferSize), nil, nil}
+		j := &jsonTable{bufio.NewWriterSize(w, scan.BufferSize), nil, nil}
 		for _, column := range columns {
 			j.names = append(j.names, string(append(appendJSONText(nil, column.Name), ':')))
 		}

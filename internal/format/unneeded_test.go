@@ -15,6 +15,7 @@ import (
 	other "github.com/parquet-go/parquet-go"
 
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format/csv"
 )
 
 // oddRow has, besides x, columns that no table can hold, or not in every row.
@@ -81,7 +82,7 @@ func TestUnneededColumns(t *testing.T) {
 	for suffix, write := range map[string]func(*testing.T, string){".parquet": oddParquet, ".arrow": oddArrow} {
 		path := filepath.Join(t.TempDir(), "odd"+suffix)
 		write(t, path)
-		for _, o := range []TableOptions{{Ignore: []string{"long", "hash", "inf", "list"}}, {Ignore: []string{"2", "3", "4", "5"}}, {Only: []string{"x"}}, {Only: []string{"1"}}} {
+		for _, o := range []csv.Options{{Ignore: []string{"long", "hash", "inf", "list"}}, {Ignore: []string{"2", "3", "4", "5"}}, {Only: []string{"x"}}, {Only: []string{"1"}}} {
 			r, err := OpenTable([]string{path}, o)
 			if err != nil {
 				t.Fatalf("%s, %+v: %v", suffix, o, err)
@@ -101,7 +102,7 @@ func TestUnneededColumns(t *testing.T) {
 				}
 			}
 		}
-		r, err := OpenTable([]string{path}, TableOptions{Ignore: []string{"hash", "inf", "list"}})
+		r, err := OpenTable([]string{path}, csv.Options{Ignore: []string{"hash", "inf", "list"}})
 		if err != nil {
 			t.Fatal(err)
 		}

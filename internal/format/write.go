@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // csvWriter writes lines of CSV; floats are written so that reading them gives the same bits.
@@ -21,7 +24,7 @@ type csvWriter struct {
 
 // writeTable writes a header, unless it is empty, and a line for each row.
 func writeTable[Row any](w io.Writer, header []string, rows iter.Seq[Row], write func(c *csvWriter, row Row)) error {
-	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize)}
+	c := &csvWriter{w: bufio.NewWriterSize(w, scan.BufferSize)}
 	if len(header) > 0 {
 		for _, name := range header {
 			c.text(name)
@@ -165,4 +168,89 @@ func WriteEmbedding(w io.Writer, ids []string, index []int32, columns int, value
 		}
 		c.floats(values[i*columns : (i+1)*columns])
 	})
+}
+
+// WriteSparsePoints writes points in the svmlight format, with indices from 1. Every row begins with its
+// label, or with 0 if labels is nil, as the format asks for one. If no row has the last feature, the
+// first row has it with the value 0, so that a reader knows how many features there are.
+func WriteSparsePoints(w io.Writer, points *dataset.SparsePoints, labels []int64) error {
+	if labels != nil && len(labels) != points.N {
+		return fmt.Errorf("there are %d labels for %d rows", len(labels), points.N)
+	}
+	last := int32(-1)
+	for _, c := range points.Column {
+		last = max(last, c)
+	}
+	buffered := bufio.NewWriterSize(w, scan.BufferSize)
+	var line []byte
+	for i := range points.N {
+		label := int64(0)
+		if labels != nil {
+			label = labels[i]
+		}
+		line = strconv.AppendInt(line[:0], label, 10)
+		columns, values := points.Row(i)
+		for at, c := range columns {
+			line = appendEntry(line, int(c)+1, values[at])
+		}
+		if i == 0 && int(last) < points.D-1 {
+			line = appendEntry(line, points.D, 0)
+		}
+		if _, err := buffered.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	return buffered.Flush()
+}
+
+func appendEntry(line []byte, index int, value float64) []byte {
+	line = append(line, ' ')
+	line = strconv.AppendInt(line, int64(index), 10)
+	line = append(line, ':')
+	return strconv.AppendFloat(line, value, 'g', -1, 64)
+}
+
+// WriteFile writes a file all at once or not at all: the content goes to a temporary file in the same
+// directory, which is renamed when everything is on disk. After an error the path is as it was.
+func WriteFile(path string, write func(io.Writer) error) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file; give another path", path)
+	}
+	file, err := createBeside(path)
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(file.Name())
+			err = fmt.Errorf("cannot write %s: %w", path, err)
+		}
+	}()
+	if err := write(file); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// createBeside makes a new file in the directory of a path, with the permissions that the umask allows
+// (os.CreateTemp would let only the owner read it).
+func createBeside(path string) (*os.File, error) {
+	var err error
+	for try := range 1000 {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d-%d.tmp", filepath.Base(path), os.Getpid(), try))
+		var file *os.File
+		if file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
+			return file, nil
+		} else if !os.IsExist(err) {
+			break
+		}
+	}
+	return nil, err
 }

@@ -11,12 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-)
-
-// ArrowMagic is at both ends of an Arrow file. A stream begins with ArrowContinuation.
-const (
-	ArrowMagic        = "ARROW1"
-	ArrowContinuation = "\xFF\xFF\xFF\xFF"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 const arrowName = "Arrow"
@@ -43,12 +38,12 @@ type field struct {
 // such cells are empty.
 func OpenArrow(r io.Reader, ignored func(column string, at int) bool) (a *Arrow, err error) {
 	defer rescue(arrowName, &err)
-	a = &Arrow{messages: messages{r: r, dictionaries: map[int64]int{}}, free: FreeBytes / 16}
+	a = &Arrow{messages: messages{r: r, dictionaries: map[int64]int{}}, free: scan.FreeBytes / 16}
 	start, err := a.next(8)
 	if err != nil {
 		return nil, err
 	}
-	if a.file = len(start) == 8 && string(start[:len(ArrowMagic)]) == ArrowMagic; !a.file {
+	if a.file = len(start) == 8 && string(start[:len(scan.ArrowMagic)]) == scan.ArrowMagic; !a.file {
 		a.start = start
 	}
 	if a.reader, err = ipc.NewReaderFromMessageReader(&a.messages, ipc.WithAllocator(&a.budget), ipc.WithEnsureNativeEndian(false)); err != nil {
@@ -153,8 +148,8 @@ func (a *Arrow) checkEnd() error {
 	if err != nil {
 		return err
 	}
-	tail := 4 + len(ArrowMagic)
-	if len(footer) < tail || string(footer[len(footer)-len(ArrowMagic):]) != ArrowMagic {
+	tail := 4 + len(scan.ArrowMagic)
+	if len(footer) < tail || string(footer[len(footer)-len(scan.ArrowMagic):]) != scan.ArrowMagic {
 		return corrupt(arrowName, "it does not end as Arrow files do")
 	}
 	size := int64(binary.LittleEndian.Uint32(footer[len(footer)-tail:]))

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // typeOf returns what a column becomes, or why no table can hold it.
@@ -172,7 +173,7 @@ func (f *field) numbers(values arrow.Array) ([]float64, error) {
 	case *array.Float16:
 		out := make([]float64, values.Len())
 		for row, v := range values.Values() {
-			out[row] = Half(v.Uint16())
+			out[row] = scan.Half(v.Uint16())
 		}
 		return out, nil
 	case *array.Date32:

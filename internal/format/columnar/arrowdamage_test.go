@@ -12,6 +12,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 func TestNestedArrow(t *testing.T) {
@@ -55,7 +56,7 @@ func FuzzArrow(f *testing.F) {
 		tables, err = readArrow(input)
 		runtime.ReadMemStats(&after)
 		// Compressed buffers may unfold, but only so far.
-		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*FreeBytes+4*MaxGrowth*len(input)) {
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*scan.FreeBytes+4*scan.MaxGrowth*len(input)) {
 			t.Fatalf("allocated %d bytes for an input of %d", bytes, len(input))
 		}
 		var bad *fault.Error

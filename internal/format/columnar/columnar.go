@@ -18,12 +18,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-)
-
-// A file may unfold into more than its bytes, but not without limit: MaxGrowth times its size, and FreeBytes at least.
-const (
-	MaxGrowth = 1000
-	FreeBytes = 32 << 20
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // maxBlock is the most that one block of a file may unfold into.
@@ -37,14 +32,14 @@ func checkGrowth(packed, size int64) error {
 	if size < 0 || size > maxBlock {
 		return fault.Invalid("FILE_GROWS_TOO_MUCH", "a block claims %d bytes; at most %d are read at once", size, maxBlock)
 	}
-	if size > FreeBytes+MaxGrowth*packed {
+	if size > scan.FreeBytes+scan.MaxGrowth*packed {
 		return tooMuchGrowth()
 	}
 	return nil
 }
 
 func tooMuchGrowth() *fault.Error {
-	return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file unfolds into more than %d times its size, which looks like a mistake or a trap", MaxGrowth)
+	return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file unfolds into more than %d times its size, which looks like a mistake or a trap", scan.MaxGrowth)
 }
 
 // budget allocates for the library, and counts what a file has unfolded into. Several threads may use it.
@@ -56,7 +51,7 @@ type budget struct {
 
 // take allows for size more bytes, or refuses them.
 func (b *budget) take(size int64) error {
-	if size > maxBlock || b.used.Add(size) > 2*FreeBytes+MaxGrowth*b.read.Load() {
+	if size > maxBlock || b.used.Add(size) > 2*scan.FreeBytes+scan.MaxGrowth*b.read.Load() {
 		return tooMuchGrowth()
 	}
 	return nil
@@ -168,23 +163,4 @@ func signedBytes(b []byte) *big.Int {
 		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 	}
 	return v
-}
-
-// Half converts an IEEE 754 half: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. That of the library is wrong
-// for numbers below 2^-14.
-func Half(bits uint16) float64 {
-	exponent, fraction := int(bits>>10&0x1F), float64(bits&0x3FF)
-	var value float64
-	switch exponent {
-	case 0:
-		value = math.Ldexp(fraction, -24)
-	case 0x1F:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		value = math.Inf(1)
-	default:
-		value = math.Ldexp(1024+fraction, exponent-25)
-	}
-	return math.Copysign(value, 1-2*float64(bits>>15))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 const maxMetadata = 64 << 20
@@ -49,7 +50,7 @@ func (m *messages) Message() (message *ipc.Message, err error) {
 		return nil, io.EOF
 	case len(prefix) < 8:
 		return nil, corrupt(arrowName, "it ends between messages")
-	case string(prefix[:4]) != ArrowContinuation:
+	case string(prefix[:4]) != scan.ArrowContinuation:
 		return nil, corrupt(arrowName, "a message does not begin as it should (files of before 2019 must be written anew)")
 	}
 	size := int64(int32(binary.LittleEndian.Uint32(prefix[4:])))

@@ -16,11 +16,9 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
-
-// ParquetMagic is at both ends of a Parquet file.
-const ParquetMagic = "PAR1"
 
 const parquetName = "Parquet"
 
@@ -133,23 +131,23 @@ func (f *Parquet) readAt(p []byte, at int64) error {
 // footer reads the metadata at the end of a file.
 func (f *Parquet) footer() ([]byte, error) {
 	const tail = 8
-	var ends [len(ParquetMagic) + tail]byte
+	var ends [len(scan.ParquetMagic) + tail]byte
 	if f.size < int64(len(ends)) {
 		return nil, corrupt(parquetName, "it has only %d bytes", f.size)
 	}
-	if err := f.readAt(ends[:len(ParquetMagic)], 0); err != nil && !errors.Is(err, io.EOF) {
+	if err := f.readAt(ends[:len(scan.ParquetMagic)], 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if err := f.readAt(ends[len(ParquetMagic):], f.size-tail); err != nil && !errors.Is(err, io.EOF) {
+	if err := f.readAt(ends[len(scan.ParquetMagic):], f.size-tail); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	switch end := string(ends[len(ends)-len(ParquetMagic):]); {
+	switch end := string(ends[len(ends)-len(scan.ParquetMagic):]); {
 	case end == "PARE":
 		return nil, fault.Invalid("ENCRYPTED_FILE", "the Parquet file is encrypted; write it without encryption")
-	case end != ParquetMagic || string(ends[:len(ParquetMagic)]) != ParquetMagic:
+	case end != scan.ParquetMagic || string(ends[:len(scan.ParquetMagic)]) != scan.ParquetMagic:
 		return nil, corrupt(parquetName, "it does not end as Parquet files do")
 	}
-	length := int64(binary.LittleEndian.Uint32(ends[len(ParquetMagic):]))
+	length := int64(binary.LittleEndian.Uint32(ends[len(scan.ParquetMagic):]))
 	if length > f.size-int64(len(ends)) {
 		return nil, corrupt(parquetName, "its end claims %d bytes of metadata where the whole file has %d", length, f.size)
 	}
@@ -200,9 +198,9 @@ func (f *Parquet) checkGroups(read *metadata.FileMetaData) error {
 		}
 		rows += g.NumRows()
 		cells += g.NumRows() * int64(len(f.columns))
-		if cells > freeCells+MaxGrowth*f.size {
+		if cells > freeCells+scan.MaxGrowth*f.size {
 			return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file of %d bytes claims %d rows and more, of %d columns: more than %d cells for each byte, which looks like a mistake or a trap",
-				f.size, rows, len(f.columns), MaxGrowth)
+				f.size, rows, len(f.columns), scan.MaxGrowth)
 		}
 		for i := range f.columns {
 			if c := &f.columns[i]; c.leaf >= 0 && g.NumRows() > 0 {
@@ -238,7 +236,7 @@ func (f *Parquet) chunkOf(g *metadata.RowGroupMetaData, c *column) (*chunk, erro
 		e.from = m.DictionaryPageOffset()
 	}
 	switch {
-	case e.from < int64(len(ParquetMagic)) || e.size < 0 || e.from > f.size || e.size > f.size-e.from:
+	case e.from < int64(len(scan.ParquetMagic)) || e.size < 0 || e.from > f.size || e.size > f.size-e.from:
 		return nil, corrupt(parquetName, "column %q claims %d bytes at byte %d of a file of %d", c.name, e.size, e.from, f.size)
 	case m.Type() != c.physical:
 		return nil, corrupt(parquetName, "column %q is of another type in its row group than in the schema", c.name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // meaning tells how values become cells, where they do not stay as they are.
@@ -104,7 +105,7 @@ func (c *column) setBytes(means schema.LogicalType, width int) (refusal string) 
 	case schema.Float16LogicalType:
 		c.to = table.Number
 		c.values.number = func(b []byte) (float64, bool) {
-			return Half(binary.LittleEndian.Uint16(b)), true
+			return scan.Half(binary.LittleEndian.Uint16(b)), true
 		}
 		return ""
 	case schema.UUIDLogicalType:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 func example(t testing.TB, rows int) *table.Table {
@@ -174,7 +175,7 @@ func FuzzParquet(f *testing.F) {
 		_, tables, err = readParquet(input)
 		runtime.ReadMemStats(&after)
 		// Runs of equal values and compressed pages may unfold, but only so far.
-		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*FreeBytes+4*MaxGrowth*len(input)) {
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*scan.FreeBytes+4*scan.MaxGrowth*len(input)) {
 			t.Fatalf("allocated %d bytes for an input of %d", bytes, len(input))
 		}
 		var bad *fault.Error

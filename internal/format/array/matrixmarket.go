@@ -1,0 +1,273 @@
+package array
+
+import (
+	"errors"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/scan"
+)
+
+// mmHeader is the banner and the size line of a Matrix Market file.
+type mmHeader struct {
+	Coordinate bool // row, column and value of each entry; otherwise array: all values, column by column
+	pattern    bool // entries have no value and count as 1
+	Symmetric  bool // only the lower triangle is stored
+	Rows       int
+	Columns    int
+	Entries    int64 // lines of a coordinate file, values of an array
+}
+
+// MatrixMarket reads the body of a file after its header.
+type MatrixMarket struct {
+	mmHeader
+	*scan.Lines
+}
+
+// OpenMatrixMarket reads the header of a file.
+func OpenMatrixMarket(s *scan.Source) (*MatrixMarket, error) {
+	l := scan.NewLines(s, scan.AnyWhiteSpace)
+	l.AllowBlankLines = true
+	m := &MatrixMarket{Lines: l}
+	banner, err := l.ReadLine()
+	if errors.Is(err, io.EOF) {
+		return nil, l.Source.Invalid("EMPTY_DATA", "the file is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := m.parseBanner(strings.Fields(strings.ToLower(string(banner)))); err != nil {
+		return nil, err
+	}
+	l.Comments = "%"
+	cells, err := m.NextRow()
+	if errors.Is(err, io.EOF) {
+		return nil, l.Source.Invalid("TRUNCATED_FILE", "the line with the matrix's size is missing")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, m.parseSize(cells)
+}
+
+func (m *MatrixMarket) parseBanner(words []string) error {
+	if len(words) != 5 || words[0] != "%%matrixmarket" || words[1] != "matrix" {
+		return m.Invalid("NOT_MATRIX_MARKET", "the first line must be like %q", "%%MatrixMarket matrix coordinate real symmetric")
+	}
+	unsupported := func(word, use string) error {
+		return m.Invalid("UNSUPPORTED_MATRIX", "Matrix Market files of kind %q are not supported; use %s", word, use)
+	}
+	switch words[2] {
+	case "coordinate":
+		m.Coordinate = true
+	case "array":
+	default:
+		return unsupported(words[2], "coordinate or array")
+	}
+	switch {
+	case words[3] == "real", words[3] == "integer", words[3] == "double":
+	case words[3] == "pattern" && m.Coordinate:
+		m.pattern = true
+	default:
+		return unsupported(words[3], "real or integer, or pattern with coordinate")
+	}
+	switch words[4] {
+	case "general":
+	case "symmetric":
+		m.Symmetric = true
+	default:
+		return unsupported(words[4], "general or symmetric")
+	}
+	return nil
+}
+
+func (m *MatrixMarket) parseSize(cells [][]byte) error {
+	sizes := [3]int64{}
+	want := 2
+	if m.Coordinate {
+		want = 3
+	}
+	bad := m.Invalid("BAD_SIZE_LINE", "the size line must hold %d counts (rows, columns%s)", want, map[bool]string{true: ", entries"}[m.Coordinate])
+	if len(cells) != want {
+		return bad
+	}
+	for at, cell := range cells {
+		size, ok := scan.ParseInteger(cell)
+		if !ok || size < 0 {
+			return bad
+		}
+		sizes[at] = size
+	}
+	rows, columns := sizes[0], sizes[1]
+	if rows > dataset.MaxRows || columns > math.MaxInt32 || !m.Coordinate && !isAddressable(rows, columns, 8) {
+		return m.Invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
+	}
+	if m.Symmetric && rows != columns {
+		return m.Invalid("NOT_SQUARE", "the matrix is said to be symmetric but has %d rows and %d columns", rows, columns)
+	}
+	m.Rows, m.Columns, m.Entries = int(rows), int(columns), sizes[2]
+	if !m.Coordinate {
+		m.Entries = rows * columns
+		if m.Symmetric {
+			m.Entries = rows * (rows + 1) / 2
+		}
+	}
+	return nil
+}
+
+// Coordinates reads every entry of a coordinate file, as edges from row to column, counted from 0.
+func (m *MatrixMarket) Coordinates() ([]dataset.Edges, error) {
+	cells := 3
+	if m.pattern {
+		cells = 2
+	}
+	rows := scan.EdgeRows{
+		Lines: m.Lines, Parse: m.ParseEntry, LeastCells: cells, MostCells: cells,
+		Base: 1, SourceLimit: int64(m.Rows) + 1, TargetLimit: int64(m.Columns) + 1,
+	}
+	var lists []dataset.Edges
+	left := m.Entries
+	err := rows.ReadAll(func(entries dataset.Edges, err error, lineOf func(int) int) error {
+		if count := int64(entries.Len()); count > left || count == left && err != nil {
+			m.LineNumber = lineOf(int(left))
+			return m.Invalid("TRAILING_DATA", "the header claims %d entries, but here is another", m.Entries)
+		}
+		lists, left = append(lists, entries), left-int64(entries.Len())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if left > 0 {
+		return nil, m.Source.Invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.Entries, m.Entries-left)
+	}
+	return lists, nil
+}
+
+// ParseEntry parses a line of a coordinate file.
+func (m *MatrixMarket) ParseEntry(l *scan.Lines, cells [][]byte) (entry dataset.Edge, err error) {
+	want := 3
+	if m.pattern {
+		want = 2
+	}
+	if len(cells) != want {
+		return entry, l.Invalid("RAGGED_ROWS", "the entry has %d numbers; %d are needed", len(cells), want)
+	}
+	row, rowOK := scan.ParseInteger(cells[0])
+	column, columnOK := scan.ParseInteger(cells[1])
+	if !rowOK || !columnOK || row < 1 || row > int64(m.Rows) || column < 1 || column > int64(m.Columns) {
+		return entry, l.Invalid("INDEX_OUT_OF_RANGE", "entry (%s, %s) is outside the %d x %d matrix (Matrix Market counts from 1)",
+			cells[0], cells[1], m.Rows, m.Columns)
+	}
+	entry = dataset.Edge{Source: int32(row - 1), Target: int32(column - 1), Weight: 1}
+	if !m.pattern {
+		entry.Weight, err = matrixValue(l, cells[2])
+	}
+	return entry, err
+}
+
+func matrixValue(l *scan.Lines, cell []byte) (float64, error) {
+	if l.ReadsAsNaN(cell) {
+		return math.NaN(), nil
+	}
+	value, ok := scan.ParseFloat(cell)
+	if !ok {
+		return 0, l.Invalid("NOT_A_NUMBER", "%s is no number", scan.Quote(cell))
+	}
+	if !scan.IsFinite(value) {
+		return 0, l.Invalid("NOT_FINITE", "the value is %s; every value must be a finite number", scan.Quote(cell))
+	}
+	return value, nil
+}
+
+// array reads every value of an array file, in the file's order.
+func (m *MatrixMarket) array() ([]float64, error) {
+	var values []float64
+	err := m.EachRow(func(cells [][]byte) error {
+		for _, cell := range cells {
+			if int64(len(values)) == m.Entries {
+				return m.Invalid("TRAILING_DATA", "the header claims %d values, but here is another", m.Entries)
+			}
+			value, err := matrixValue(m.Lines, cell)
+			if err != nil {
+				return err
+			}
+			values = append(values, value)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(values)) < m.Entries {
+		return nil, m.Source.Invalid("TRUNCATED_FILE", "the header claims %d values, but the file ends after %d", m.Entries, len(values))
+	}
+	return values, nil
+}
+
+// A coordinate file leaves its zeros out, so a short file can stand for a huge matrix. A dense matrix may
+// have baseDenseLimit values, and more only if that is at most densePerEntry for each entry in the file.
+const (
+	baseDenseLimit = 1 << 22
+	densePerEntry  = 32
+)
+
+// ReadDenseMatrixMarket reads a matrix, also one whose file lists only some of its entries.
+func ReadDenseMatrixMarket(s *scan.Source) (*Matrix, error) {
+	m, err := OpenMatrixMarket(s)
+	if err != nil {
+		return nil, err
+	}
+	if m.Coordinate {
+		return m.denseFromCoordinates()
+	}
+	values, err := m.array()
+	if err != nil {
+		return nil, err
+	}
+	dense := &Matrix{Rows: m.Rows, Columns: m.Columns}
+	if m.Symmetric {
+		dense.Values = unpackTriangle(values, m.Rows)
+	} else {
+		dense.Values = transpose(values, m.Rows, m.Columns)
+	}
+	return dense, nil
+}
+
+func (m *MatrixMarket) denseFromCoordinates() (*Matrix, error) {
+	entries, err := m.Coordinates()
+	if err != nil {
+		return nil, err
+	}
+	if m.Rows == 0 || m.Columns == 0 {
+		return &Matrix{Rows: m.Rows, Columns: m.Columns}, nil
+	}
+	if count := dataset.CountEdges(entries); m.Rows*m.Columns > max(baseDenseLimit, densePerEntry*count) {
+		return nil, m.Source.Invalid("TOO_SPARSE", "the %d x %d matrix has only %d entries, too few to be stored densely; if it is a graph, give it as one",
+			m.Rows, m.Columns, count)
+	}
+	dense := &Matrix{Rows: m.Rows, Columns: m.Columns, Values: make([]float64, m.Rows*m.Columns)}
+	for e := range dataset.EachEdge(entries) {
+		row, column := int(e.Source), int(e.Target)
+		dense.Values[row*m.Columns+column] += e.Weight
+		if m.Symmetric && row != column {
+			dense.Values[column*m.Columns+row] += e.Weight
+		}
+	}
+	return dense, nil
+}
+
+// unpackTriangle makes a symmetric matrix from its lower triangle, which is stored column by column.
+func unpackTriangle(triangle []float64, n int) []float64 {
+	values := make([]float64, n*n)
+	at := 0
+	for column := range n {
+		for row := column; row < n; row++ {
+			values[row*n+column], values[column*n+row] = triangle[at], triangle[at]
+			at++
+		}
+	}
+	return values
+}

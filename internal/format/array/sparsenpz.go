@@ -1,0 +1,315 @@
+package array
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/scan"
+)
+
+// scipy.sparse.save_npz writes a sparse matrix as an NPZ file of several arrays: format (csr, csc or coo), shape, data, and
+// where the values stand: indices and indptr, or row and col.
+var sparseArrays = []string{"format", "shape", "data"}
+
+// isSparseNPZ tells whether an archive is such a file.
+func isSparseNPZ(archive *zip.Reader) bool {
+	found := 0
+	for _, entry := range archive.File {
+		if name, isArray := strings.CutSuffix(entry.Name, scan.NPYSuffix); isArray && slices.Contains(sparseArrays, name) {
+			found++
+		}
+	}
+	return found == len(sparseArrays)
+}
+
+// HoldsSparse tells whether an NPZ file is that of a sparse matrix. Of what can be read only once, the name of the first
+// array tells: the one that scipy writes first.
+func HoldsSparse(s *scan.Source) bool {
+	if s.File != nil {
+		if info, err := s.File.Stat(); err == nil && info.Mode().IsRegular() {
+			archive, err := zip.NewReader(s.File, info.Size())
+			return err == nil && isSparseNPZ(archive)
+		}
+	}
+	const nameLength, nameStart = 26, 30 // in the header of the first entry
+	head, _ := s.Peek(nameStart + 16)
+	if len(head) < nameStart {
+		return false
+	}
+	name := head[nameStart:]
+	name = name[:min(len(name), int(binary.LittleEndian.Uint16(head[nameLength:])))]
+	return bytes.Equal(name, []byte("indices.npy")) || bytes.Equal(name, []byte("row.npy"))
+}
+
+// sparseNPZ are the entries of a sparse matrix.
+type sparseNPZ struct {
+	*scan.Source
+	archive       *zip.Reader
+	rows, columns int
+	row, column   []int32
+	values        []float64
+}
+
+// ReadSparseNPZ reads sparse points.
+func ReadSparseNPZ(s *scan.Source, features int) (*Sparse, error) {
+	m, err := sparseEntries(s)
+	if err != nil {
+		return nil, err
+	}
+	if features > 0 && m.columns > features {
+		return nil, s.Invalid("SIZE_MISMATCH", "the matrix has %d columns; %d are expected", m.columns, features)
+	}
+	return m.compress(max(features, m.columns)), nil
+}
+
+// ReadSparseNPZGraph reads the affinity matrix of a graph, as those of Matrix Market are read.
+func ReadSparseNPZGraph(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+	m, err := sparseEntries(s)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case m.rows != m.columns:
+		return nil, 0, s.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; a graph's is square", m.rows, m.columns)
+	case vertices > 0 && vertices != m.rows:
+		return nil, 0, s.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but %d vertices were asked for", m.rows, vertices)
+	}
+	edges := make([]dataset.Edge, 0, len(m.values))
+	for at, value := range m.values {
+		if !scan.IsFinite(value) {
+			return nil, 0, s.Invalid("NOT_FINITE", "the weight of row %d and column %d is %v; weights must be finite numbers", m.row[at], m.column[at], value)
+		}
+		edges = append(edges, dataset.Edge{Source: m.row[at], Target: m.column[at], Weight: value})
+	}
+	return []dataset.Edges{dataset.EdgesOf(WithoutMirrorImages(edges))}, m.rows, nil
+}
+
+// sparseEntries reads all arrays of the matrix.
+func sparseEntries(s *scan.Source) (*sparseNPZ, error) {
+	archive, end, err := openZip(s)
+	if err != nil {
+		return nil, err
+	}
+	defer end.Close()
+	if !isSparseNPZ(archive) {
+		return nil, s.Invalid("NOT_SPARSE", "the file has no sparse matrix; scipy.sparse.save_npz writes one (a matrix of all similarities is a --kernel-matrix)")
+	}
+	m := &sparseNPZ{Source: s, archive: archive}
+	layout, err := m.word("format")
+	if err == nil && layout != "csr" && layout != "csc" && layout != "coo" {
+		err = s.Invalid("UNSUPPORTED_MATRIX", "the matrix is stored as %s; csr, csc and coo are read here, so save it by scipy.sparse.save_npz(FILE, matrix.tocsr())", scan.Quote([]byte(layout)))
+	}
+	if err == nil {
+		err = m.readShape()
+	}
+	if err == nil {
+		m.values, err = m.numbers("data")
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch layout {
+	case "csr":
+		m.row, m.column, err = m.compressed(m.rows, m.columns)
+	case "csc":
+		m.column, m.row, err = m.compressed(m.columns, m.rows)
+	default:
+		if m.row, err = m.places("row", m.rows); err == nil {
+			m.column, err = m.places("col", m.columns)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// open opens an array by its name.
+func (m *sparseNPZ) open(name string) (*scan.Source, error) {
+	for _, entry := range m.archive.File {
+		if entry.Name == name+scan.NPYSuffix {
+			return openArray(m.Source, entry)
+		}
+	}
+	return nil, m.Invalid("NO_SUCH_ARRAY", "the sparse matrix has no array %q; save it by scipy.sparse.save_npz", name)
+}
+
+// word reads an array that is one word, of bytes or of characters of four bytes.
+func (m *sparseNPZ) word(name string) (string, error) {
+	array, err := m.open(name)
+	if err != nil {
+		return "", err
+	}
+	header, err := readNPYHeader(array)
+	if err != nil {
+		return "", err
+	}
+	const longest = 16
+	length, width := 0, map[byte]int{'S': 1, 'U': 4}
+	if len(header.descr) > 2 {
+		length, _ = strconv.Atoi(header.descr[2:])
+	}
+	if length < 1 || length > longest || width[header.descr[1]] == 0 || len(header.shape) > 0 {
+		return "", array.Invalid("UNSUPPORTED_DTYPE", "it is of type %s; a word is expected", scan.Quote([]byte(header.descr)))
+	}
+	text := make([]byte, length*width[header.descr[1]])
+	if _, err := io.ReadFull(array, text); err != nil {
+		return "", npyHeaderError(array, err)
+	}
+	return strings.ReplaceAll(string(text), "\x00", ""), nil
+}
+
+// numbers reads an array of one dimension.
+func (m *sparseNPZ) numbers(name string) ([]float64, error) {
+	array, err := m.open(name)
+	if err != nil {
+		return nil, err
+	}
+	values, err := ReadNPY(array)
+	if err != nil {
+		return nil, err
+	}
+	if values.Columns != 1 && values.Rows*values.Columns > 0 {
+		return nil, array.Invalid("WRONG_SHAPE", "the array has %d columns; a sparse matrix has lists of numbers", values.Columns)
+	}
+	return values.Values, nil
+}
+
+// readShape reads how many rows and columns there are. Those without an entry cost memory too, so that there may not be
+// very many more than entries.
+func (m *sparseNPZ) readShape() error {
+	shape, err := m.numbers("shape")
+	if err != nil {
+		return err
+	}
+	if len(shape) != 2 {
+		return m.Invalid("WRONG_SHAPE", "the sparse matrix has %d dimensions; rows and columns are needed", len(shape))
+	}
+	for at, limit := range []float64{dataset.MaxRows, dataset.MaxColumns} {
+		if size := shape[at]; !(size >= 0 && size <= limit && size == math.Trunc(size)) {
+			return m.Invalid("SIZE_OVERFLOW", "the matrix claims %.0f x %.0f values; at most %d rows and %d columns are supported", shape[0], shape[1], dataset.MaxRows, dataset.MaxColumns)
+		}
+	}
+	m.rows, m.columns = int(shape[0]), int(shape[1])
+	return nil
+}
+
+// places reads numbers of rows or of columns, each below a limit.
+func (m *sparseNPZ) places(name string, limit int) ([]int32, error) {
+	numbers, err := m.numbers(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(numbers) != len(m.values) {
+		return nil, m.Invalid("SIZE_MISMATCH", "array %s has %d numbers for %d values; each value needs one", name, len(numbers), len(m.values))
+	}
+	if most := dataset.MaxInferredVertices(len(numbers)); max(m.rows, m.columns) > most {
+		return nil, m.Invalid("SIZE_OVERFLOW", "the matrix claims %d x %d values but has only %d; at most %d rows and columns are read of it", m.rows, m.columns, len(numbers), most)
+	}
+	places := make([]int32, len(numbers))
+	for at, v := range numbers {
+		if !(v >= 0 && v < float64(limit) && v == math.Trunc(v)) {
+			return nil, m.Invalid("INDEX_OUT_OF_RANGE", "array %s has %v at place %d; 0 to %d are possible in a matrix of %d x %d", name, v, at, limit-1, m.rows, m.columns)
+		}
+		places[at] = int32(v)
+	}
+	return places, nil
+}
+
+// compressed reads where values stand that are stored row after row, or column after column: the line of each, and its
+// place within the line.
+func (m *sparseNPZ) compressed(lines, places int) (line, place []int32, err error) {
+	if place, err = m.places("indices", places); err != nil {
+		return nil, nil, err
+	}
+	starts, err := m.numbers("indptr")
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(starts) != lines+1 || starts[0] != 0 || starts[lines] != float64(len(place)) || !slices.IsSorted(starts) {
+		return nil, nil, m.Invalid("BAD_ROW_STARTS", "array indptr does not fit the other arrays: it must ascend from 0 to %d, the number of values, in %d steps", len(place), lines)
+	}
+	line = make([]int32, 0, len(place))
+	for at := range lines {
+		for end := int(starts[at+1]); len(line) < end; {
+			line = append(line, int32(at))
+		}
+	}
+	return line, place, nil
+}
+
+// compress puts the entries in the order of their rows and columns. Values of the same place are added up, as scipy does.
+func (m *sparseNPZ) compress(features int) *Sparse {
+	result := &Sparse{features: features, starts: make([]int64, 1, m.rows+1)}
+	order := make([]int, len(m.values))
+	for at := range order {
+		order[at] = at
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(m.row[a], m.row[b]), cmp.Compare(m.column[a], m.column[b]), cmp.Compare(a, b))
+	})
+	at := 0
+	for row := range m.rows {
+		first := len(result.columns)
+		for ; at < len(order) && int(m.row[order[at]]) == row; at++ {
+			column, value := m.column[order[at]], m.values[order[at]]
+			if last := len(result.columns) - 1; last >= first && result.columns[last] == column {
+				result.values[last] += value
+				continue
+			}
+			result.columns, result.values = append(result.columns, column), append(result.values, value)
+		}
+		result.starts = append(result.starts, int64(len(result.columns)))
+	}
+	return result
+}
+
+// mirrorTolerance is how far the weights of an edge in its two directions may differ, relative to the
+// largest weight, and still count as equal.
+const mirrorTolerance = 1e-9
+
+// WithoutMirrorImages keeps one direction of each edge if all edges come in both directions with the
+// same weight, and everything otherwise. The edges are sorted in place.
+func WithoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
+	ends := func(e dataset.Edge) uint64 {
+		return uint64(min(e.Source, e.Target))<<32 | uint64(max(e.Source, e.Target))
+	}
+	slices.SortFunc(edges, func(a, b dataset.Edge) int {
+		if byEnds := cmp.Compare(ends(a), ends(b)); byEnds != 0 {
+			return byEnds
+		}
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Weight, b.Weight))
+	})
+	largest := 0.0
+	for _, e := range edges {
+		largest = math.Max(largest, math.Abs(e.Weight))
+	}
+	for from := 0; from < len(edges); {
+		upMinusDown := 0.0
+		to := from
+		for ; to < len(edges) && sameEnds(edges[from], edges[to]); to++ {
+			switch e := edges[to]; {
+			case e.Source < e.Target:
+				upMinusDown += e.Weight
+			case e.Source > e.Target:
+				upMinusDown -= e.Weight
+			}
+		}
+		if math.Abs(upMinusDown) > mirrorTolerance*largest {
+			return edges
+		}
+		from = to
+	}
+	return slices.DeleteFunc(edges, func(e dataset.Edge) bool { return e.Source > e.Target })
+}
+
+func sameEnds(a, b dataset.Edge) bool {
+	return a.Source == b.Source && a.Target == b.Target || a.Source == b.Target && a.Target == b.Source
+}

@@ -1,0 +1,237 @@
+package csv
+
+import (
+	"bytes"
+	"errors"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cleave-project/cleave/internal/format/scan"
+)
+
+// dialect is how a text separates its cells.
+type dialect struct {
+	separator byte
+}
+
+// errUnclosed is about a quoted cell that does not end; errAfterQuote about one with text after its end.
+var (
+	errUnclosed   = errors.New("a quoted cell does not end; a quote within it is written twice")
+	errAfterQuote = errors.New("there is text after a quoted cell; a quote within it is written twice")
+)
+
+// split appends the cells of the row that starts at a place, without the space around them, and returns the place after
+// the row. The text has the end of the row, unless a quoted cell does not end.
+func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, error) {
+	for {
+		for text[at] == ' ' {
+			at++
+		}
+		if d.separator == ' ' && len(cells) > 0 && isBlank(text[at:at+1+bytes.IndexByte(text[at:], '\n')]) {
+			return cells, at + 1 + bytes.IndexByte(text[at:], '\n'), nil // spaces after the last cell
+		}
+		if text[at] != '"' {
+			end := at + d.cellEnd(text[at:])
+			cells = append(cells, bytes.TrimSpace(text[at:end]))
+			if at = end + 1; text[end] == '\n' {
+				return cells, at, nil
+			}
+			continue
+		}
+		content, end := unquote(text, at)
+		if end < 0 {
+			return cells, len(text), errUnclosed
+		}
+		cells = append(cells, bytes.TrimSpace(content))
+		for at = end; at < len(text) && (text[at] == ' ' || text[at] == '\r'); at++ {
+		}
+		switch {
+		case at == len(text) || text[at] == '\n':
+			return cells, min(at+1, len(text)), nil
+		case d.separator == ' ' && at > end:
+			continue
+		case text[at] != d.separator:
+			return cells, at, errAfterQuote
+		}
+		at++
+	}
+}
+
+// cellEnd is the place of the next separator or line end.
+func (d dialect) cellEnd(text []byte) int {
+	for at, c := range text {
+		if c == d.separator || c == '\n' {
+			return at
+		}
+	}
+	return len(text)
+}
+
+// unquote is the content of the quoted cell at a place, and the place after it, negative if it does not end.
+func unquote(text []byte, at int) (content []byte, end int) {
+	start := at + 1
+	for {
+		quote := bytes.IndexByte(text[start:], '"')
+		if quote < 0 {
+			return nil, -1
+		}
+		end = start + quote + 1
+		if end == len(text) || text[end] != '"' {
+			if content == nil {
+				return text[start : end-1], end
+			}
+			return append(content, text[start:end-1]...), end
+		}
+		content = append(content, text[start:end]...)
+		start = end + 1
+	}
+}
+
+// lastRowEnd is the place after the last row that ends in a text; line ends in quoted cells are no ends of rows.
+func (d dialect) lastRowEnd(text []byte) int {
+	end, at := 0, 0
+	for {
+		quote := bytes.IndexByte(text[at:], '"')
+		plain := text[at:]
+		if quote >= 0 {
+			plain = plain[:quote]
+		}
+		if last := bytes.LastIndexByte(plain, '\n'); last >= 0 {
+			end = at + last + 1
+		}
+		if quote < 0 {
+			return end
+		}
+		quote += at
+		if at = quote + 1; d.opens(text, quote) {
+			if _, at = unquote(text, quote); at < 0 {
+				return end
+			}
+		}
+	}
+}
+
+// opens tells whether a quote is the beginning of a cell.
+func (d dialect) opens(text []byte, quote int) bool {
+	for before := quote - 1; before >= 0; before-- {
+		switch text[before] {
+		case ' ':
+			if d.separator == ' ' {
+				return true
+			}
+		case d.separator, '\n':
+			return true
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// eachSniffedRow visits rows of the beginning of a text, up to so many, that are not blank. The last may be cut, and is
+// left out unless it is the only one.
+func eachSniffedRow(prefix []byte, d dialect, most int, visit func(cells [][]byte)) {
+	if end := d.lastRowEnd(prefix); end > 0 {
+		prefix = prefix[:end]
+	} else {
+		prefix = append(bytes.Clone(prefix), '\n')
+	}
+	var cells [][]byte
+	for at := 0; at < len(prefix) && most > 0; {
+		var err error
+		if cells, at, err = d.split(prefix, at, cells[:0]); err != nil {
+			return
+		}
+		if len(cells) > 1 || len(cells[0]) > 0 {
+			visit(cells)
+			most--
+		}
+	}
+}
+
+// separators are those that tables use, the ones first that stand in few cells.
+var separators = []byte{'\t', ';', '|', ','}
+
+// sniffSeparator finds what separates the cells of a text, by the rows of its beginning: the first separator that
+// makes the same number of cells in all of them, or else the one that does so in most. Rows without any are of one cell.
+func sniffSeparator(prefix []byte, usual byte) byte {
+	if hasDecimalCommas(prefix) {
+		return ';'
+	}
+	best, most := usual, 0.0
+	for _, separator := range separators {
+		share := evenness(prefix, dialect{separator})
+		if share == 1 {
+			return separator
+		}
+		if share > most || share == most && separator == usual {
+			best, most = separator, share
+		}
+	}
+	if spaces := (dialect{' '}); most == 0 && evenness(prefix, spaces) == 1 && sniffRows(prefix, spaces).hasNumbers() {
+		return ' '
+	}
+	return best
+}
+
+// separatorOfNames is what separates the cells of a text whose header has these names, if there are any, or whose columns have so
+// many places where they are no names: another character than was found, where that one makes other columns.
+func separatorOfNames(prefix []byte, found byte, names []string) byte {
+	if len(names) == 0 || sniffRows(prefix, dialect{found}).has(names) {
+		return found
+	}
+	for _, c := range scan.FirstLine(prefix) {
+		isPart := c >= utf8.RuneSelf || unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c))
+		if !isPart && !bytes.ContainsRune([]byte("\".-+_\r"), rune(c)) && sniffRows(prefix, dialect{c}).has(names) {
+			return c
+		}
+	}
+	return found
+}
+
+// evenness is the share of rows that have the most frequent number of cells, if that is more than 1; else it is 0. A first row of
+// several cells may have one less, as a header has where rows have names.
+func evenness(prefix []byte, d dialect) float64 {
+	const rows = 200
+	count := map[int]int{}
+	first, all := 0, 0
+	eachSniffedRow(prefix, d, rows, func(cells [][]byte) {
+		if all == 0 {
+			first = len(cells)
+		}
+		count[len(cells)]++
+		all++
+	})
+	most := 0
+	for cells, rows := range count {
+		if cells > 2 && first == cells-1 {
+			rows++
+		}
+		if cells > 1 {
+			most = max(most, rows)
+		}
+	}
+	return float64(most) / float64(max(all, 1))
+}
+
+// hasDecimalCommas tells whether a text is a single column of numbers with decimal commas: below a name, all lines are like 12,5,
+// and what stands before the comma does not count the lines, as a name of the row would.
+func hasDecimalCommas(prefix []byte) bool {
+	if bytes.IndexByte(prefix, '"') >= 0 {
+		return false
+	}
+	row, commas, decimals, counts := 0, 0, true, true
+	eachSniffedRow(prefix, dialect{','}, len(prefix), func(cells [][]byte) {
+		switch whole, _, ok := integerCell(bytes.TrimLeft(cells[0], "-")); {
+		case row == 0:
+			decimals = len(cells) == 1 && !ok
+		case !ok || len(cells) > 2 || len(cells) == 2 && (len(cells[1]) == 0 || !onlyDigits(cells[1])):
+			decimals = false
+		default:
+			counts = counts && len(cells) == 2 && (whole == int64(row) || whole == int64(row-1))
+		}
+		row++
+		commas += len(cells) - 1
+	})
+	return decimals && commas > 0 && !counts
+}

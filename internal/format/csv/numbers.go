@@ -1,0 +1,276 @@
+package csv
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format/scan"
+)
+
+// reading is a way to write numbers, as bits, so that a column can rule out several.
+type reading uint16
+
+const (
+	asInteger     reading = 1 << iota
+	asPoint               // 1234.5, also 1e3
+	asComma               // 1234,5
+	asCommaGroups         // 1,234.5
+	asPointGroups         // 1.234,5
+	asSpacePoint          // 1 234.5
+	asSpaceComma          // 1 234,5
+	asApostrophes         // 1'234.5
+	allReadings   = asApostrophes<<1 - 1
+)
+
+// grouped are the readings with a character between thousands.
+var grouped = map[reading]struct{ group, point byte }{
+	asCommaGroups: {',', '.'}, asPointGroups: {'.', ','}, asSpacePoint: {' ', '.'}, asSpaceComma: {' ', ','}, asApostrophes: {'\'', '.'},
+}
+
+// Readings by what stands before the decimals.
+const (
+	withPoint = asPoint | asCommaGroups | asSpacePoint | asApostrophes
+	withComma = asComma | asPointGroups | asSpaceComma
+)
+
+// preferred are the readings of a column in the order in which they are tried, by the character before decimals in the table if it
+// is known: 1.234 is a thousand where others are written 5,6. Otherwise 1,234 is a number with decimals, except where a comma
+// also separates cells.
+func (d dialect) preferred(decimals string) []reading {
+	switch {
+	case decimals == ",":
+		return []reading{asInteger, asComma, asPointGroups, asSpaceComma, asPoint, asCommaGroups, asSpacePoint, asApostrophes}
+	case decimals == "." || d.separator == ',':
+		return []reading{asInteger, asPoint, asCommaGroups, asComma, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
+	}
+	return []reading{asInteger, asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
+}
+
+// decimalsOf is the character before decimals, by the columns that leave no doubt; "": there are none, or they differ.
+func decimalsOf(columns []csvColumn) string {
+	marks := ""
+	for _, c := range columns {
+		possible := allReadings &^ reading(c.seen&isText)
+		switch {
+		case c.asText || c.isID || c.seen&sawCell == 0 || possible&asInteger != 0:
+		case possible&withPoint != 0 && possible&withComma == 0:
+			marks += "."
+		case possible&withComma != 0 && possible&withPoint == 0:
+			marks += ","
+		}
+	}
+	return Same(marks)
+}
+
+// Same returns the character that all of these are; "": they differ, or there are none.
+func Same(marks string) string {
+	if marks == "" || strings.Trim(marks, marks[:1]) != "" {
+		return ""
+	}
+	return marks[:1]
+}
+
+// decimals is the character before decimals by which the columns were read, also those of doubt.
+func (l *csvLayout) decimals() string {
+	marks := ""
+	for at, k := range l.kinds {
+		possible := allReadings &^ reading(l.columns[at].seen&isText)
+		switch eitherSpace := asSpacePoint | asSpaceComma; {
+		case k.Type != table.Number || possible&asPoint != 0 && possible&asComma != 0: // no number has decimals
+		case k.reading&eitherSpace != 0 && possible&eitherSpace == eitherSpace: // nor has 1 234
+		case k.reading&withComma != 0:
+			marks += ","
+		default:
+			marks += "."
+		}
+	}
+	return Same(marks)
+}
+
+// readingsOf are the readings that take a cell for a number.
+func readingsOf(cell []byte) reading {
+	if decimals := bytes.IndexByte(cell, '.'); decimals > 0 && onlyDigits(cell[:decimals]) && onlyDigits(cell[decimals+1:]) && len(cell)-decimals != 4 {
+		return asPoint | asCommaGroups | asSpacePoint | asApostrophes // 12.5, which is no 125
+	}
+	found := reading(0)
+	if _, _, ok := integerCell(cell); ok {
+		found |= asInteger
+	}
+	for _, r := range []reading{asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes} {
+		if _, ok := r.parse(cell); ok {
+			found |= r
+		}
+	}
+	return found
+}
+
+func onlyDigits(text []byte) bool {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// parse reads a number.
+func (r reading) parse(cell []byte) (float64, bool) {
+	if how, ok := grouped[r]; ok {
+		return parseGrouped(cell, how.group, how.point)
+	}
+	if r == asComma {
+		return parseNumber(cell, ',')
+	}
+	return scan.ParseFloat(cell)
+}
+
+// parseGrouped reads a number that may have a character between its thousands.
+func parseGrouped(cell []byte, group, point byte) (float64, bool) {
+	text := make([]byte, 0, len(cell))
+	at := 0
+	if len(cell) > 0 && (cell[0] == '-' || cell[0] == '+') {
+		text, at = append(text, cell[0]), 1
+	}
+	digits, groups := 0, 0 // of the current group, and groups that have ended
+	for ; at < len(cell); at++ {
+		c := cell[at]
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+			text = append(text, c)
+			continue
+		case c == group && digits > 0 && digits <= 3 && (groups == 0 || digits == 3):
+			groups++
+			digits = 0
+			continue
+		case c == point:
+		default:
+			return 0, false
+		}
+		break
+	}
+	if groups > 0 && (digits != 3 || bytes.TrimLeft(cell, "+-")[0] == '0') { // 0.123 is no thousand
+		return 0, false
+	}
+	if at < len(cell) {
+		text = append(text, '.')
+		for _, c := range cell[at+1:] {
+			if c < '0' || c > '9' {
+				return 0, false
+			}
+			text = append(text, c)
+		}
+	}
+	return scan.ParseFloat(text)
+}
+
+// marks are what may stand before or after numbers.
+var marks = [][]byte{[]byte("%"), []byte("$"), []byte("€"), []byte("£"), []byte("¥"), []byte("EUR"), []byte("USD"), []byte("GBP"), []byte("CHF")}
+
+// noMark stands for the mark of numbers that have none.
+const noMark = -1
+
+// cutMark is a cell without its mark, and which one that is. Spaces that do not break lines become ordinary ones, and so do
+// apostrophes and the signs of negative numbers, about which signs tells.
+func cutMark(cell []byte) (bare []byte, mark int, signs evidence) {
+	if len(cell) > 0 && onlyDigits(cell[len(cell)-1:]) && (onlyDigits(cell[:1]) || cell[0] == '-' && len(cell) > 1 && onlyDigits(cell[1:2])) {
+		if bytes.IndexByte(cell, 0xC2) < 0 && bytes.IndexByte(cell, 0xE2) < 0 {
+			return cell, noMark, 0 // neither a mark at an end, nor spaces of other kinds
+		}
+	}
+	for _, s := range [][2]string{{"\u00a0", " "}, {"\u202f", " "}, {"\u2019", "'"}} {
+		cell = bytes.ReplaceAll(cell, []byte(s[0]), []byte(s[1]))
+	}
+	if rest, found := bytes.CutPrefix(cell, []byte("\u2212")); found {
+		cell, signs = append([]byte("-"), rest...), sawMinus
+	}
+	cell, inside := cutParentheses(cell)
+	bare, mark = cutOneMark(cell)
+	bare, outside := cutParentheses(bare)
+	if inside || outside {
+		signs |= sawParentheses
+	}
+	return bare, mark, signs
+}
+
+// cutParentheses makes -5 of (5), as accounts write it.
+func cutParentheses(cell []byte) (bare []byte, found bool) {
+	if len(cell) < 3 || cell[0] != '(' || cell[len(cell)-1] != ')' || cell[1] == '-' || cell[1] == '+' {
+		return cell, false
+	}
+	return append([]byte("-"), bytes.TrimSpace(cell[1:len(cell)-1])...), true
+}
+
+// cutOneMark is a cell without its mark, and which one that is.
+func cutOneMark(cell []byte) (bare []byte, mark int) {
+	for mark, text := range marks {
+		if rest, found := bytes.CutSuffix(cell, text); found {
+			return bytes.TrimSpace(rest), mark
+		}
+		rest, negative := bytes.CutPrefix(cell, []byte("-"))
+		if rest, found := bytes.CutPrefix(rest, text); found {
+			rest = bytes.TrimSpace(rest)
+			if negative {
+				rest = append([]byte("-"), rest...)
+			}
+			return rest, mark
+		}
+	}
+	return bytes.TrimSpace(cell), noMark
+}
+
+// kind is how the cells of a column are read.
+type kind struct {
+	table.Type
+	point   byte // the character before the decimals, of plain numbers
+	reading reading
+	mark    int
+	signs   evidence // other ways to write negative numbers
+}
+
+// plainNumbers are without marks, and without characters between thousands.
+func plainNumbers(point byte) kind {
+	if point == ',' {
+		return kind{Type: table.Number, point: point, reading: asComma, mark: noMark}
+	}
+	return kind{Type: table.Number, point: point, reading: asPoint, mark: noMark}
+}
+
+// plain tells whether cells are as they mostly are, so that they can be read fast.
+func (k kind) plain() bool { return k.Type != table.Number || k.point != 0 }
+
+// parse reads a number of the column.
+func (k kind) parse(cell []byte) (float64, bool) {
+	if k.plain() {
+		return parseNumber(cell, k.point)
+	}
+	bare, mark, signs := cutMark(cell)
+	if mark != k.mark || signs&^k.signs != 0 {
+		return 0, false
+	}
+	return k.reading.parse(bare)
+}
+
+// notice says how the numbers of a column are read, if they are written in an unusual way.
+func (k kind) notice(column string) string {
+	if k.plain() {
+		return ""
+	}
+	var how []string
+	if k.mark != noMark {
+		how = append(how, "without "+strconv.Quote(string(marks[k.mark])))
+	}
+	if g, ok := grouped[k.reading]; ok {
+		how = append(how, fmt.Sprintf("with %q between thousands", string(g.group)))
+	}
+	if k.signs&sawParentheses != 0 {
+		how = append(how, "with (5) for -5")
+	}
+	if k.signs&sawMinus != 0 {
+		how = append(how, "with \u22125 for -5")
+	}
+	return fmt.Sprintf("column %q is read as numbers, %s", column, strings.Join(how, " and "))
+}

@@ -1,0 +1,78 @@
+package csv
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format/scan"
+)
+
+// input is a text that is read in blocks of a size.
+type input struct {
+	text  string
+	block int
+}
+
+func (input) Name() string { return "t.csv" }
+func (input) Lost() bool   { return false }
+func (input) Close()       {}
+
+func (in input) Open() (*scan.Source, bool, error) {
+	s, err := scan.New(strings.NewReader(in.text), in.Name())
+	if err == nil && in.block > 0 {
+		s.BlockSize = in.block
+	}
+	return s, true, err
+}
+
+// readAll reads all rows of a text.
+func readAll(t *testing.T, in input) *table.Table {
+	t.Helper()
+	r, err := Open(in, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var parts []*table.Table
+	for {
+		part, err := r.Next()
+		switch {
+		case errors.Is(err, ErrRestarted):
+			parts = nil
+		case errors.Is(err, io.EOF):
+			all, err := table.Join(parts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		case err != nil:
+			t.Fatalf("in blocks of %d: %v", in.block, err)
+		default:
+			parts = append(parts, part)
+		}
+	}
+}
+
+// Where blocks are cut makes no difference.
+func TestBlocksOfTables(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,b,c\n")
+	for row := range 500 {
+		fmt.Fprintf(&text, "%d,\"x\n%d\"\"y\",%v\n", row, row, float64(row)/7)
+	}
+	want := readAll(t, input{text: text.String()})
+	if want.Rows() != 500 {
+		t.Fatalf("%d rows", want.Rows())
+	}
+	for _, size := range []int{7, 64, 333} {
+		got := readAll(t, input{text.String(), size})
+		if !reflect.DeepEqual(got.Columns, want.Columns) || got.Place(400) != want.Place(400) {
+			t.Fatalf("in blocks of %d: other rows", size)
+		}
+	}
+}

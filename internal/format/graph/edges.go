@@ -1,0 +1,189 @@
+// Package graph reads the edges of graphs: from lists of edges, Matrix Market, METIS, GraphML and GML.
+package graph
+
+import (
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/array"
+	"github.com/cleave-project/cleave/internal/format/scan"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// A Reader reads the edges of a graph. With vertices 0, and where found is 0, the edges tell how many there are.
+type Reader func(s *scan.Source, vertices int) (edges []dataset.Edges, found int, err error)
+
+// EdgeList returns a reader of lists of edges. Those separated by white space may have comments.
+func EdgeList(separator byte) Reader {
+	return func(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+		l, err := NewEdgeLines(s, separator)
+		if err != nil {
+			return nil, 0, err
+		}
+		if separator == scan.AnyWhiteSpace {
+			l.Comments = "#%"
+		}
+		edges, err := ReadEdges(l, vertices)
+		return edges, vertices, err
+	}
+}
+
+// NewEdgeLines returns the lines of a list of edges, in whatever encoding. A file that is called .csv may have semicolons or tabs.
+func NewEdgeLines(s *scan.Source, separator byte) (*scan.Lines, error) {
+	notice, err := s.Decode(false)
+	if err != nil {
+		return nil, err
+	}
+	if notice != "" {
+		s.Notices = append(s.Notices, notice)
+	}
+	if separator == ',' {
+		separator = s.Separator()
+	}
+	l := scan.NewLines(s, separator)
+	l.AllowBlankLines = true
+	return l, nil
+}
+
+// EdgeColumns says which columns hold what; weight is -1 if there is no such column.
+type EdgeColumns struct {
+	Source, Target, Weight, Width int
+}
+
+// ReadEdges reads all edges of a list, after a header if it has one.
+func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
+	columns := EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: 3}
+	cells, err := l.NextRow()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lists := []dataset.Edges{{}}
+	switch scan.KindOfRow(cells) {
+	case scan.RowOfNames:
+		if columns, err = NameEdgeColumns(l, cells); err != nil {
+			return nil, err
+		}
+	case scan.RowOfNumbersAndNames:
+		return nil, l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
+	default:
+		first, err := ParseEdge(l, cells, columns, vertices)
+		if err != nil {
+			return nil, err
+		}
+		lists[0].Append(first.Source, first.Target, first.Weight)
+	}
+	rows := scan.EdgeRows{Lines: l, Parse: func(l *scan.Lines, cells [][]byte) (dataset.Edge, error) {
+		return ParseEdge(l, cells, columns, vertices)
+	}}
+	if columns.Source == 0 && columns.Target == 1 && (columns.Width == 2 || columns.Width == 3 && columns.Weight == 2) {
+		rows.LeastCells, rows.MostCells = 2, columns.Width
+		rows.SourceLimit = math.MaxInt32
+		if vertices > 0 {
+			rows.SourceLimit = min(rows.SourceLimit, int64(vertices))
+		}
+		rows.TargetLimit = rows.SourceLimit
+	}
+	err = rows.ReadAll(func(edges dataset.Edges, err error, _ func(int) int) error {
+		lists = append(lists, edges)
+		return err
+	})
+	return lists, err
+}
+
+// NameEdgeColumns finds the columns by their usual names, or by their position if it knows none of the
+// names.
+func NameEdgeColumns(l *scan.Lines, cells [][]byte) (EdgeColumns, error) {
+	c := EdgeColumns{Source: -1, Target: -1, Weight: -1, Width: len(cells)}
+	for at, cell := range cells {
+		switch strings.ToLower(string(cell)) {
+		case "src", "source", "from":
+			c.Source = at
+		case "dst", "target", "to":
+			c.Target = at
+		case "weight":
+			c.Weight = at
+		}
+	}
+	if c.Source >= 0 && c.Target >= 0 {
+		return c, nil
+	}
+	if c.Source >= 0 || c.Target >= 0 || len(cells) < 2 || len(cells) > 3 {
+		return c, l.Invalid("MISSING_COLUMN", "the header must name the columns src and dst, and weight if there is one")
+	}
+	return EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: len(cells)}, nil
+}
+
+// ParseEdge reads an edge from the cells of a line.
+func ParseEdge(l *scan.Lines, cells [][]byte, columns EdgeColumns, vertices int) (dataset.Edge, error) {
+	edge := dataset.Edge{Weight: 1}
+	if len(cells) > columns.Width || len(cells) <= max(columns.Source, columns.Target) {
+		return edge, l.Invalid("RAGGED_ROWS", "the line has %s; an edge needs src, dst and at most a weight", text.Plural(len(cells), "cell"))
+	}
+	var err error
+	if edge.Source, err = parseVertex(l, cells[columns.Source], vertices); err != nil {
+		return edge, err
+	}
+	if edge.Target, err = parseVertex(l, cells[columns.Target], vertices); err != nil {
+		return edge, err
+	}
+	if columns.Weight < 0 || columns.Weight >= len(cells) || len(cells[columns.Weight]) == 0 {
+		return edge, nil
+	}
+	weight, ok := scan.ParseFloat(cells[columns.Weight])
+	if !ok {
+		return edge, l.Invalid("NOT_A_NUMBER", "the weight is %s, which is no number", scan.Quote(cells[columns.Weight]))
+	}
+	if !scan.IsFinite(weight) {
+		return edge, l.Invalid("NOT_FINITE", "the weight is %s; weights must be finite numbers", scan.Quote(cells[columns.Weight]))
+	}
+	edge.Weight = weight
+	return edge, nil
+}
+
+func parseVertex(l *scan.Lines, cell []byte, vertices int) (int32, error) {
+	vertex, ok := scan.ParseInteger(cell)
+	switch {
+	case !ok:
+		return 0, l.Invalid("NOT_AN_INDEX", "%s is no vertex; vertices are numbered from 0", scan.Quote(cell))
+	case vertex < 0 || vertex >= math.MaxInt32:
+		return 0, l.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, math.MaxInt32-1)
+	case vertices > 0 && vertex >= int64(vertices):
+		return 0, l.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, vertices-1)
+	}
+	return int32(vertex), nil
+}
+
+// ReadMatrixMarketGraph reads the affinity matrix of a graph as edges.
+//
+// ReadMatrixMarketGraph reads an affinity matrix. A file of kind "symmetric" lists each edge once. One of kind "general" whose matrix is symmetric lists
+// each edge in both directions, of which one is kept. In any other file every entry is an edge, and
+// repeated edges add their weights.
+func ReadMatrixMarketGraph(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+	m, err := array.OpenMatrixMarket(s)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case !m.Coordinate:
+		return nil, 0, m.Source.Invalid("UNSUPPORTED_MATRIX", "a graph must be in coordinate form; give a dense array as a kernel matrix")
+	case m.Rows != m.Columns:
+		return nil, 0, m.Source.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; a graph's is square", m.Rows, m.Columns)
+	case vertices > 0 && vertices != m.Rows:
+		return nil, 0, m.Source.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but %d vertices were asked for", m.Rows, vertices)
+	}
+	entries, err := m.Coordinates()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !m.Symmetric {
+		edges := array.WithoutMirrorImages(slices.AppendSeq(make([]dataset.Edge, 0, dataset.CountEdges(entries)), dataset.EachEdge(entries)))
+		entries = []dataset.Edges{dataset.EdgesOf(edges)}
+	}
+	return entries, m.Rows, nil
+}

@@ -1,0 +1,190 @@
+package graph
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/scan"
+)
+
+// ReadGraphML reads vertices, edges, those data of edges that are called "weight", and those of vertices that are called "name" or
+// "label": many programs make up the ids. Directions are not looked at. No
+// library is needed for that: the format is XML, and all else in it is about drawing.
+func ReadGraphML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+	input := &scan.Counter{From: s}
+	r := &graphML{listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input), weight: 1, nameKeys: map[string]string{}, called: map[string][]string{}}
+	r.decoder.CharsetReader = westernXML
+	for {
+		token, err := r.decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, 0, r.xmlError(err)
+		}
+		if err := r.take(token); err != nil {
+			return nil, 0, err
+		}
+	}
+	if !r.isGraph {
+		return nil, 0, s.Invalid("NOT_GRAPHML", "the file is XML, but no graph in GraphML")
+	}
+	edges, count, err := r.finish(vertices)
+	if err == nil {
+		r.nameByData()
+	}
+	return edges, count, err
+}
+
+type graphML struct {
+	*listedGraph
+	input     *scan.Counter
+	decoder   *xml.Decoder
+	isGraph   bool
+	weightKey string  // of data that are weights of edges
+	weight    float64 // of edges that say none
+	inKey     bool    // in the description of that key
+	inEdge    bool
+	inWeight  bool
+	nameKeys  map[string]string   // what data of vertices are, by their key: name or label
+	called    map[string][]string // names and labels of all vertices
+	inVertex  bool
+	inName    string // name or label; "": in none
+	text      strings.Builder
+}
+
+func (r *graphML) line() int {
+	line, _ := r.decoder.InputPos()
+	return line
+}
+
+func (r *graphML) take(token xml.Token) error {
+	switch t := token.(type) {
+	case xml.StartElement:
+		return r.start(t)
+	case xml.CharData:
+		if r.inWeight || r.inName != "" {
+			r.text.Write(t)
+		}
+	case xml.EndElement:
+		switch {
+		case t.Name.Local == "edge":
+			r.inEdge = false
+		case t.Name.Local == "node":
+			r.inVertex = false
+		case t.Name.Local == "data" && r.inName != "":
+			r.called[r.inName][len(r.names)-1] = strings.TrimSpace(r.text.String())
+			r.inName = ""
+		case t.Name.Local == "key":
+			r.inKey = false
+		case t.Name.Local == "default" && r.inWeight:
+			return r.endWeight(&r.weight)
+		case t.Name.Local == "data" && r.inWeight:
+			return r.endWeight(&r.edges[len(r.edges)-1].weight)
+		}
+	}
+	return nil
+}
+
+// endWeight takes the text that was read for a weight.
+func (r *graphML) endWeight(into *float64) (err error) {
+	r.inWeight = false
+	*into, err = r.weightOf(strings.TrimSpace(r.text.String()), r.line())
+	return err
+}
+
+func (r *graphML) start(t xml.StartElement) error {
+	attribute := func(name string) string {
+		for _, a := range t.Attr {
+			if a.Name.Local == name {
+				return a.Value
+			}
+		}
+		return ""
+	}
+	switch t.Name.Local {
+	case "graph":
+		r.isGraph, r.inVertex = true, false
+	case "key":
+		if on := attribute("for"); attribute("attr.name") == "weight" && (on == "edge" || on == "all" || on == "") {
+			r.weightKey, r.inKey = attribute("id"), true
+		}
+		if on, name := attribute("for"), attribute("attr.name"); on != "edge" && on != "graph" && (strings.EqualFold(name, "name") || strings.EqualFold(name, "label")) {
+			r.nameKeys[attribute("id")] = strings.ToLower(name)
+		}
+	case "default":
+		if r.inKey {
+			r.inWeight = true
+			r.text.Reset()
+		}
+	case "node":
+		r.inVertex = true
+		for _, what := range vertexNames {
+			r.called[what] = append(r.called[what], "")
+		}
+		return r.addVertex(attribute("id"), r.line())
+	case "edge":
+		weight := r.weight
+		if given := attribute("weight"); given != "" { // some write it so
+			var err error
+			if weight, err = r.weightOf(given, r.line()); err != nil {
+				return err
+			}
+		}
+		r.inEdge = true
+		r.edges = append(r.edges, listedEdge{attribute("source"), attribute("target"), weight, r.line()})
+	case "data":
+		if key := attribute("key"); r.inEdge && (key == r.weightKey && key != "" || key == "weight") {
+			r.inWeight = true
+			r.text.Reset()
+		} else if what := r.nameKeys[key]; r.inVertex && what != "" {
+			r.inName = what
+			r.text.Reset()
+		}
+	case "hyperedge":
+		return r.at(r.line(), "UNSUPPORTED_GRAPH", "the file has edges of more than two vertices, which are not supported")
+	}
+	return nil
+}
+
+// vertexNames are the data of vertices that may be what they are called, the ones first that rather are.
+var vertexNames = []string{"name", "label"}
+
+// nameByData calls the vertices by the first data that all of them have.
+func (r *graphML) nameByData() {
+	for _, what := range vertexNames {
+		if !slices.Contains(r.called[what], "") {
+			nameVertices(r.listedGraph.Source, r.called[what], what)
+			return
+		}
+	}
+}
+
+// xmlError says what the decoder did not understand; what cannot be read is no mistake of the file.
+func (r *graphML) xmlError(err error) error {
+	if r.input.Failed {
+		return r.ReadError(err)
+	}
+	var syntax *xml.SyntaxError
+	line, problem := r.line(), strings.TrimPrefix(err.Error(), "xml: ")
+	if errors.As(err, &syntax) {
+		line, problem = syntax.Line, syntax.Msg
+	}
+	return r.at(line, "NOT_GRAPHML", "the XML is damaged: %.200s", strings.ToValidUTF8(problem, "?"))
+}
+
+// westernXML reads XML in the encodings of Western Europe, besides UTF-8.
+func westernXML(label string, input io.Reader) (io.Reader, error) {
+	switch strings.ToLower(label) {
+	case "iso-8859-1", "latin1", "windows-1252", "us-ascii", "ascii":
+		return charmap.Windows1252.NewDecoder().Reader(input), nil
+	}
+	return nil, fmt.Errorf("the encoding %.40q is not read here; save the file as UTF-8", label)
+}

@@ -1,0 +1,148 @@
+package graph
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/scan"
+)
+
+// A METIS file has the numbers of vertices and of edges on its first line, and then a line for each vertex, with its
+// neighbors, counted from 1. Two more numbers may say that vertices have sizes or weights, which are not used here, and that
+// each neighbor is followed by the weight of the edge:
+//
+//	vertices edges [format [weights of a vertex]]
+//
+// Lines that begin with % are comments; a blank line is a vertex without neighbors.
+
+// metis reads the lines of vertices.
+type metis struct {
+	*scan.Lines
+	vertices    int
+	edges       int64
+	weighted    bool
+	beforeEdges int // numbers on the line of a vertex before its neighbors
+	list        dataset.Edges
+	mirrored    int64 // edges to a vertex with a smaller number, which has said so before
+}
+
+// ReadMetis reads the lists of neighbors of all vertices, which the file numbers from 1.
+func ReadMetis(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+	m := &metis{Lines: scan.NewLines(s, scan.AnyWhiteSpace)}
+	m.Comments = "%"
+	header, err := m.NextRow()
+	if errors.Is(err, io.EOF) {
+		return nil, 0, s.Invalid("EMPTY_DATA", "the file is empty")
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := m.parseHeader(header); err != nil {
+		return nil, 0, err
+	}
+	if m.beforeEdges > 0 {
+		s.Notices = append(s.Notices, s.Name+": the weights or sizes of the vertices are not used")
+	}
+	if vertices > 0 && vertices != m.vertices {
+		return nil, 0, s.Invalid("SIZE_MISMATCH", "the file has %d vertices, but %d were asked for", m.vertices, vertices)
+	}
+	for vertex := 0; vertex < m.vertices; {
+		line, err := m.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return nil, 0, s.Invalid("TRUNCATED_FILE", "the header claims %d vertices, but the file ends after %d lines of them", m.vertices, vertex)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if _, comment := m.Classify(line); comment {
+			continue
+		}
+		if err := m.parseVertex(int32(vertex), line); err != nil {
+			return nil, 0, err
+		}
+		vertex++
+	}
+	if found := int64(len(m.list.Source)); found != m.edges || m.mirrored != m.edges {
+		return nil, 0, s.Invalid("WRONG_COUNT", "the header claims %d edges, each of which stands on the lines of both its vertices; there are %d to a larger vertex and %d to a smaller one",
+			m.edges, found, m.mirrored)
+	}
+	return []dataset.Edges{m.list}, m.vertices, nil
+}
+
+func (m *metis) parseHeader(cells [][]byte) error {
+	bad := m.Invalid("BAD_SIZE_LINE", "the first line must hold the number of vertices, the number of edges, and maybe a format such as 001 and a number of weights")
+	if len(cells) < 2 || len(cells) > 4 {
+		return bad
+	}
+	var numbers [4]int64
+	for at, cell := range cells {
+		v, ok := scan.ParseInteger(cell)
+		if !ok || v < 0 {
+			return bad
+		}
+		numbers[at] = v
+	}
+	if numbers[0] > dataset.MaxRows {
+		return m.Invalid("TOO_MANY_ROWS", "the header claims %d vertices; at most %d are supported", numbers[0], dataset.MaxRows)
+	}
+	m.vertices, m.edges = int(numbers[0]), numbers[1]
+	form := numbers[2]
+	if form > 111 || form%10 > 1 || form/10%10 > 1 {
+		return bad
+	}
+	m.weighted = form%10 == 1
+	if form/10%10 == 1 {
+		if m.beforeEdges = 1; len(cells) == 4 {
+			m.beforeEdges = int(min(numbers[3], math.MaxInt32))
+		}
+	}
+	if form/100 == 1 {
+		m.beforeEdges++
+	}
+	return nil
+}
+
+// parseVertex reads the neighbors of a vertex. Each edge is kept where it stands first.
+func (m *metis) parseVertex(vertex int32, line []byte) error {
+	cells, err := m.Split(bytes.TrimSpace(line))
+	if err != nil {
+		return err
+	}
+	if len(cells) < m.beforeEdges {
+		return m.Invalid("RAGGED_ROWS", "the line has %d numbers; the header says that %d stand before the neighbors", len(cells), m.beforeEdges)
+	}
+	cells = cells[m.beforeEdges:]
+	step := 1
+	if m.weighted {
+		step = 2
+	}
+	if len(cells)%step != 0 {
+		return m.Invalid("RAGGED_ROWS", "the last neighbor has no weight")
+	}
+	for at := 0; at < len(cells); at += step {
+		neighbor, ok := scan.ParseInteger(cells[at])
+		switch {
+		case !ok:
+			return m.Invalid("NOT_AN_INDEX", "%s is no vertex; vertices are numbered from 1", scan.Quote(cells[at]))
+		case neighbor < 1 || neighbor > int64(m.vertices):
+			return m.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 1..%d", neighbor, m.vertices)
+		case int32(neighbor-1) == vertex:
+			return m.Invalid("SELF_LOOP", "vertex %d is its own neighbor, which the format does not allow", neighbor)
+		}
+		weight := 1.0
+		if m.weighted {
+			if weight, ok = scan.ParseFloat(cells[at+1]); !ok || !scan.IsFinite(weight) {
+				return m.Invalid("NOT_A_NUMBER", "the weight is %s, which is no finite number", scan.Quote(cells[at+1]))
+			}
+		}
+		if int32(neighbor-1) < vertex {
+			m.mirrored++
+			continue
+		}
+		m.list.Append(vertex, int32(neighbor-1), weight)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/format/scan"
+)
+
+// listedGraph collects a graph whose vertices have names. They are numbered in the order in which they are listed.
+type listedGraph struct {
+	*scan.Source
+	numbers map[string]int32
+	names   []string
+	edges   []listedEdge
+}
+
+// listedEdge may come before its vertices.
+type listedEdge struct {
+	source, target string
+	weight         float64
+	line           int
+}
+
+func newListedGraph(s *scan.Source) *listedGraph {
+	return &listedGraph{Source: s, numbers: map[string]int32{}}
+}
+
+func (g *listedGraph) addVertex(name string, line int) error {
+	if name == "" {
+		return g.at(line, "MISSING_ID", "a vertex has no id")
+	}
+	if _, known := g.numbers[name]; known {
+		return g.at(line, "DUPLICATE_INDEX", "vertex %.60q stands here again", name)
+	}
+	if len(g.names) == dataset.MaxRows {
+		return g.at(line, "TOO_MANY_ROWS", "more than %d vertices are not supported", dataset.MaxRows)
+	}
+	g.numbers[name] = int32(len(g.names))
+	g.names = append(g.names, name)
+	return nil
+}
+
+// finish numbers the vertices of the edges.
+func (g *listedGraph) finish(vertices int) ([]dataset.Edges, int, error) {
+	if len(g.names) == 0 {
+		return nil, 0, g.Invalid("EMPTY_DATA", "the file has no vertices")
+	}
+	if vertices > 0 && vertices != len(g.names) {
+		return nil, 0, g.Invalid("SIZE_MISMATCH", "the file has %d vertices, but %d were asked for", len(g.names), vertices)
+	}
+	g.Source.Vertices = g.names
+	var list dataset.Edges
+	for _, e := range g.edges {
+		source, known := g.numbers[e.source]
+		if !known {
+			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge begins at %.60q, which is no vertex of the file", e.source)
+		}
+		target, known := g.numbers[e.target]
+		if !known {
+			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge ends at %.60q, which is no vertex of the file", e.target)
+		}
+		list.Append(source, target, e.weight)
+	}
+	return []dataset.Edges{list}, len(g.names), nil
+}
+
+// at is a fault on a line.
+func (g *listedGraph) at(line int, reason, format string, args ...any) error {
+	l := &scan.Lines{Source: g.Source, LineNumber: line}
+	return l.Invalid(reason, format, args...)
+}
+
+// weightOf reads the weight of an edge; without a text it is 1.
+func (g *listedGraph) weightOf(text string, line int) (float64, error) {
+	if text == "" {
+		return 1, nil
+	}
+	weight, err := strconv.ParseFloat(text, 64)
+	if err != nil || !scan.IsFinite(weight) {
+		return 0, g.at(line, "NOT_A_NUMBER", "the weight is %s, which is no finite number", scan.Quote([]byte(text)))
+	}
+	return weight, nil
+}
+
+// nameVertices calls the vertices by what the file calls them besides their ids, such as labels, where these are all there and
+// different.
+func nameVertices(s *scan.Source, names []string, what string) {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if name == "" || !utf8.ValidString(name) {
+			return
+		}
+		if seen[name] {
+			s.Notices = append(s.Notices, fmt.Sprintf("%s: vertices go by their ids, because several have the %s %.40q", s.Name, what, name))
+			return
+		}
+		seen[name] = true
+	}
+	if len(names) == 0 || slices.Equal(names, s.Vertices) {
+		return
+	}
+	s.Vertices = names
+	s.Notices = append(s.Notices, fmt.Sprintf("%s: vertices go by their %ss, such as %.40q", s.Name, what, names[0]))
+}

@@ -1,0 +1,150 @@
+package format
+
+import (
+	"io"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format/array"
+	"github.com/cleave-project/cleave/internal/format/scan"
+)
+
+// ReadPoints reads rows of features, and the names of the columns, which are nil if the file has none.
+func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
+	return readNamed(r, name, nil)
+}
+
+func readNamed(r io.Reader, name string, names []string) (*dataset.Points, []string, error) {
+	m, err := readMatrix(r, name, func(s *scan.Source) { s.AsPoints, s.Names = true, names })
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.Points != nil {
+		return m.Points, m.Header, nil
+	}
+	points, err := dataset.NewPoints(m.Rows, m.Columns, m.Values)
+	if err != nil {
+		return nil, nil, fault.Wrap(err, "%s", name)
+	}
+	return points, m.Header, nil
+}
+
+// LoadPoints is ReadPoints of a path.
+func LoadPoints(path string) (*dataset.Points, []string, error) { return LoadPointsOf(path, nil) }
+
+// LoadPointsOf is LoadPoints where the names of the columns are known, if the file has any: years, which are names of columns too,
+// are no row then.
+func LoadPointsOf(path string, names []string) (*dataset.Points, []string, error) {
+	var header []string
+	points, err := load(path, func(r io.Reader, name string) (points *dataset.Points, err error) {
+		points, header, err = readNamed(r, name, names)
+		return points, err
+	})
+	return points, header, err
+}
+
+// ReadKernel reads a symmetric kernel matrix.
+func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
+	m, err := readMatrix(r, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	kernel, err := dataset.NewKernel(m.Rows, m.Columns, m.Values)
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", name)
+	}
+	return kernel, nil
+}
+
+// LoadKernel is ReadKernel of a path.
+func LoadKernel(path string) (*dataset.Kernel, error) { return load(path, ReadKernel) }
+
+// readMatrix reads a matrix; set says what else is wanted, if it is not nil.
+func readMatrix(r io.Reader, name string, set func(s *scan.Source)) (*array.Matrix, error) {
+	s, read, err := denseFormats.open(r, name)
+	if err != nil {
+		return nil, err
+	}
+	if set != nil {
+		set(s)
+	}
+	return read(s)
+}
+
+// readSparseMatrix reads a sparse matrix. With allowMissing a missing value is NaN, otherwise it is a
+// fault.
+func readSparseMatrix(r io.Reader, name string, features int, allowMissing bool) (*array.Sparse, error) {
+	s, read, err := sparseFormats.open(r, name)
+	if err != nil {
+		return nil, err
+	}
+	s.AllowMissing = allowMissing
+	return read(s, features)
+}
+
+// ReadSparsePoints reads rows of sparse features; labels in the file are ignored. With features 0 the
+// largest index tells their number.
+func ReadSparsePoints(r io.Reader, name string, features int) (*dataset.SparsePoints, error) {
+	m, err := readSparseMatrix(r, name, features, false)
+	if err != nil {
+		return nil, err
+	}
+	return m.Points(name)
+}
+
+// LoadSparsePoints is ReadSparsePoints of a path.
+func LoadSparsePoints(path string, features int) (*dataset.SparsePoints, error) {
+	return loadSized(path, features, ReadSparsePoints)
+}
+
+// The functions below leave out rows with a missing value: an empty cell, "?", "NA", "NaN" and the
+// like. The readers of all formats turn such a value into NaN if they are told to (scan.Source.AllowMissing).
+// Everything else that is wrong with a file is still a fault.
+
+// ReadCompletePoints is ReadPoints without the incomplete rows, whose numbers it returns in ascending
+// order.
+func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, header []string, incomplete []int32, err error) {
+	m, err := readMatrix(r, name, func(s *scan.Source) { s.AllowMissing = true })
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if incomplete, err = m.DropIncomplete(name); err != nil {
+		return nil, nil, nil, err
+	}
+	if points, err = dataset.NewPoints(m.Rows, m.Columns, m.Values); err != nil {
+		return nil, nil, nil, fault.Wrap(err, "%s", name)
+	}
+	return points, m.Header, incomplete, nil
+}
+
+// LoadCompletePoints is ReadCompletePoints of a path.
+func LoadCompletePoints(path string) (points *dataset.Points, header []string, incomplete []int32, err error) {
+	points, err = load(path, func(r io.Reader, name string) (points *dataset.Points, err error) {
+		points, header, incomplete, err = ReadCompletePoints(r, name)
+		return points, err
+	})
+	return points, header, incomplete, err
+}
+
+// ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in
+// ascending order. The number of features is that of the whole file.
+func ReadCompleteSparsePoints(r io.Reader, name string) (points *dataset.SparsePoints, incomplete []int32, err error) {
+	m, err := readSparseMatrix(r, name, 0, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if incomplete, err = m.DropIncomplete(name); err != nil {
+		return nil, nil, err
+	}
+	points, err = m.Points(name)
+	return points, incomplete, err
+}
+
+// LoadCompleteSparsePoints is ReadCompleteSparsePoints of a path.
+func LoadCompleteSparsePoints(path string) (points *dataset.SparsePoints, incomplete []int32, err error) {
+	points, err = load(path, func(r io.Reader, name string) (points *dataset.SparsePoints, err error) {
+		points, incomplete, err = ReadCompleteSparsePoints(r, name)
+		return points, err
+	})
+	return points, incomplete, err
+}

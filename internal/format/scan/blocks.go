@@ -1,0 +1,171 @@
+package scan
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+)
+
+// BlockSize is how much text is parsed at a time. blocksPerThread is how many blocks each thread parses, on average,
+// while the next ones are read.
+const (
+	BlockSize       = 512 << 10
+	blocksPerThread = 4
+)
+
+// Block holds consecutive lines of a text.
+type Block struct {
+	Text      []byte // with all line ends
+	FirstLine int    // the number of its first line
+	Lines     int
+}
+
+// eachBlock parses the lines that l has not read yet. take gets what parse returned, block by block in the order of the
+// text, and ends the reading by an error.
+func eachBlock[T any](l *Lines, parse func(Block) (T, error), take func(b Block, parsed T, err error) error) error {
+	p := NewBlockParser(&BlockReader{Source: l.Source, NextLine: l.LineNumber + 1}, parse)
+	for {
+		blocks, err := p.Next()
+		if err != nil {
+			return err
+		}
+		for _, b := range blocks {
+			if err := take(b.Block, b.Parsed, b.Err); err != nil {
+				return err
+			}
+		}
+		if len(blocks) == 0 {
+			l.LineNumber = p.NextLine
+			return p.End(l)
+		}
+	}
+}
+
+// BlockParser parses the blocks of a text, many at a time while the next ones are read. parse is called on any thread.
+type BlockParser[T any] struct {
+	*BlockReader
+	Parse      func(Block) (T, error)
+	threads    int
+	pool       *parallel.Pool
+	now, ahead []Block // to be parsed; the others are read, or used
+	parsed     []ParsedBlock[T]
+}
+
+// ParsedBlock holds a block and what was made of it.
+type ParsedBlock[T any] struct {
+	Block
+	Parsed T
+	Err    error
+}
+
+// NewBlockParser returns a parser of the blocks that r cuts, and reads the first of them.
+func NewBlockParser[T any](r *BlockReader, parse func(Block) (T, error)) *BlockParser[T] {
+	threads := runtime.GOMAXPROCS(0)
+	p := &BlockParser[T]{BlockReader: r, Parse: parse, threads: threads, pool: parallel.NewPool(threads)}
+	p.now = r.readBlocks(nil, 1)
+	return p
+}
+
+// Next returns the next blocks in the order of the text, none at its end. They are valid until the following call.
+func (p *BlockParser[T]) Next() ([]ParsedBlock[T], error) {
+	if len(p.now) == 0 {
+		return nil, nil
+	}
+	p.parsed = make([]ParsedBlock[T], len(p.now))
+	err := p.pool.Run(context.Background(), p.threads, 1+len(p.now), func(piece int) error {
+		if piece == 0 {
+			p.ahead = p.readBlocks(p.ahead, blocksPerThread*p.threads)
+		} else {
+			b := &p.parsed[piece-1]
+			b.Block = p.now[piece-1]
+			b.Parsed, b.Err = p.Parse(b.Block)
+		}
+		return nil
+	})
+	p.now, p.ahead = p.ahead, p.now
+	return p.parsed, err
+}
+
+// End returns why the reading ended, nil at the end of the text.
+func (r *BlockReader) End(l *Lines) error {
+	switch {
+	case errors.Is(r.ended, errLongLine):
+		return l.tooLong()
+	case errors.Is(r.ended, io.EOF):
+		return nil
+	}
+	return l.ReadError(r.ended)
+}
+
+// BlockReader cuts a text into blocks.
+type BlockReader struct {
+	*Source
+	NextLine int
+	rest     []byte // the beginning of a line whose end is not read yet
+	ended    error  // why nothing more can be read: io.EOF at the end of the text
+	// cut is the end of the last row of a text; nil: that of its last line.
+	Cut func(text []byte) int
+}
+
+func (r *BlockReader) lastEnd(text []byte) int {
+	if r.Cut != nil {
+		return r.Cut(text)
+	}
+	return bytes.LastIndexByte(text, '\n') + 1
+}
+
+var errLongLine = errors.New("a line is too long")
+
+// readBlocks reads up to so many blocks, in the memory of used ones.
+func (r *BlockReader) readBlocks(used []Block, most int) []Block {
+	blocks := used[:0]
+	used = used[:cap(used)]
+	for len(blocks) < most && r.ended == nil {
+		var text []byte
+		if len(blocks) < len(used) {
+			text = used[len(blocks)].Text
+		}
+		text = r.fill(text[:0])
+		end := r.lastEnd(text)
+		if errors.Is(r.ended, io.EOF) && end < len(text) { // the last line of a text may have no end
+			text = append(text, '\n')
+			end = len(text)
+		}
+		r.rest = append(r.rest[:0], text[end:]...)
+		if end > 0 {
+			text = text[:end]
+			count := bytes.Count(text, []byte("\n"))
+			blocks = append(blocks, Block{Text: text, FirstLine: r.NextLine, Lines: count})
+			r.NextLine += count
+		}
+	}
+	return blocks
+}
+
+// fill reads a block: at least one line, unless the text ends before.
+func (r *BlockReader) fill(text []byte) []byte {
+	if cap(text) < r.BlockSize {
+		text = make([]byte, 0, r.BlockSize)
+	}
+	text = append(text, r.rest...)
+	for r.ended == nil {
+		if len(text) == cap(text) {
+			if r.lastEnd(text) > 0 {
+				break
+			}
+			if len(text) > MaxLine {
+				r.ended = errLongLine
+				break
+			}
+			text = append(make([]byte, 0, min(2*cap(text), MaxLine+1)), text...)
+		}
+		var n int
+		n, r.ended = r.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+	}
+	return text
+}

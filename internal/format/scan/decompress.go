@@ -1,0 +1,120 @@
+package scan
+
+import (
+	"bufio"
+	"compress/bzip2"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// How compressed files begin.
+const (
+	gzipMagic  = "\x1F\x8B"
+	zstdMagic  = "\x28\xB5\x2F\xFD"
+	bzip2Magic = "BZh"
+	xzMagic    = "\xFD7zXZ\x00"
+)
+
+// A file may unfold into more than its bytes, but not without limit: MaxGrowth times its size, and FreeBytes at least.
+const (
+	MaxGrowth = 1000
+	FreeBytes = 32 << 20
+)
+
+// MaxWindow is how far back a Zstandard file may refer; zstd itself needs no more up to level 20.
+const MaxWindow = 32 << 20
+
+// compressionSuffixes are left out where a suffix tells the format.
+var compressionSuffixes = []string{".gz", ".zst", ".zstd", ".bz2"}
+
+// SuffixOf returns the suffix that tells a file's format: in lower case and without that of a compression.
+func SuffixOf(name string) string {
+	name = strings.ToLower(name)
+	for _, suffix := range compressionSuffixes {
+		if without, found := strings.CutSuffix(name, suffix); found {
+			name = without
+			break
+		}
+	}
+	suffix := filepath.Ext(name)
+	if main := sameFormats[suffix]; main != "" {
+		return main
+	}
+	return suffix
+}
+
+// decompress undoes the compression that the first bytes tell, if any.
+func (s *Source) decompress(r io.Reader) (plain *bufio.Reader, packed bool, err error) {
+	counted := &Counter{From: r}
+	input := bufio.NewReaderSize(counted, BufferSize)
+	start, err := input.Peek(len(xzMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	var unpacked io.Reader
+	switch {
+	case strings.HasPrefix(string(start), gzipMagic):
+		unpacked, err = gzip.NewReader(input)
+	case strings.HasPrefix(string(start), zstdMagic):
+		// With one thread it starts no goroutines, which somebody would have to end.
+		unpacked, err = zstd.NewReader(input, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxWindow))
+	case strings.HasPrefix(string(start), bzip2Magic) && len(start) > len(bzip2Magic) && start[len(bzip2Magic)] >= '1' && start[len(bzip2Magic)] <= '9':
+		unpacked = bzip2.NewReader(input)
+	case strings.HasPrefix(string(start), xzMagic):
+		return nil, false, s.Invalid("UNSUPPORTED_COMPRESSION", "the file is compressed by xz; decompress it, or compress it by gzip or zstd")
+	default:
+		return input, false, nil
+	}
+	if err != nil {
+		return nil, true, &damaged{err}
+	}
+	return bufio.NewReaderSize(&growth{of: s, r: unpacked, packed: counted}, BufferSize), true, nil
+}
+
+// Counter counts the bytes that are read.
+type Counter struct {
+	From   io.Reader
+	read   int64
+	Failed bool
+}
+
+func (c *Counter) Read(into []byte) (int, error) {
+	n, err := c.From.Read(into)
+	c.read += int64(n)
+	c.Failed = err != nil && !errors.Is(err, io.EOF)
+	return n, err
+}
+
+// growth refuses what unfolds into too much, and tells damage from an input that cannot be read.
+type growth struct {
+	of     *Source
+	r      io.Reader
+	packed *Counter
+	read   int64
+}
+
+func (g *growth) Read(into []byte) (int, error) {
+	n, err := g.r.Read(into)
+	g.read += int64(n)
+	if g.read > FreeBytes && g.read > MaxGrowth*g.packed.read {
+		return n, g.of.Invalid("FILE_GROWS_TOO_MUCH",
+			"the file unfolds into more than %d times its size, which looks like a mistake or a trap; if it is meant, decompress it before", MaxGrowth)
+	}
+	if err != nil && !errors.Is(err, io.EOF) && !g.packed.Failed {
+		err = &damaged{err}
+	}
+	return n, err
+}
+
+// damaged is what a decompressor says about a file that it cannot decompress.
+type damaged struct{ error }
+
+// Damage marks an error as one that a decompressor found in a file.
+func Damage(err error) error { return &damaged{err} }
+
+func (d *damaged) Unwrap() error { return d.error }

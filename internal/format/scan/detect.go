@@ -1,0 +1,127 @@
+package scan
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// sameFormats are suffixes that stand for the same format as others do.
+var sameFormats = map[string]string{
+	".feather": ".arrow", ".ipc": ".arrow", ".arrows": ".arrow", ".pq": ".parquet", ".parq": ".parquet",
+}
+
+// How files begin whose first bytes tell their format.
+const (
+	ParquetMagic      = "PAR1"
+	ArrowMagic        = "ARROW1"
+	ArrowContinuation = "\xFF\xFF\xFF\xFF" // of a stream
+	zipMagic          = "PK\x03\x04"
+	NPYMagic          = "\x93NUMPY"
+)
+
+// The suffixes of arrays, and of archives of them.
+const (
+	NPYSuffix = ".npy"
+	NPZSuffix = ".npz"
+)
+
+// detect returns the suffix of the format that the first bytes tell without a doubt, whatever the file is called; "" where they
+// do not.
+func (s *Source) detect() string {
+	start, _ := s.Peek(256) // an error comes again when it is read
+	return detectBytes(start)
+}
+
+func detectBytes(start []byte) string {
+	for _, known := range []struct{ magic, suffix string }{
+		{ParquetMagic, ".parquet"}, {ArrowMagic, ".arrow"}, {ArrowContinuation, ".arrow"}, {"FEA1", ".arrow"}, {NPYMagic, ".npy"}, {zipMagic, ".npz"},
+	} {
+		if bytes.HasPrefix(start, []byte(known.magic)) {
+			return known.suffix
+		}
+	}
+	text := strings.ToLower(string(bytes.TrimSpace(bytes.TrimPrefix(start, []byte("\xEF\xBB\xBF")))))
+	switch {
+	case strings.HasPrefix(text, "%%matrixmarket"):
+		return ".mtx"
+	case strings.HasPrefix(text, "<?xml"), strings.HasPrefix(text, "<graphml"):
+		return ".graphml"
+	}
+	return ""
+}
+
+// Given is an input whose format, or array, the user names.
+type Given struct {
+	io.Reader
+	Format string // "": the name or the bytes tell
+	Array  string
+}
+
+// foreign are formats that are not read here, by their first bytes or by the suffixes of their names, and what helps.
+var foreign = []struct {
+	what, begins string
+	suffixes     []string
+	help         string
+}{
+	{"an Excel workbook", "", []string{".xlsx", ".xlsm", ".xlsb"}, saveAsCSV},
+	{"a workbook of an old Excel", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", []string{".xls"}, saveAsCSV},
+	{"a spreadsheet of LibreOffice", "", []string{".ods", ".fods"}, saveAsCSV},
+	{"JSON", "", []string{".json", ".jsonl", ".ndjson"}, jsonToTable},
+	{"JSON", "{\"", nil, jsonToTable},
+	{"JSON", "[{", nil, jsonToTable},
+	{"a PDF document", "%PDF-", []string{".pdf"}, "export its table as CSV where it comes from"},
+	{"a web page", "<!doctype html", []string{".html", ".htm"}, "if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
+	{"a web page", "<html", nil, "if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
+	{"a picture", "\x89PNG\r\n", []string{".png"}, "cleave generate image-affinity makes a graph of its pixels"},
+	{"a picture", "\xFF\xD8\xFF", []string{".jpg", ".jpeg"}, "cleave generate image-affinity makes a graph of its pixels"},
+	{"an SQLite database", "SQLite format 3\x00", []string{".sqlite", ".sqlite3", ".db"}, "sqlite3 -header -csv FILE 'select * from TABLE' makes a CSV of a table, also in a pipe to --data -"},
+	{"a Python pickle", "\x80\x04\x95", []string{".pkl", ".pickle"}, "save arrays by numpy.save, data frames by to_parquet or to_csv"},
+	{"a MATLAB file", "MATLAB 5.0 MAT-file", []string{".mat"}, "writematrix(X, 'data.csv') writes a matrix as CSV"},
+	{"an HDF5 file", "\x89HDF\r\n", []string{".h5", ".hdf5", ".hdf"}, "save its array by numpy.save, or its table as CSV or Parquet"},
+	{"an R data file", "", []string{".rds", ".rda", ".rdata"}, "write.csv(x, 'data.csv') writes a data frame as CSV"},
+	{"a Stata, SPSS or SAS file", "", []string{".dta", ".sav", ".sas7bdat"}, "export it as CSV"},
+	{"an ARFF file", "@relation", []string{".arff"}, "save it as CSV"},
+	{"a tar archive", "", []string{".tar", ".tgz"}, unpackFirst},
+	{"a 7z archive", "7z\xBC\xAF\x27\x1C", []string{".7z"}, unpackFirst},
+	{"a RAR archive", "Rar!\x1A\x07", []string{".rar"}, unpackFirst},
+}
+
+const (
+	saveAsCSV   = "open it and save the sheet as CSV (File, Save As), with any delimiter"
+	unpackFirst = "unpack it first"
+	jsonToTable = `make a CSV or Parquet file of it, by duckdb -c "copy (from 'FILE') to 'data.parquet'" for example`
+)
+
+// checkForeign refuses a file of a format that is known but not read here, and says what helps.
+func (s *Source) checkForeign() error {
+	start, _ := s.Peek(64)
+	lower := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(start, []byte("\xEF\xBB\xBF"))))
+	suffix := strings.ToLower(filepath.Ext(s.Name))
+	for _, f := range foreign {
+		begins := f.begins != "" && (bytes.HasPrefix(start, []byte(f.begins)) || bytes.HasPrefix(lower, []byte(f.begins)))
+		if begins || slices.Contains(f.suffixes, suffix) || slices.Contains(f.suffixes, s.Suffix) {
+			return s.Invalid("UNKNOWN_FORMAT", "this is %s, which is not read here; %s", f.what, f.help)
+		}
+	}
+	return nil
+}
+
+// ForeignArchive says what a ZIP archive without arrays is.
+func (s *Source) ForeignArchive(files []string) error {
+	has := func(name string) bool { return slices.Contains(files, name) }
+	switch {
+	case has("xl/workbook.xml"), has("[Content_Types].xml"):
+		return s.Invalid("UNKNOWN_FORMAT", "this is an Excel workbook, which is not read here; %s", saveAsCSV)
+	case has("mimetype") && has("content.xml"):
+		return s.Invalid("UNKNOWN_FORMAT", "this is a spreadsheet of LibreOffice, which is not read here; %s", saveAsCSV)
+	}
+	if len(files) == 0 {
+		return s.Invalid("NOT_NPZ", "this is a ZIP archive with nothing in it; numpy.savez writes arrays into one")
+	}
+	return s.Invalid("NOT_NPZ", "this is a ZIP archive without arrays of NumPy; %s (it has %s)", unpackFirst, text.First(files, 5))
+}

@@ -1,0 +1,116 @@
+package scan
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// Sniffed is how much of the beginning of a table tells its form: encoding, separator, header and types.
+const Sniffed = BufferSize
+
+// PeekStart returns the beginning of an input, without taking it from the input.
+func (s *Source) PeekStart() ([]byte, error) {
+	prefix, err := s.Peek(Sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, s.ReadError(err)
+	}
+	return prefix, nil
+}
+
+// Decode makes UTF-8 of a text, whatever it was, and removes the byte order mark. latin says that it is known not to be
+// UTF-8. The notice, if any, says what it was taken for.
+func (s *Source) Decode(latin bool) (notice string, err error) {
+	prefix, _ := s.Peek(Sniffed) // an error comes again when it is read
+	var from encoding.Encoding
+	switch {
+	case bytes.HasPrefix(prefix, []byte("\xEF\xBB\xBF")):
+		_, err = s.Discard(3)
+	case bytes.HasPrefix(prefix, []byte{0xFF, 0xFE}), bytes.HasPrefix(prefix, []byte{0xFE, 0xFF}):
+		from = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
+	case bytes.IndexByte(prefix, 0) >= 0:
+		if from = utf16Without(prefix); from == nil {
+			line := 1 + bytes.Count(prefix[:bytes.IndexByte(prefix, 0)], []byte("\n"))
+			return "", s.Invalid("NOT_A_TEXT", "line %d has a zero byte, which no text has; is the file damaged, or of another format that --format says?", line)
+		}
+		notice = s.Name + " is read as UTF-16"
+	}
+	if from == nil && (latin || !validBeginning(prefix)) {
+		from = charmap.Windows1252
+		notice = s.Name + " is not in UTF-8; it is read as Windows-1252 (Latin-1)"
+	}
+	if from != nil {
+		s.Reader = bufio.NewReaderSize(transform.NewReader(s.Reader, from.NewDecoder()), BufferSize)
+	}
+	if bytes.IndexByte(prefix, '\n') < 0 && bytes.IndexByte(prefix, '\r') >= 0 { // whatever the encoding
+		s.Reader = bufio.NewReaderSize(transform.NewReader(s.Reader, returns{}), BufferSize)
+	}
+	return notice, err
+}
+
+// utf16Without is the form of UTF-16 that a text without a byte order mark seems to have: most of its characters are
+// Latin, and every second byte is zero.
+func utf16Without(prefix []byte) encoding.Encoding {
+	zeros := [2]int{}
+	for at, b := range prefix {
+		if b == 0 {
+			zeros[at%2]++
+		}
+	}
+	switch half := len(prefix) / 2; {
+	case zeros[0] == 0 && 2*zeros[1] > half:
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case zeros[1] == 0 && 2*zeros[0] > half:
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	}
+	return nil
+}
+
+// validBeginning tells whether a text may be UTF-8; its last character may be cut.
+func validBeginning(text []byte) bool {
+	for cut := range min(utf8.UTFMax, len(text)) {
+		if utf8.Valid(text[:len(text)-cut]) {
+			return true
+		}
+	}
+	return len(text) == 0
+}
+
+// returns makes line feeds of carriage returns, for texts whose lines end in these alone, as old programs of Apple's wrote them.
+type returns struct{ transform.NopResetter }
+
+// Transform implements transform.Transformer.
+func (returns) Transform(dst, src []byte, _ bool) (written, read int, err error) {
+	for read < len(src) && written < len(dst) {
+		c := src[read]
+		if c == '\r' {
+			c = '\n'
+		}
+		dst[written] = c
+		written++
+		read++
+	}
+	if read < len(src) {
+		err = transform.ErrShortDst
+	}
+	return written, read, err
+}
+
+// Separator returns what separates the cells of a small table, by its first line: the comma, unless that has none.
+func (s *Source) Separator() byte {
+	start, _ := s.Peek(4 << 10)
+	line := FirstLine(start)
+	for _, separator := range []byte{',', '\t', ';', '|'} {
+		if bytes.IndexByte(line, separator) >= 0 {
+			return separator
+		}
+	}
+	return ','
+}

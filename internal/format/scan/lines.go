@@ -1,0 +1,226 @@
+package scan
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// MaxLine is the longest line of text in bytes. Without a limit, a file without line ends would be read
+// into memory as a whole.
+const MaxLine = 64 << 20
+
+// Lines reads text line by line, without line ends (LF or CRLF), a byte order mark or blank lines.
+type Lines struct {
+	*Source
+	LineNumber      int    // of the current line, from 1
+	AllowBlankLines bool   // everywhere; otherwise only at the end
+	Comments        string // the characters that start a comment
+	longLine        []byte // collects lines longer than the buffer
+
+	Separator byte     // of cells: ',', '\t' or anyWhiteSpace
+	cells     [][]byte // of the current line, see split
+}
+
+// NewLines returns a reader of the lines of s, whose cells are separated by a character or AnyWhiteSpace.
+func NewLines(s *Source, separator byte) *Lines { return &Lines{Source: s, Separator: separator} }
+
+// EachRow calls a function with the cells of every remaining line.
+func (l *Lines) EachRow(visit func(cells [][]byte) error) error {
+	for {
+		cells, err := l.NextRow()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := visit(cells); err != nil {
+			return err
+		}
+	}
+}
+
+// NextRow returns the next line as Next does, split into cells.
+func (l *Lines) NextRow() ([][]byte, error) {
+	line, err := l.Next()
+	if err != nil {
+		return nil, err
+	}
+	return l.Split(line)
+}
+
+// Next returns the next line that is neither blank nor a comment; it is valid until the following call. At
+// the end of the file it returns io.EOF.
+func (l *Lines) Next() ([]byte, error) {
+	blankAt := 0
+	for {
+		line, err := l.ReadLine()
+		if err != nil {
+			return nil, err
+		}
+		blank, comment := l.Classify(line)
+		switch {
+		case blank:
+			blankAt = l.LineNumber
+		case comment:
+		case blankAt > 0 && !l.AllowBlankLines:
+			l.LineNumber = blankAt
+			return nil, l.Invalid("BLANK_LINE", "the line is blank, but the file goes on after it; remove it or fill it in")
+		default:
+			return line, nil
+		}
+	}
+}
+
+// Classify tells whether a line has nothing in it, or a comment.
+func (l *Lines) Classify(line []byte) (blank, comment bool) {
+	text := bytes.TrimSpace(line)
+	if len(text) == 0 {
+		return true, false
+	}
+	return false, strings.IndexByte(l.Comments, text[0]) >= 0
+}
+
+// ReadLine returns the next line of the file, whatever it contains.
+func (l *Lines) ReadLine() ([]byte, error) {
+	line, err := l.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		l.longLine = l.longLine[:0]
+		for errors.Is(err, bufio.ErrBufferFull) {
+			l.longLine = append(l.longLine, line...)
+			if len(l.longLine) > MaxLine {
+				l.LineNumber++
+				return nil, l.tooLong()
+			}
+			line, err = l.ReadSlice('\n')
+		}
+		l.longLine = append(l.longLine, line...)
+		line = l.longLine
+	}
+	if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
+		if errors.Is(err, io.EOF) {
+			return nil, io.EOF
+		}
+		return nil, l.ReadError(err)
+	}
+	l.LineNumber++
+	if l.LineNumber == 1 {
+		if bytes.HasPrefix(line, []byte{0xFF, 0xFE}) || bytes.HasPrefix(line, []byte{0xFE, 0xFF}) {
+			return nil, l.Invalid("NOT_UTF8", "the file is in UTF-16; save it as UTF-8")
+		}
+		line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
+	}
+	return withoutEnd(line), nil
+}
+
+// withoutEnd returns a line without its LF or CRLF.
+func withoutEnd(line []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+}
+
+func (l *Lines) tooLong() *fault.Error {
+	return l.Invalid("LINE_TOO_LONG", "the line is longer than %d MiB; is this a text file?", MaxLine>>20)
+}
+
+// Invalid returns a fault that names the file and the current line.
+func (l *Lines) Invalid(reason, format string, args ...any) *fault.Error {
+	return fault.Invalid(reason, "%s, line %d: %s", l.Name, l.LineNumber, fmt.Sprintf(format, args...)).
+		With("line", strconv.Itoa(l.LineNumber))
+}
+
+// AnyWhiteSpace separates cells by any run of spaces, tabs and commas.
+const AnyWhiteSpace = 0
+
+// Split splits a line into cells, without the space around them. They are parts of the line, and the
+// slice of them is reused for the next line.
+func (l *Lines) Split(line []byte) ([][]byte, error) {
+	l.cells = l.cells[:0]
+	if l.Separator == AnyWhiteSpace {
+		l.splitAtWhiteSpace(line)
+		return l.cells, nil
+	}
+	if bytes.IndexByte(line, '"') >= 0 {
+		err := l.splitQuoted(line)
+		return l.cells, err
+	}
+	for {
+		at := bytes.IndexByte(line, l.Separator)
+		if at < 0 {
+			l.cells = append(l.cells, bytes.TrimSpace(line))
+			return l.cells, nil
+		}
+		l.cells = append(l.cells, bytes.TrimSpace(line[:at]))
+		line = line[at+1:]
+	}
+}
+
+func (l *Lines) splitAtWhiteSpace(line []byte) {
+	start := -1
+	for at, c := range line {
+		gap := c == ' ' || c == '\t' || c == ',' || c == '\r'
+		if gap && start >= 0 {
+			l.cells = append(l.cells, line[start:at])
+			start = -1
+		} else if !gap && start < 0 {
+			start = at
+		}
+	}
+	if start >= 0 {
+		l.cells = append(l.cells, line[start:])
+	}
+}
+
+// splitQuoted handles cells in double quotes, where "" stands for one quote. A quoted cell ends on
+// its line.
+func (l *Lines) splitQuoted(line []byte) error {
+	for {
+		cell := bytes.TrimLeft(line, " ")
+		if len(cell) == 0 || cell[0] != '"' {
+			at := bytes.IndexByte(line, l.Separator)
+			if at < 0 {
+				l.cells = append(l.cells, bytes.TrimSpace(line))
+				return nil
+			}
+			l.cells = append(l.cells, bytes.TrimSpace(line[:at]))
+			line = line[at+1:]
+			continue
+		}
+		var content []byte
+		rest := cell[1:]
+		for {
+			at := bytes.IndexByte(rest, '"')
+			if at < 0 {
+				return l.Invalid("UNCLOSED_QUOTE", "a quoted cell does not end on its line")
+			}
+			content = append(content, rest[:at]...)
+			rest = rest[at+1:]
+			if len(rest) == 0 || rest[0] != '"' {
+				break
+			}
+			content = append(content, '"')
+			rest = rest[1:]
+		}
+		l.cells = append(l.cells, bytes.TrimSpace(content))
+		rest = bytes.TrimLeft(rest, " ")
+		if len(rest) == 0 {
+			return nil
+		}
+		if rest[0] != l.Separator {
+			return l.Invalid("UNCLOSED_QUOTE", "there is text after a quoted cell")
+		}
+		line = rest[1:]
+	}
+}
+
+// FirstLine returns a text up to its first line end.
+func FirstLine(text []byte) []byte {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return bytes.TrimSpace(line)
+}

@@ -1,0 +1,134 @@
+package scan
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ParseFloat reads a number; ok is false if the cell is not a number. Numbers too large for float64 are
+// infinite.
+func ParseFloat(cell []byte) (value float64, ok bool) {
+	value, err := strconv.ParseFloat(string(cell), 64)
+	return value, err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+// ParseInteger reads an integer, also in the form of a float: some tools write every number as "3.0" or
+// "1e3".
+func ParseInteger(cell []byte) (value int64, ok bool) {
+	value, err := strconv.ParseInt(string(cell), 10, 64)
+	if err == nil {
+		return value, true
+	}
+	float, ok := ParseFloat(cell)
+	const exact = 1 << 53
+	if !ok || float != math.Trunc(float) || math.Abs(float) > exact {
+		return 0, false
+	}
+	return int64(float), true
+}
+
+// IsFinite tells whether a number is neither infinite nor NaN.
+func IsFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// IsMissing tells whether a cell says that its value is not known.
+func IsMissing(cell []byte) bool {
+	switch strings.ToLower(string(cell)) {
+	case "", "?", "na", "n/a", "null", "none":
+		return true
+	}
+	return false
+}
+
+// ReadsAsNaN tells whether a cell is missing in a file whose missing values are read as NaN.
+func (s *Source) ReadsAsNaN(cell []byte) bool {
+	return s.AllowMissing && (IsMissing(cell) || strings.EqualFold(string(cell), "nan"))
+}
+
+// Quote returns a cell as errors show it, in quotes and shortened.
+func Quote(cell []byte) string {
+	const maxLength = 40
+	if len(cell) > maxLength {
+		return strconv.Quote(string(cell[:maxLength]) + "...")
+	}
+	return strconv.Quote(string(cell))
+}
+
+// RowKind is what the first line of a file consists of.
+type RowKind int
+
+// The kinds of first lines; names are a header.
+const (
+	RowOfNumbers RowKind = iota // or of missing values
+	RowOfNames
+	RowOfNumbersAndNames
+)
+
+// KindOfRow tells whether the cells of a first line are numbers, names or both.
+func KindOfRow(cells [][]byte) RowKind {
+	numbers, names := 0, 0
+	for _, cell := range cells {
+		if _, ok := ParseFloat(cell); ok {
+			numbers++
+		} else if !IsMissing(cell) {
+			names++
+		}
+	}
+	switch {
+	case names == 0:
+		return RowOfNumbers
+	case numbers == 0:
+		return RowOfNames
+	}
+	return RowOfNumbersAndNames
+}
+
+// Half converts an IEEE 754 half: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. (That of the Arrow
+// project's library is wrong below 2^-14.)
+func Half(bits uint16) float64 {
+	exponent, fraction := int(bits>>10&0x1F), float64(bits&0x3FF)
+	var value float64
+	switch exponent {
+	case 0:
+		value = math.Ldexp(fraction, -24)
+	case 0x1F:
+		if fraction != 0 {
+			return math.NaN()
+		}
+		value = math.Inf(1)
+	default:
+		value = math.Ldexp(1024+fraction, exponent-25)
+	}
+	return math.Copysign(value, 1-2*float64(bits>>15))
+}
+
+// ShortDecimal parses a number without an exponent and of few digits: where the digits are a whole number m < 2^53, f of
+// them after the point, m and 10^f are exact, so that one division rounds as every correct parser does. What it cannot parse
+// is no end of a line. Digits after the point follow a point, or what stands for it.
+func ShortDecimal(text []byte, at int, point byte) (value float64, after int) {
+	start := at
+	if text[at] == '-' {
+		at++
+	}
+	whole, count := int64(0), at
+	for ; text[at]-'0' <= 9; at++ {
+		whole = 10*whole + int64(text[at]-'0')
+	}
+	count, fraction := at-count, 0
+	if text[at] == point {
+		before := at
+		for at++; text[at]-'0' <= 9; at++ {
+			whole = 10*whole + int64(text[at]-'0')
+		}
+		fraction = at - before - 1
+	}
+	if count += fraction; count == 0 || count > 18 || whole >= 1<<53 {
+		return 0, start
+	}
+	value = float64(whole) / powersOfTen[fraction]
+	if text[start] == '-' {
+		value = math.Copysign(value, -1)
+	}
+	return value, at
+}
