@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -189,5 +190,50 @@ func TestLongTextsThatOccurOften(t *testing.T) {
 	_, tables, err := readParquet(b.Bytes())
 	if err != nil || tables[0].Columns[0].Texts[5] != rows[5].Text {
 		t.Fatal(err)
+	}
+}
+
+// Types that extend others are read as what they are stored as, or refused as that is.
+func TestExtensionTypes(t *testing.T) {
+	bools := extensions.NewBool8Type()
+	schema := arrow.NewSchema([]arrow.Field{{Name: "flag", Type: bools}, {Name: "id", Type: extensions.NewUUIDType()}}, nil)
+	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for row := range 3 {
+		builder.Field(0).(*extensions.Bool8Builder).Append(row == 1)
+		builder.Field(1).(*extensions.UUIDBuilder).AppendBytes([16]byte{15: byte(row)})
+	}
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+	if err := w.Write(builder.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readArrow(out.Bytes()); !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "id" holds bytes, not texts`) {
+		t.Error(err)
+	}
+	r, err := OpenArrow(bytes.NewReader(out.Bytes()), func(name string, _ int) bool { return name == "id" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, want := range []any{int64(0), int64(1), int64(0)} {
+		if cell(&got.Columns[0], row) != want || cell(&got.Columns[1], row) != nil {
+			t.Errorf("row %d: %v, %v", row, cell(&got.Columns[0], row), cell(&got.Columns[1], row))
+		}
+	}
+}
+
+// A page of a kind that is no data cannot be passed over, since the library would take its bytes for a header.
+func TestPagesOfUnknownKinds(t *testing.T) {
+	content := written(t, example(t, 20))
+	if content[4] != 0x15 || content[5] != 0 { // the first field of the first page: its kind, data
+		t.Fatalf("the first page begins with % x", content[4:8])
+	}
+	content[5] = 1 << 1 // an index
+	if _, _, err := readParquet(content); !fault.Is(err, "CORRUPT_FILE") || !strings.Contains(err.Error(), "is of kind 1") {
+		t.Error(err)
 	}
 }
