@@ -1,0 +1,63 @@
+package architecture
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// guides are the documents that send their readers to files and folders.
+var guides = []string{"README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/HOWTO-ADD.md", "docs/design/internals.md", "docs/design/faults.md"}
+
+// sourcePath matches a path to a Go file or a folder, in backquotes.
+var sourcePath = regexp.MustCompile("`((?:[a-z0-9]+/)+(?:[a-z0-9_]+\\.(?:go|proto)|[a-z0-9]*))`")
+
+// roots are the folders that such paths start from.
+var roots = []string{".", "internal", "internal/clustering", "internal/coordinator", "internal/numeric", "internal/data", "internal/cli", "proto/cleave/v1"}
+
+// TestDocumentsNameFilesThatExist: files move, and documents must follow.
+func TestDocumentsNameFilesThatExist(t *testing.T) {
+	root := os.DirFS("../..")
+	found := 0
+	for _, guide := range guides {
+		for _, match := range sourcePath.FindAllStringSubmatch(read(t, guide), -1) {
+			name := strings.TrimSuffix(match[1], "/")
+			if !strings.Contains(name, "/") || strings.HasPrefix(name, "testing/") {
+				continue
+			}
+			found++
+			exists := slices.ContainsFunc(roots, func(from string) bool {
+				_, err := fs.Stat(root, path.Join(from, name))
+				return err == nil
+			})
+			if !exists {
+				t.Errorf("%s names %s, which does not exist", guide, name)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("the documents name %d files: does the pattern still match?", found)
+	}
+}
+
+// link matches a relative link of Markdown.
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// TestLinksLeadSomewhere: documents link to files that exist.
+func TestLinksLeadSomewhere(t *testing.T) {
+	root := os.DirFS("../..")
+	for _, f := range textFiles(t) {
+		if path.Ext(f.path) != ".md" || strings.Contains(f.path, "testdata/") || strings.HasSuffix(f.path, "-template.md") {
+			continue
+		}
+		for _, match := range link.FindAllStringSubmatch(string(f.text), -1) {
+			if _, err := fs.Stat(root, path.Join(path.Dir(f.path), match[1])); err != nil {
+				t.Errorf("%s links to %s, which does not exist", f.path, match[1])
+			}
+		}
+	}
+}
