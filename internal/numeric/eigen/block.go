@@ -118,14 +118,17 @@ func combine(n int, y, x, factors [][]float64) {
 	if len(x) == 0 || len(y) == 0 {
 		return
 	}
-	overTiles(n, func(_ int, rows partition.Range) {
-		parts := make([][]float64, len(y))
+	inParallel(n, stripRows, func(from, to int) {
+		rows, parts := partition.Range{From: from, To: to}, make([][]float64, len(y))
 		for j := range y {
-			parts[j] = y[j][rows.From:rows.To]
+			parts[j] = y[j][from:to]
 		}
 		addCombinations(parts, x, rows, factors)
 	})
 }
+
+// stripRows is how many rows of columns are combined at a time: those of eight columns stay in the cache.
+const stripRows = 512
 
 // addCombinations adds X c_j to every column for some rows, four columns of X to four others at a time.
 func addCombinations(to, x [][]float64, rows partition.Range, factors [][]float64) {

@@ -97,6 +97,9 @@ func addBlock(to, x *[groupColumns][]float64, factors *[groupColumns * groupColu
 		a, b := upTo(to, whole), upTo(x, whole)
 		mixBlock(&a, &b, factors)
 	}
+	if whole == len(to[0]) {
+		return
+	}
 	for at, f := range factors { // of each column in the order of x
 		column, from := to[at/groupColumns], x[at%groupColumns]
 		for i := whole; i < len(column); i++ {

@@ -78,7 +78,11 @@ func Cholesky(b [][]float64) [][]float64 {
 			g[i][i] = math.Sqrt(max(left(i, i), float64(0x1p-52*largest)))
 		}
 		inParallel(n-to, rowsAtATime, func(first, last int) {
-			for i := to + first; i < to+last; i++ {
+			i := to + first
+			for ; i+groupColumns <= to+last && to-from == panel; i += groupColumns {
+				eliminate(b, g, i, from, to)
+			}
+			for ; i < to+last; i++ {
 				for j := from; j < to; j++ {
 					g[i][j] = left(i, j) / g[j][j]
 				}
@@ -86,6 +90,27 @@ func Cholesky(b [][]float64) [][]float64 {
 		})
 	}
 	return g
+}
+
+// eliminate computes the columns of a panel for four rows of G below it, four at a time. The sums are those of plainDot: the
+// columns before a multiple of the lanes are multiplied together, and at most seven are left.
+func eliminate(b, g [][]float64, i, from, to int) {
+	rows := [groupColumns][]float64(g[i : i+groupColumns])
+	for first := from; first < to; first += groupColumns {
+		var sums [groupColumns * groupColumns * lanes]float64
+		columns, whole := [groupColumns][]float64(g[first:first+groupColumns]), first/lanes*lanes
+		if whole > 0 {
+			x, y := upTo(&rows, whole), upTo(&columns, whole)
+			dotBlock(&sums, &x, &y)
+		}
+		for at, row := range rows {
+			for c, column := range columns {
+				j := first + c
+				left := b[i+at][j] - folded(sums[(at*groupColumns+c)*lanes:][:lanes], row[whole:j], column[whole:j])
+				row[j] = left / column[j]
+			}
+		}
+	}
 }
 
 // ForwardAll computes G^-1 x for every x, in new columns. G is read once for 16 of them.
