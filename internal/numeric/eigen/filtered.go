@@ -1,0 +1,477 @@
+package eigen
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// Sparse is a symmetric matrix that is known by the entries of its rows: those of row i are from Begin[i] on to Begin[i+1].
+// All its eigenvalues are within Bound of 0.
+type Sparse struct {
+	Begin  []int
+	Column []int32
+	Value  []float64
+	Bound  float64
+}
+
+// Rows returns the number of rows.
+func (m *Sparse) Rows() int { return len(m.Begin) - 1 }
+
+// breadthFirst orders rows so that those of a row's columns are near it, and with them what a product reads.
+func (m *Sparse) breadthFirst() []int32 {
+	order, seen := make([]int32, 0, m.Rows()), make([]bool, m.Rows())
+	for first := range m.Rows() {
+		if seen[first] {
+			continue
+		}
+		seen[first] = true
+		order = append(order, int32(first))
+		for at := len(order) - 1; at < len(order); at++ {
+			i := order[at]
+			for _, j := range m.Column[m.Begin[i]:m.Begin[i+1]] {
+				if !seen[j] {
+					seen[j] = true
+					order = append(order, j)
+				}
+			}
+		}
+	}
+	return order
+}
+
+// permuted returns the matrix with its rows and columns in another order.
+func (m *Sparse) permuted(order []int32) *Sparse {
+	place := make([]int32, len(order))
+	for at, i := range order {
+		place[i] = int32(at)
+	}
+	p := &Sparse{Begin: make([]int, 1, len(m.Begin)), Column: make([]int32, 0, len(m.Column)), Value: make([]float64, 0, len(m.Value)), Bound: m.Bound}
+	for _, i := range order {
+		for at := m.Begin[i]; at < m.Begin[i+1]; at++ {
+			p.Column, p.Value = append(p.Column, place[m.Column[at]]), append(p.Value, m.Value[at])
+		}
+		p.Begin = append(p.Begin, len(p.Column))
+	}
+	return p
+}
+
+// permuted returns columns with their rows in another order.
+func permuted(x [][]float64, order []int32) [][]float64 {
+	y := columns(len(order), len(x))
+	for j, column := range x {
+		for at, i := range order {
+			y[j][at] = column[i]
+		}
+	}
+	return y
+}
+
+const (
+	// The filter of a round is of a degree that raises the last wanted pair by wantedGrowth over what is not wanted, but no other
+	// by more than maxGrowth, or else the others would be lost in its rounding.
+	wantedGrowth = 100
+	maxGrowth    = 1e7
+	leastDegree  = 4
+	maxDegree    = 80
+	filterRounds = 40
+	// leastGap is that between what is wanted and what is not, relative to the width of the spectrum.
+	leastGap = 1e-3
+	// The density of eigenvalues is estimated by densityStarts Lanczos processes of densitySteps steps.
+	densityStarts = 2
+	densitySteps  = 40
+)
+
+// Filtered finds the count algebraically largest eigenvalues of a sparse matrix and their vectors, in the complement of some
+// orthonormal columns, which need not be eigenvectors. It is subspace iteration with Chebyshev polynomials (Zhou and Saad
+// 2007): a polynomial of the matrix that is small on the eigenvalues that are not wanted is applied to a block of vectors, which
+// are made orthonormal, and then combined to Ritz vectors. Where products cost little, as here, this takes a fraction of the time of
+// Largest, which spends most of it in making a basis of several blocks orthogonal. Options are those of Largest, of which it uses
+// Tolerance, Rough, Scale, Start and Observe. The search is remembered, as one of the work of the context.
+func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
+	n := m.Rows()
+	if count < 1 || count > n-len(outside) {
+		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "%d eigenvectors of a matrix of %d rows were asked for: ask for 1 to %d", count, n, n-len(outside))
+	}
+	order := m.breadthFirst()
+	options.Start = permuted(options.Start, order)
+	f := &filtered{
+		Sparse: m.permuted(order), Options: options.withDefaults(), outside: permuted(outside, order), count: count,
+		block: min(blockSize(count), n-len(outside)), rng: &generator{Rand: rng}, piece: snapshot.Open(ctx, "filter"),
+	}
+	if found, known := f.found(); known {
+		return found, nil
+	}
+	f.images = f.products(f.outside, nil)
+	if !f.restore() {
+		f.start()
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return Eigenpairs{}, err
+		}
+		f.assess()
+		if f.converged == count || f.iteration >= filterRounds {
+			break
+		}
+		f.offer()
+		f.improve()
+	}
+	result := Eigenpairs{Values: f.values[:count], Vectors: columns(n, count), Residuals: f.lengths[:count], Work: f.Work, Converged: f.converged == count}
+	for j, v := range result.Vectors {
+		for at, i := range order {
+			v[i] = f.x[j][at]
+		}
+		orient(v)
+	}
+	f.finish(result)
+	return result, nil
+}
+
+// filtered is a search of Filtered.
+type filtered struct {
+	*Sparse
+	Options
+	Work
+	outside, images [][]float64 // what is left out, and its products
+	count, block    int
+	rng             *generator
+	piece           *snapshot.Piece
+	told            log
+
+	x          [][]float64 // Ritz vectors, and their values, the largest first
+	values     []float64
+	lengths    []float64 // of the residuals of all
+	open       []bool    // whether a pair has not converged, or is not wanted
+	converged  int
+	iteration  int
+	wanted, to float64 // estimates of the last eigenvalue that is wanted, and of that after the block
+}
+
+// start filters random columns, and those that are known to be near, by the density of the eigenvalues.
+func (f *filtered) start() {
+	columns := cloneColumns(f.Start)
+	for len(columns) < f.block {
+		columns = append(columns, randomUnit(f.Rows(), f.rng))
+	}
+	f.estimate()
+	columns = Orthonormalize(f.Rows(), columns[:f.block], f.outside)
+	f.ritz(f.filter(columns, f.Bound), nil)
+}
+
+// improve filters the vectors that have not converged.
+func (f *filtered) improve() {
+	var done, columns [][]float64
+	top := math.Inf(-1)
+	for j, open := range f.open {
+		if !open {
+			done = append(done, f.x[j])
+			continue
+		}
+		columns = append(columns, f.x[j])
+		top = max(top, f.values[j])
+	}
+	// Ritz values of the last columns are far below the eigenvalues, and none is above its own. Where an eigenvalue is repeated
+	// more often than there are columns, what is wanted must still grow faster than what is below.
+	f.wanted, f.to = f.values[f.count-1], f.values[f.count+(f.block-f.count)*2/3-1]
+	f.to = min(f.to, f.wanted-float64(leastGap*(f.wanted+f.Bound)))
+	f.ritz(f.filter(columns, top), done)
+}
+
+// ritz makes columns orthonormal, also to those that are done, and finds the Ritz vectors of their span.
+func (f *filtered) ritz(columns, done [][]float64) {
+	n := f.Rows()
+	basis := append(slices.Clip(done), Orthonormalize(n, columns, f.outside, done)...)
+	for len(basis) < f.block {
+		basis = append(basis, Orthonormalize(n, [][]float64{randomUnit(n, f.rng)}, f.outside, basis)...)
+	}
+	forms := Gram(n, basis, f.products(basis, f.outside))
+	var vectors [][]float64
+	f.values, vectors = DenseEigenpairs(f.block, Flatten(forms))
+	f.x = Combination(n, basis, transposed(vectors, f.block), f.block)
+	f.iteration++
+}
+
+// assess compares the residuals with the tolerances.
+func (f *filtered) assess() {
+	scale := max(f.Scale, math.Abs(f.values[0]), math.SmallestNonzeroFloat64)
+	f.lengths, f.open, f.converged = make([]float64, f.block), make([]bool, f.block), 0
+	worst := 0.0
+	for j, rest := range f.products(f.x, f.outside) {
+		subtractMultiple(rest, f.x[j], f.values[j])
+		f.lengths[j] = length(rest)
+		tolerance := f.Tolerance
+		if j >= f.count-f.Rough {
+			tolerance = max(tolerance, float64(rough*min(1, max(math.Abs(f.values[j])/scale, least))))
+		} else {
+			worst = max(worst, f.lengths[j]/scale)
+		}
+		f.open[j] = j >= f.count || f.lengths[j]/scale > tolerance
+		if !f.open[j] {
+			f.converged++
+		}
+	}
+	p := Progress{Iteration: f.iteration, Work: f.Work, Residual: worst, Tolerance: f.Tolerance, Converged: f.converged, Wanted: f.count}
+	f.told = append(f.told, p)
+	f.Observe(p)
+}
+
+// degree returns that of the next filter for vectors whose largest Ritz value is top.
+func (f *filtered) degree(top float64) int {
+	x, y := f.scaled(f.wanted), f.scaled(top)
+	last, own := [2]float64{1, x}, [2]float64{1, y} // of two degrees
+	degree := 1
+	for ; degree < maxDegree; degree++ {
+		if degree >= leastDegree && (last[1] >= wantedGrowth || own[1] >= maxGrowth) {
+			break
+		}
+		last = [2]float64{last[1], float64(2*x*last[1]) - last[0]}
+		own = [2]float64{own[1], float64(2*y*own[1]) - own[0]}
+	}
+	return degree
+}
+
+// scaled maps what is not wanted, -Bound to f.to, to -1 to 1.
+func (f *filtered) scaled(value float64) float64 {
+	center, half := f.interval()
+	return (value - center) / half
+}
+
+func (f *filtered) interval() (center, half float64) {
+	to := max(f.to, float64(-0.5*f.Bound)) // anything where all eigenvalues are wanted
+	return (to - f.Bound) / 2, (to + f.Bound) / 2
+}
+
+// together is how many columns are filtered at a time: a row of them is a line of the cache.
+const together = 8
+
+// filter applies the Chebyshev polynomial to columns of the complement of outside.
+func (f *filtered) filter(columns [][]float64, top float64) [][]float64 {
+	if f.Bound == 0 {
+		return columns
+	}
+	degree := f.degree(top)
+	center, half := f.interval()
+	f.Rounds += degree
+	f.Products += degree * len(columns)
+	n := f.Rows()
+	filtered := make([][]float64, len(columns))
+	inParallel(len(columns), together, func(from, to int) {
+		previous, current := interleaved(n, columns[from:to]), make([]float64, together*n)
+		f.step(previous, current, 1/half, -center/half, 0)
+		for range degree - 1 {
+			f.step(current, previous, 2/half, -2*center/half, -1)
+			previous, current = current, previous
+		}
+		for c := from; c < to; c++ {
+			filtered[c] = make([]float64, n)
+			for i := range filtered[c] {
+				filtered[c][i] = current[together*i+c-from]
+			}
+		}
+	})
+	return filtered
+}
+
+// interleaved returns the entries of some columns row by row.
+func interleaved(n int, columns [][]float64) []float64 {
+	rows := make([]float64, together*n)
+	for c, column := range columns {
+		for i, v := range column {
+			rows[together*i+c] = v
+		}
+	}
+	return rows
+}
+
+// step replaces y by byProduct P M x + byX x + byY y, P the projection to the complement of outside, for interleaved columns of that
+// complement.
+func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
+	shares := make([][together]float64, len(f.outside)) // of the products along outside: its images times x
+	for at, image := range f.images {
+		sums := &shares[at]
+		for i, v := range image {
+			own := (*[together]float64)(x[together*i:])
+			for c := range sums {
+				sums[c] += float64(v * own[c])
+			}
+		}
+	}
+	for i := range f.Rows() {
+		from, to := f.Begin[i], f.Begin[i+1]
+		column, value := f.Column[from:to], f.Value[from:to]
+		var p0, p1, p2, p3, p4, p5, p6, p7 float64
+		for at, j := range column {
+			v, other := value[at], (*[together]float64)(x[together*int(j):])
+			p0 += float64(v * other[0])
+			p1 += float64(v * other[1])
+			p2 += float64(v * other[2])
+			p3 += float64(v * other[3])
+			p4 += float64(v * other[4])
+			p5 += float64(v * other[5])
+			p6 += float64(v * other[6])
+			p7 += float64(v * other[7])
+		}
+		product := [together]float64{p0, p1, p2, p3, p4, p5, p6, p7}
+		for at, w := range f.outside {
+			for c, share := range &shares[at] {
+				product[c] -= float64(w[i] * share)
+			}
+		}
+		own, next := (*[together]float64)(x[together*i:]), (*[together]float64)(y[together*i:])
+		for c, v := range &product {
+			next[c] = float64(byProduct*v) + float64(byX*own[c]) + float64(byY*next[c])
+		}
+	}
+}
+
+// products computes the products of columns, and removes from them their parts in the span of others.
+func (f *filtered) products(x, others [][]float64) [][]float64 {
+	f.Rounds++
+	f.Products += len(x)
+	n := f.Rows()
+	y := columns(n, len(x))
+	inParallel(len(x), 1, func(at, _ int) {
+		for i := range n {
+			sum := 0.0
+			for place := f.Begin[i]; place < f.Begin[i+1]; place++ {
+				sum += float64(f.Value[place] * x[at][f.Column[place]])
+			}
+			y[at][i] = sum
+		}
+	})
+	if len(others) > 0 {
+		project(n, y, others)
+	}
+	return y
+}
+
+// estimate estimates by Lanczos processes from random columns how the eigenvalues are distributed: a Ritz value stands for as many
+// as the square of its vector's share in the start says (Lin, Saad and Yang 2016).
+func (f *filtered) estimate() {
+	type part struct{ value, share float64 }
+	var all []part
+	n := f.Rows()
+	steps := min(densitySteps, n-len(f.outside))
+	for range densityStarts {
+		basis := Orthonormalize(n, [][]float64{randomUnit(n, f.rng)}, f.outside)
+		var alpha, beta []float64
+		for len(basis) > len(alpha) {
+			last := len(alpha)
+			next := f.products(basis[last:], f.outside)[0]
+			alpha = append(alpha, dot(next, basis[last]))
+			if len(alpha) == steps {
+				break
+			}
+			project(n, [][]float64{next}, basis)
+			project(n, [][]float64{next}, basis)
+			norm := normalize(next)
+			if norm <= breakdownRelative*f.Bound {
+				break
+			}
+			beta, basis = append(beta, norm), append(basis, next)
+		}
+		size := len(alpha)
+		if size == 0 {
+			continue
+		}
+		entries := make([]float64, size*size)
+		for i, v := range alpha {
+			if entries[i*size+i] = v; i+1 < size {
+				entries[i*size+i+1] = beta[i]
+			}
+		}
+		values, vectors := DenseEigenpairs(size, entries)
+		for at, v := range values {
+			all = append(all, part{v, float64(float64(vectors[at][0]*vectors[at][0]) * float64(n) / densityStarts)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b part) int { return cmp.Compare(b.value, a.value) })
+	// Ritz values of the last columns are far below the eigenvalues, and none is above its own.
+	f.wanted, f.to = 0, float64(-0.5*f.Bound)
+	total, known := 0.0, false
+	for _, p := range all {
+		total += p.share
+		if !known && total >= float64(f.count) {
+			f.wanted, known = p.value, true
+		}
+		if total >= float64(f.block) {
+			f.to = p.value
+			break
+		}
+	}
+}
+
+// offer offers the Ritz vectors before they are filtered again.
+func (f *filtered) offer() {
+	f.piece.Keep(8*f.Rows()*len(f.x), func(w *snapshot.Writer) {
+		f.told[:len(f.told)-1].save(w) // the last is told again
+		for _, v := range []int{f.rng.drawn, f.iteration, f.Rounds, f.Products} {
+			w.Int(v)
+		}
+		w.Floats(f.values)
+		w.Columns(f.x)
+	})
+}
+
+// restore takes over the Ritz vectors of an earlier process, and tells whether there are any.
+func (f *filtered) restore() bool {
+	r := f.piece.State()
+	if r == nil {
+		return false
+	}
+	told, drawn, iteration, work := readLog(r), r.Int(), r.Int(), Work{r.Int(), r.Int()}
+	values, x := r.Floats(), r.Columns(f.Rows())
+	r.Check(len(values) == f.block && len(x) == f.block && f.mayDraw(drawn) && iteration > 0)
+	if r.End() != nil {
+		return false
+	}
+	work.Rounds--
+	work.Products -= f.block // which are counted again
+	f.told, f.iteration, f.Work, f.values, f.x = told, iteration, work, values, x
+	f.rng.skipTo(drawn)
+	told.tell(f.Observe)
+	return true
+}
+
+// mayDraw tells whether a search may have drawn so many numbers.
+func (f *filtered) mayDraw(drawn int) bool {
+	return drawn >= 0 && drawn/f.Rows() <= f.block*(filterRounds+1)+densityStarts
+}
+
+// finish keeps what was found.
+func (f *filtered) finish(found Eigenpairs) {
+	f.piece.Finish(8*f.Rows()*len(found.Vectors), func(w *snapshot.Writer) {
+		f.told.save(w)
+		w.Int(f.rng.drawn)
+		w.Int(found.Rounds)
+		w.Int(found.Products)
+		w.Bool(found.Converged)
+		w.Floats(found.Values)
+		w.Floats(found.Residuals)
+		w.Columns(found.Vectors)
+	})
+}
+
+// found is what an earlier process found.
+func (f *filtered) found() (found Eigenpairs, known bool) {
+	r := f.piece.Result()
+	if r == nil {
+		return Eigenpairs{}, false
+	}
+	told, drawn := readLog(r), r.Int()
+	found.Work = Work{r.Int(), r.Int()}
+	found.Converged, found.Values, found.Residuals, found.Vectors = r.Bool(), r.Floats(), r.Floats(), r.Columns(f.Rows())
+	r.Check(len(found.Values) == f.count && len(found.Residuals) == f.count && len(found.Vectors) == f.count && f.mayDraw(drawn))
+	if r.End() != nil {
+		return Eigenpairs{}, false
+	}
+	f.rng.skipTo(drawn)
+	told.tell(f.Observe)
+	return found, true
+}
