@@ -21,6 +21,8 @@ type Problem struct {
 	Starts  int // of k-means on the coordinates; 0: as spectral clustering has
 	// Iterations of each of them; 0: likewise.
 	Iterations int
+	Sample     int  // points that are rounded to labels when candidates are compared; 0: maxSample
+	Quick      bool // sum in orders that take less time: the last bits differ
 	// Paper are the labels of the rules of Wang2014 with some of the pairs, nil if these allow no cut. Where it is nil
 	// itself, the rules are not asked.
 	Paper func(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) ([]int32, error)
@@ -53,7 +55,7 @@ type chooser struct {
 func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 	threads := runtime.GOMAXPROCS(0)
 	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads, pool: parallel.NewPool(threads)}
-	c.links = c.newLinks(p.Pairs)
+	c.quick, c.links = p.Quick, c.newLinks(p.Pairs)
 	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), firstOnes(len(c.all))), c.links)
 	plain.fit = func(int) factors { return c.unconstrained() }
 	trials, best := []*trial{plain}, plain
@@ -204,7 +206,7 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	}
 	c.half() // before several threads need it
 	completion := c.newCompletion(c.links, width)
-	completion.remember()
+	completion.remember(c.folds)
 	heldOut, fits := make([]float64, len(c.all)), make([]factors, len(c.folds))
 	err = c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
 		held := c.folds[fold].held

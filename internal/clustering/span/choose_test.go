@@ -264,7 +264,7 @@ func TestSampleHasTheConstrainedPoints(t *testing.T) {
 		t.Errorf("%v, the labels agree on %.3f", answer.Chosen, agreement(answer.Labels, hidden))
 	}
 	b := newBasis(vectors, costs, 2)
-	c := &chooser{basis: b, links: b.newLinks(pairs)}
+	c := &chooser{Problem: &Problem{}, basis: b, links: b.newLinks(pairs)}
 	c.takeSample(rng)
 	if len(c.sample) != maxSample || !slices.IsSorted(c.sample) {
 		t.Fatalf("%d points are taken", len(c.sample))

@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// maxSample is how many points are rounded to labels when finalists are compared.
+// maxSample is how many points are rounded to labels when finalists are compared, unless the problem has another number.
 const maxSample = 20_000
 
 // compare fits every finalist to all folds but one, rounds the coordinates to labels, and notes the share of the links
@@ -68,7 +68,8 @@ func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64
 
 // takeSample takes all constrained points and as many others as there is room for.
 func (c *chooser) takeSample(rng *rand.Rand) {
-	if c.n <= maxSample {
+	size := cmp.Or(c.Sample, maxSample)
+	if c.n <= size {
 		c.columns = c.vectors
 		return
 	}
@@ -77,7 +78,7 @@ func (c *chooser) takeSample(rng *rand.Rand) {
 	for _, point := range c.sample {
 		taken[point] = true
 	}
-	for len(c.sample) < maxSample {
+	for len(c.sample) < size {
 		if point := rng.IntN(c.n); !taken[point] {
 			taken[point] = true
 			c.sample = append(c.sample, int32(point))

@@ -127,9 +127,19 @@ func TestCompletionCoordinatesAreTheLeadingOnes(t *testing.T) {
 
 // What is missed of a link that is left out is what a completion of the others really misses.
 func TestLeftOutEqualsRefits(t *testing.T) {
-	const n, k, m, width = 25, 3, 20, 7
+	for _, quick := range []bool{false, true} {
+		for _, width := range []int{4, 7} { // of as many features as half of the links, and of more
+			leftOutEqualsRefits(t, width, quick)
+		}
+	}
+}
+
+func leftOutEqualsRefits(t *testing.T, width int, quick bool) {
+	t.Helper()
+	const n, k, m = 25, 3, 20
 	rng := clusteringtest.NewRand(8)
 	b := randomBasis(rng, n, k, 8)
+	b.quick = quick
 	c := b.newCompletion(b.newLinks(randomPairs(rng, n, m)), width)
 	losses := c.leftOut(firstOnes(m))
 	for at, rho := range rhos {

@@ -24,9 +24,14 @@ func (b *basis) pairMatrix(l *links, of []int) [][]float64 {
 		x, y := l.scaled[pair.i][1:], l.scaled[pair.j][1:]
 		for a := range g {
 			row, byX, byY := g[a], float64(q*x[a]), float64(q*y[a])
-			for c := range row {
+			for c := a; c < size; c++ {
 				row[c] += float64(byX*y[c]) + float64(byY*x[c])
 			}
+		}
+	}
+	for a, row := range g {
+		for c := range a {
+			row[c] = g[c][a]
 		}
 	}
 	return g
@@ -50,12 +55,12 @@ func (b *basis) newPencil(width int, g [][]float64) *pencil {
 	return p
 }
 
-// matrix is a symmetric matrix of width - 1 rows, one after the other.
+// matrix is the upper triangle of a symmetric matrix of width - 1 rows, one after the other.
 func (p *pencil) matrix(entry func(a, c int) float64) []float64 {
 	size := p.width - 1
 	values := make([]float64, size*size)
 	for a := range size {
-		for c := range size {
+		for c := a; c < size; c++ {
 			values[a*size+c] = entry(a, c)
 		}
 	}

@@ -38,6 +38,7 @@ func Size(n, k, m int) int {
 // basis is the eigenvectors with what all fits take from them.
 type basis struct {
 	n, k    int
+	quick   bool        // see Problem
 	vectors [][]float64 // V
 	costs   []float64   // w, floored
 	lengths []float64   // l_i = |V[i,:k]|, floored
