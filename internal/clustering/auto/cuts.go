@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/span"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
@@ -36,7 +37,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	for i := range whole {
 		whole[i] /= math.Sqrt(square)
 	}
-	found, err := eigen.Largest(snapshot.Within(ctx, s.name.String()+" span"), embedding.Without{Operator: c, Vector: whole}, count-1, r.spec.Random(clustering.StreamEigen),
+	found, err := r.leading(snapshot.Within(ctx, s.name.String()+" span"), s, c, whole, count-1,
 		eigen.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - r.spec.K, Scale: 1})
 	if err != nil {
 		return err
@@ -48,16 +49,23 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	return nil
 }
 
+// foldSample is how many points the candidates of a fold are compared by: comparing ways takes less care than the answer.
+const foldSample = 5000
+
 // fitCuts lets constraints choose coordinates.
 func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
 	kept, err := constraint.NewSet(len(s.plain.kept), s.plain.among(r.n, r.shown(t)), constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}
-	found, err := span.Choose(snapshot.Without(ctx), &span.Problem{
+	problem := &span.Problem{
 		K: r.spec.K, Vectors: s.span.vectors, Costs: s.span.costs, Pairs: kept.Pairs(),
-		Random: r.spec.Random(clustering.StreamCuts + uint64(t.fold+1)), Starts: r.spec.Restarts,
-	})
+		Random: r.spec.Random(clustering.StreamCuts + uint64(t.fold+1)), Starts: r.spec.Restarts, Quick: true,
+	}
+	if t.fold != heldout.None {
+		problem.Sample = foldSample
+	}
+	found, err := span.Choose(snapshot.Without(ctx), problem)
 	if err != nil {
 		return nil, err
 	}

@@ -115,6 +115,44 @@ func newContraction(g *dataset.Graph, adjacency embedding.Multiplier, keep []boo
 	return c
 }
 
+// entries returns the entries of the operator. The eigenvalues of H B H are those of H H B, which are not larger than the sum of
+// the magnitudes in a row.
+func (c *contraction) entries(g *dataset.Graph) *eigen.Sparse {
+	members := make([][]int32, c.Rows())
+	for i, b := range c.block {
+		if b >= 0 {
+			members[b] = append(members[b], int32(i))
+		}
+	}
+	m := &eigen.Sparse{Begin: make([]int, 1, c.Rows()+1)}
+	place := make([]int, c.Rows()) // where a column is among the entries, if that is in the row
+	for b, own := range members {
+		from := len(m.Column)
+		for _, i := range own {
+			neighbors, weights := g.Row(int(i))
+			for at, j := range neighbors {
+				other := c.block[j]
+				if other < 0 || int(other) == b && j != i {
+					continue
+				}
+				if to := place[other]; to < from || to >= len(m.Column) || m.Column[to] != other {
+					place[other] = len(m.Column)
+					m.Column, m.Value = append(m.Column, other), append(m.Value, 0)
+				}
+				m.Value[place[other]] += weights[at]
+			}
+		}
+		sum := 0.0
+		for at := from; at < len(m.Column); at++ {
+			sum += math.Abs(m.Value[at])
+			m.Value[at] *= float64(c.factor[b] * c.factor[m.Column[at]])
+		}
+		m.Bound = max(m.Bound, float64(sum*float64(c.factor[b]*c.factor[b])))
+		m.Begin = append(m.Begin, len(m.Column))
+	}
+	return m
+}
+
 // Rows implements spectral.Operator.
 func (c *contraction) Rows() int { return len(c.factor) }
 
@@ -177,6 +215,24 @@ func kept(keep []bool) (count int) {
 	return count
 }
 
+// filteredRows is from how many rows on eigenvectors are found by filters. Smaller graphs take little time in any way.
+const filteredRows = 1000
+
+// leading finds the leading eigenvectors of a contraction in the complement of a vector, which may be nil: in this process, which
+// has the graph and takes little time for a product.
+func (r *run) leading(ctx context.Context, s *space, c *contraction, without []float64, count int, options eigen.Options) (eigen.Eigenpairs, error) {
+	random := r.spec.Random(clustering.StreamEigen)
+	switch {
+	case c.Rows() >= filteredRows && without != nil:
+		return eigen.Filtered(ctx, c.entries(s.graph), [][]float64{without}, count, random, options)
+	case c.Rows() >= filteredRows:
+		return eigen.Filtered(ctx, c.entries(s.graph), nil, count, random, options)
+	case without != nil:
+		return eigen.Largest(ctx, embedding.Without{Operator: c, Vector: without}, count, random, options)
+	}
+	return eigen.Largest(ctx, c, count, random, options)
+}
+
 // eigenvectors are the coordinates of the vertices by the k leading eigenvectors of the contraction, rows scaled to
 // length 1. Small pieces stay out.
 func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options eigen.Options) (*coordinates, error) {
@@ -185,7 +241,10 @@ func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, s
 	count := min(r.spec.K, c.Rows())
 	options.Start = s.plain.near(c)
 	pairs, err := shared.largest(ctx, s.name, keep, c, count, func(ctx context.Context, count int) (eigen.Eigenpairs, error) {
-		return eigen.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
+		if s.plain == nil { // the same as without constraints, to the last bit
+			return eigen.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
+		}
+		return r.leading(ctx, s, c, nil, count, options)
 	})
 	if err != nil {
 		return nil, err

@@ -150,13 +150,29 @@ func TestContractionAgainstItsDefinition(t *testing.T) {
 				}
 			}
 		}
+		entries := c.entries(g)
+		filled := newDense(len(want))
+		for i := range want {
+			for at := entries.Begin[i]; at < entries.Begin[i+1]; at++ {
+				filled[i][entries.Column[at]] += entries.Value[at]
+			}
+		}
+		sameMatrix(t, "the entries", filled, want, 1e-12)
+		values := eigen.DenseEigenvalues(len(want), want.values())
+		if most := max(math.Abs(values[0]), math.Abs(values[len(values)-1])); most > entries.Bound+1e-12 {
+			t.Fatalf("seed %d: an eigenvalue of %g, bound %g", seed, most, entries.Bound)
+		}
 	}
 }
 
 // eigenRun is a run that can find eigenvectors.
 func eigenRun(n, k int) *run {
+	none, err := constraint.NewSet(n, nil, constraint.UnitWeight)
+	if err != nil {
+		panic(err)
+	}
 	return &run{
-		Problem: &Problem{spec: clustering.Spec{K: k, Seed: 1, Algorithm: &Options{}}, n: n, neighbors: DefaultNeighbors, folds: DefaultFolds},
+		Problem: &Problem{spec: clustering.Spec{K: k, Seed: 1, Algorithm: &Options{}}, n: n, neighbors: DefaultNeighbors, folds: DefaultFolds, given: none},
 		threads: 1, reporter: embedding.NewReporter(clustering.NopObserver{}),
 	}
 }
