@@ -8,7 +8,9 @@ package auto
 import (
 	"context"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
@@ -22,4 +24,25 @@ type Executors interface {
 	Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error)
 	// Matrix multiplies the data, which are a graph or a kernel matrix, with vectors.
 	Matrix(ctx context.Context) (embedding.Multiplier, func(), error)
+}
+
+// MatrixProblem is the problem whose executor multiplies a graph's adjacency matrix, or a kernel matrix, with vectors.
+func MatrixProblem(data dataset.Dataset) (*kernelkmeans.Problem, error) {
+	return kernelkmeans.Prepare(data, clustering.Spec{
+		K: 1, Restarts: 1, Algorithm: &kernelkmeans.Options{Objective: kernelkmeans.ObjectiveRatioAssociation},
+	})
+}
+
+// NewMatrix multiplies within this process.
+func NewMatrix(ctx context.Context, data dataset.Dataset, threads int) (embedding.Multiplier, error) {
+	p, err := MatrixProblem(data)
+	if err != nil {
+		return nil, err
+	}
+	x, err := kernelkmeans.NewLocal(ctx, p, data, threads)
+	if err != nil {
+		return nil, err
+	}
+	_, err = kernelkmeans.NewFamily(ctx, p, x, clustering.NopObserver{})
+	return x, err
 }

@@ -58,7 +58,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := r.fit(ctx, s, []task{{choice.Chosen.Use, heldout.None}})
+	answers, err := r.fit(ctx, s, []task{{use: choice.Chosen.Use, fold: heldout.None}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,13 +147,13 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	if base.plain != nil && base.graph != nil && r.spec.K > 1 {
 		uses = append(uses, clustering.UseCuts)
 	}
-	rights, err := r.crossValidate(ctx, base, uses)
+	rights, err := r.crossValidate(ctx, base, uses, nil)
 	if err != nil {
 		return err
 	}
 	var tried clustering.TriedWay
-	for at, use := range uses {
-		one := r.tried(clustering.Way{Space: base.name, Use: use}, rights[at], best)
+	for at := range uses {
+		one := r.tried(rights[at].way, rights[at].right, best)
 		choice.Trials = append(choice.Trials, one)
 		if at == 0 || one.Agreement() > tried.Agreement() {
 			tried = one
@@ -167,46 +167,22 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	return nil
 }
 
-// crossValidate tells for each use of constraints in a space which held-out pairs it has right.
-func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use) ([][]bool, error) {
-	var tasks []task
-	for _, use := range uses {
-		for fold := range r.folds {
-			tasks = append(tasks, task{use, fold})
-		}
-	}
-	answers, err := r.fit(ctx, s, tasks)
-	if err != nil {
-		return nil, err
-	}
-	rights := make([][]bool, len(uses))
-	for at, use := range uses {
-		own := answers[at*r.folds : (at+1)*r.folds]
-		rights[at] = r.right(own...)
-		r.heldOut[clustering.Way{Space: s.name, Use: use}] = rights[at]
-		r.rememberFolds(clustering.Way{Space: s.name, Use: use}, own)
-		for fold := range r.folds {
-			r.o.Trial(r.trial(clustering.Way{Space: s.name, Use: use}, rights[at], fold))
-		}
-	}
-	return rights, nil
-}
-
-// tried is a way with its score over all folds.
-func (r *run) tried(way clustering.Way, right, base []bool) clustering.TriedWay {
-	return clustering.TriedWay{Trial: r.trial(way, right, heldout.None), Advantage: r.supervision.Advantage(right, base)}
-}
-
 // chooseByFolds compares the ways by how well they agree with the constraints that they were not shown.
 func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
-	rights, err := r.tryWays(ctx)
+	baseRight := r.right(base.alone)
+	tried, err := r.tryWays(ctx, baseRight)
 	if err != nil {
 		return err
 	}
-	baseRight := r.right(base.alone)
+	var rights []wayRight                // of those that were fitted to all folds
 	var best, taken *clustering.TriedWay // of all ways, and of those that may replace the answer without constraints
 	var usual *clustering.TriedWay       // the one that is taken where none may: it hardly differs
-	for _, one := range rights {
+	for _, one := range tried {
+		if one.folds < r.folds {
+			choice.Trials = append(choice.Trials, r.triedFirst(one, baseRight))
+			continue
+		}
+		rights = append(rights, one)
 		tried := r.tried(one.way, one.right, baseRight)
 		choice.Trials = append(choice.Trials, tried)
 		if one.way == (clustering.Way{Space: clustering.SpaceLevels, Use: clustering.UseSoft}) {
@@ -251,32 +227,6 @@ func (r *run) seedReason(taken *clustering.TriedWay, trials []clustering.TriedWa
 			taken.Agreement(), best, len(r.supervision.Seeds))
 	}
 	return fmt.Sprintf("it agrees best with held-out labels (%.2f; ignoring them %.2f)", taken.Agreement(), without)
-}
-
-// wayRight is a way and which of the held-out pairs it has right.
-type wayRight struct {
-	way   clustering.Way
-	right []bool
-}
-
-// tryWays fits every way to all folds.
-func (r *run) tryWays(ctx context.Context) ([]wayRight, error) {
-	var all []wayRight
-	ways := r.ways()
-	for _, name := range r.names {
-		s, err := r.open(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		rights, err := r.crossValidate(ctx, s, ways[name])
-		if err != nil {
-			return nil, err
-		}
-		for at, use := range ways[name] {
-			all = append(all, wayRight{clustering.Way{Space: name, Use: use}, rights[at]})
-		}
-	}
-	return all, nil
 }
 
 // better tells whether a way agrees better than another, which may be nil. Of equals those that use constraints win.
@@ -374,18 +324,4 @@ func (r *run) addKnownUses(ways map[clustering.Space][]clustering.Use) {
 			given = true
 		}
 	}
-}
-
-// right tells of every held-out pair whether the answers have it right.
-func (r *run) right(answers ...*answer) []bool {
-	labels := make([][]int32, len(answers))
-	for at, a := range answers {
-		labels[at] = a.labels
-	}
-	return r.supervision.Right(labels...)
-}
-
-// trial counts what is right in a fold, or in all of them.
-func (r *run) trial(way clustering.Way, right []bool, fold int) clustering.Trial {
-	return r.supervision.Trial(way, right, r.folds, fold)
 }

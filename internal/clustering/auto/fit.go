@@ -17,8 +17,9 @@ import (
 
 // task is one fit: how constraints enter, and the fold that is held out; heldout.None: none is.
 type task struct {
-	use  clustering.Use
-	fold int
+	use   clustering.Use
+	fold  int
+	brief bool // from fewer starts, to see whether a way is worth more
 }
 
 // fit answers several tasks in a space.
@@ -135,4 +136,26 @@ const searchBytes = 1 << 28
 func (p *Problem) searches() int {
 	bytes := 8 * int64(p.n) * int64(eigen.SearchColumns(p.spec.K, false))
 	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
+}
+
+// remembered answers a task, once. Of a fold only labels are asked for, so that these are all that is kept of it; the answer
+// to all constraints is made again of its parts.
+func (r *run) remembered(ctx context.Context, t task, compute func(ctx context.Context) (*answer, error)) (*answer, error) {
+	name := fmt.Sprint(t)
+	if t.fold == heldout.None {
+		return compute(snapshot.Within(ctx, name))
+	}
+	labels, err := snapshot.Once(ctx, name, (*snapshot.Writer).Int32s,
+		func(reader *snapshot.Reader) []int32 { return reader.Labels(r.n, r.spec.K) },
+		func(ctx context.Context) ([]int32, error) {
+			found, err := compute(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return found.labels, nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return &answer{labels: labels}, nil
 }

@@ -17,7 +17,7 @@ func HeldOut(ctx context.Context, p *Problem, x Executors) ([]bool, error) {
 	if _, err := r.open(ctx, r.names[0]); err != nil {
 		return nil, err
 	}
-	ways, err := r.tryWays(ctx)
+	ways, err := r.tryWays(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

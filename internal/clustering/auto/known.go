@@ -12,7 +12,7 @@ import (
 // known returns the rows whose group is known when a fold is held out, or nil where the supervision tells fewer than two
 // groups. Seeds tell groups; so do must-link components that are pairwise apart, if there are k of them.
 func (r *run) known(fold int) *discriminant.Known {
-	set, err := constraint.NewSet(r.n, r.shown(task{clustering.UseHard, fold}), constraint.UnitWeight)
+	set, err := constraint.NewSet(r.n, r.shown(task{use: clustering.UseHard, fold: fold}), constraint.UnitWeight)
 	if err != nil {
 		return nil
 	}

@@ -125,6 +125,9 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 			if t.fold != heldout.None {
 				spec.Restarts = min(spec.Restarts, foldStarts)
 			}
+			if t.brief {
+				spec.Restarts = 1
+			}
 		case clustering.StartLabels:
 			spec.InitialLabels = w.alone.Labels
 		}

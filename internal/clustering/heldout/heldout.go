@@ -154,6 +154,26 @@ func (s *Supervision) Spec(spec clustering.Spec, without int) clustering.Spec {
 	return spec
 }
 
+// First is the supervision with the pairs of the first folds only, and the places of these among all pairs.
+func (s *Supervision) First(folds int) (*Supervision, []int) {
+	some := *s
+	some.Pairs = nil
+	var places []int
+	for at, pair := range s.Pairs {
+		if pair.Fold >= folds {
+			continue
+		}
+		some.Pairs, places = append(some.Pairs, pair), append(places, at)
+	}
+	some.Constraints, some.fold = nil, nil
+	for at, c := range s.Constraints {
+		if s.fold[at] < folds {
+			some.Constraints, some.fold = append(some.Constraints, c), append(some.fold, s.fold[at])
+		}
+	}
+	return &some, places
+}
+
 // Kinds counts the held-out pairs of each kind.
 func (s *Supervision) Kinds() (must, cannot int) {
 	for _, pair := range s.Pairs {

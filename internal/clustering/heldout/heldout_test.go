@@ -170,3 +170,32 @@ func TestManySeeds(t *testing.T) {
 		t.Errorf("%d of %d seeds are compared", len(met), n)
 	}
 }
+
+// The first folds have their own pairs and constraints, in the same order.
+func TestFirstFolds(t *testing.T) {
+	const n, k, folds = 60, 3, 3
+	seeds, _ := someSeeds(clusteringtest.NewRand(3), n, k, 20)
+	s := supervise(t, n, k, folds, clusteringtest.RandomConstraints(clusteringtest.NewRand(1), n, k, 80), seeds)
+	for first := range folds + 1 {
+		some, places := s.First(first)
+		var pairs []Pair
+		for at, pair := range s.Pairs {
+			if pair.Fold < first {
+				pairs = append(pairs, pair)
+			} else if slices.Contains(places, at) {
+				t.Errorf("pair %d of fold %d is among the first %d folds", at, pair.Fold, first)
+			}
+		}
+		if !slices.Equal(some.Pairs, pairs) || len(places) != len(pairs) {
+			t.Errorf("%d of %d pairs of the first %d folds", len(some.Pairs), len(pairs), first)
+		}
+		for at, c := range some.Constraints {
+			if pair := some.Pairs[at]; pair.I != c.I || pair.J != c.J {
+				t.Errorf("constraint %d is %+v, its pair %+v", at, c, pair)
+			}
+		}
+	}
+	if all, _ := s.First(folds); len(all.Constraints) != len(s.Constraints) {
+		t.Errorf("%d of %d constraints", len(all.Constraints), len(s.Constraints))
+	}
+}
