@@ -37,7 +37,7 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []
 	return s.moves, nil
 }
 
-// assignOne finds the moves of one tile.
+// assignOne finds the moves of one tile and leaves them in t.moves. It runs on the shard's threads, one tile each.
 func (s *Shard) assignOne(t *tile) error {
 	if err := s.loadDiagonal(t); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (s *Shard) assignment(t *tile, lane int) assignment {
 	}
 }
 
-// Farthest finds, in each lane with stats, the point with the largest a_i d_i,l(i) among clusters of at
-// least two points; among equals, the lowest point.
+// Farthest returns, for each lane with stats, the point with the largest a_i d_i,l(i), considering only clusters of at
+// least two points. Ties go to the lowest point.
 func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([]labeling.Candidate, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *Shard) farthestInTile(best labeling.Candidate, t *tile, stats *ClusterS
 	return best
 }
 
-// loadDiagonal computes the tile's diagonal, M_ii without shift, as the sum of the base matrix and the
-// sparse part, unless it is there already.
+// loadDiagonal computes the tile's diagonal, M_ii without shift, as the sum of the base matrix and the sparse part. It
+// does nothing if the diagonal is already loaded.
 func (s *Shard) loadDiagonal(t *tile) error {
 	if t.diagonal != nil {
 		return nil
@@ -129,8 +129,8 @@ func (s *Shard) loadDiagonal(t *tile) error {
 	return nil
 }
 
-// ready checks that the tiles are loaded at the step and that the stats fit the operands, and prepares the
-// clusters' terms from the stats.
+// ready returns the tiles with the given numbers and prepares the cluster terms from the stats. It returns ErrNotReady
+// unless labels and tiles are loaded at the step, and another error if the stats do not fit the operands.
 func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -157,20 +157,20 @@ func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile
 	return tiles, nil
 }
 
-// Bounds are upper bounds of magnitudes in the base matrix. They depend only on the data and the kernel,
-// never on constraints.
+// Bounds holds upper bounds of magnitudes in the base matrix. They depend only on the data and the kernel, never on
+// constraints.
 type Bounds struct {
-	RowSum float64 // of the sum of |M_ij| in every row; the grid is chosen from it
-	Entry  float64 // of |M_ij|; the scale of half precision is chosen from it
+	RowSum float64 // bounds the sum of |M_ij| in every row; the grid is chosen from it
+	Entry  float64 // bounds |M_ij|; the scale of half precision is chosen from it
 }
 
-// HalfScale is what entries are divided by before they are rounded to half precision.
+// HalfScale returns the power of two that entries are divided by before they are rounded to half precision.
 func (e Bounds) HalfScale() float64 { return halfScaleFor(e.Entry) }
 
-// FindBounds finds the bounds of the base matrix.
+// FindBounds returns bounds of the base matrix without building it.
 //
-// For positive semidefinite kernels Cauchy-Schwarz gives sum_j |M_ij| <= sqrt(M_ii) sum_j sqrt(M_jj).
-// The simpler bound, n times the largest diagonal entry, would waste bits on a single outlier.
+// For positive semidefinite kernels Cauchy-Schwarz gives sum_j |M_ij| <= sqrt(M_ii) sum_j sqrt(M_jj). The simpler
+// bound, n times the largest diagonal entry, would waste bits on a single outlier.
 func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
 	switch data := data.(type) {
 	case *dataset.Graph:

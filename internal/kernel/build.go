@@ -7,18 +7,18 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Building dense tiles. The matrix is symmetric: the block where the rows of one tile meet the rows of
+// This file builds dense tiles. The matrix is symmetric, so the block where the rows of one tile meet the columns of
 // another is computed once and transposed into the other tile.
 
-// buildBlock is the part of a tile in the columns that are another tile's rows.
+// buildBlock is the part of a tile whose columns are the rows of another tile.
 type buildBlock struct {
 	tile     *denseTile
 	columns  partition.Range
-	mirrorTo *denseTile // the other tile, if it is being built too: it gets the transposed block
-	copyFrom *denseTile // the other tile, if it is stored already: the block is copied from it, transposed
+	mirrorTo *denseTile // the other tile, if it is being built too: it receives the transposed block; else nil
+	copyFrom *denseTile // the other tile, if it is already stored: the block is copied from it, transposed; else nil
 }
 
-// buildFromPoints computes stored tiles of points.
+// buildFromPoints computes and stores the tiles with the given numbers, which must not be stored yet.
 func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*denseTile, error) {
 	n := s.source.Rows()
 	tiles := make(map[int]*denseTile, len(numbers))
@@ -44,7 +44,7 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 	return tiles, s.parallel(ctx, len(blocks), func(at int) error { return s.source.build(blocks[at]) })
 }
 
-// storedTile returns a tile whose entries this shard has stored, or nil.
+// storedTile returns the tile with the given number, or nil unless this shard has stored its entries.
 func (s *Shard) storedTile(number int) *denseTile {
 	if t := s.tiles[number]; t != nil {
 		if dense, is := t.base.(*denseTile); is && dense.stored() {
@@ -54,7 +54,7 @@ func (s *Shard) storedTile(number int) *denseTile {
 	return nil
 }
 
-// build computes one block, and its mirror.
+// build computes one block and, if mirrorTo is set, writes its transpose to that tile.
 func (s *Source) build(b buildBlock) error {
 	if b.copyFrom != nil {
 		mirror(b.tile, b.copyFrom, b.tile.rows, 0)
@@ -94,11 +94,11 @@ func (s *Source) build(b buildBlock) error {
 	return nil
 }
 
-// transposeStep is the side of the square blocks that are transposed at a time.
+// transposeStep is the side length of the square blocks that are transposed at a time.
 const transposeStep = 16
 
-// mirror transposes a block of src into dst. The given columns of src are rows of dst; the rows of src, from
-// row first on (a multiple of transposeStep), are columns of dst.
+// mirror transposes a block of src into dst. The given columns of src are rows of dst. The rows of src from first on
+// are columns of dst; first must be a multiple of transposeStep.
 func mirror(dst, src *denseTile, columns partition.Range, first int) {
 	if src.half != nil {
 		for r := first; r < src.height; r++ {
@@ -158,23 +158,23 @@ func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, err
 	return t, nil
 }
 
-// entryMaker computes entries of the matrix of points: all rows of one tile, a few columns at a time. It
-// keeps its buffers, and belongs to one thread at a time.
+// entryMaker computes matrix entries from points: all rows of one tile, a few columns at a time. It reuses its buffers,
+// so only one goroutine may use it at a time.
 type entryMaker struct {
 	source   *Source
 	tile     partition.Range
 	stride   int
 	rows     packed
-	norms    []float64 // of the tile's points, padded
+	norms    []float64 // squared lengths of the tile's points, padded
 	columns  packed
-	features []float64 // of sparse points: the columns, laid out over all features
+	features []float64 // sparse points only: the columns, laid out over all features
 	products []float64 // column after column
-	height   int       // of a column of products
+	height   int       // values per column of products
 	values   []float64
 	half     []uint16
 }
 
-// selectTile chooses the tile and packs its points.
+// selectTile sets the rows to compute and packs their points. It does nothing if they are already selected.
 func (m *entryMaker) selectTile(rows partition.Range) {
 	if m.tile == rows {
 		return
@@ -194,14 +194,15 @@ func (m *entryMaker) selectTile(rows partition.Range) {
 	m.tile = rows
 }
 
-// columnsPerFill is how many columns share one pass over the packed rows. It is a multiple of every
+// columnsPerFill is the maximum number of columns that share one pass over the packed rows. It is a multiple of every
 // routine's blockColumns, and of a cache line of the mirrored tile.
 const columnsPerFill = 48
 
-// fill computes the entries of at most columnsPerFill columns into out, column after column.
+// fill computes the entries of at most columnsPerFill columns into out, column after column. It fails if an entry is
+// infinite or NaN.
 func (m *entryMaker) fill(columns []int32, out []float32) error { return m.fillFrom(0, columns, out) }
 
-// fillFrom does the same from a row on, a multiple of rowMultiple; rows above it stay as they are.
+// fillFrom is fill starting at a row, which must be a multiple of rowMultiple. Rows above it are left unchanged.
 func (m *entryMaker) fillFrom(row int, columns []int32, out []float32) error {
 	if m.source.points.sparse != nil {
 		m.multiplySparse(row, columns)
@@ -236,8 +237,8 @@ func (m *entryMaker) multiply(firstGroup int, columns []int32) {
 	}
 }
 
-// finish turns the products of column j, from a row on, into entries: it applies the kernel function,
-// then rounds once to float32 and once to the grid.
+// finish turns the products of column j, starting at a row, into entries: it applies the kernel function, then rounds
+// once to float32 and once to the grid.
 func (m *entryMaker) finish(column []float32, row, j int, products []float64) error {
 	s, spec := m.source, &m.source.spec
 	rows := partition.Range{From: m.tile.From + row, To: m.tile.To}
@@ -255,7 +256,8 @@ func (m *entryMaker) finish(column []float32, row, j int, products []float64) er
 	return spec.store(column, rows, j, m.values)
 }
 
-// store puts kernel values into column j: scaled by a_i a_j, rounded once to float32 and once to the grid.
+// store writes kernel values to column j: scaled by a_i a_j, rounded once to float32 and once to the grid. It fails if
+// an entry is infinite or NaN.
 func (s *MatrixSpec) store(column []float32, rows partition.Range, j int, values []float64) error {
 	if s.Scale != nil {
 		for r := range values {

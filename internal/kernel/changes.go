@@ -10,20 +10,20 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// rowChanges are the changes that moved vertices make to the rows of a graph, sorted by tile: one for every
-// entry of M in the column of a moved vertex. So a tile finds its changes in one place, instead of looking
-// for its rows in every such column, and tiles can be changed in parallel.
+// rowChanges lists the changes that moved vertices make to the rows of a graph, sorted by tile: one for every entry of
+// M in the column of a moved vertex. A tile finds its changes in one place instead of searching every such column for
+// its rows, so tiles can be changed in parallel.
 type rowChanges struct {
 	tileRows int
-	wanted   []bool // per tile: whether it is to be changed
-	// next[part*tiles+tile] is where a part of the moves puts its next change of a tile.
+	wanted   []bool // per tile: whether it needs to be changed
+	// next[part*tiles+tile] is the index where a part of the moves puts its next change of a tile.
 	next  []int
 	start []int // the changes of a tile are list[start[tile]:start[tile+1]]
 	list  []rowChange
 }
 
-// rowChange is one entry of M in the column of a moved vertex. With onlyLabelChanged in place of the move, it
-// is the row of a moved vertex itself: its sums stay, but another of them is its own.
+// rowChange is one entry of M in the column of a moved vertex. If move is onlyLabelChanged, it stands for the row of a
+// moved vertex itself: its sums stay the same, but a different one now belongs to its own cluster.
 type rowChange struct {
 	weight float64
 	row    int32 // within the tile
@@ -32,7 +32,7 @@ type rowChange struct {
 
 const onlyLabelChanged = -1
 
-// of returns the changes of the tile with the given rows, in order of the moves.
+// of returns the changes of the tile with the given rows, in the order of the moves. The slice aliases the list.
 func (ts *rowChanges) of(rows partition.Range) []rowChange {
 	tile := rows.From / ts.tileRows
 	return ts.list[ts.start[tile]:ts.start[tile+1]]
@@ -42,11 +42,11 @@ func (ts *rowChanges) bytes() int64 {
 	return 16*int64(cap(ts.list)) + 8*int64(cap(ts.next)+cap(ts.start)) + int64(cap(ts.wanted))
 }
 
-// changeCost is how many entries a full sweep reads in the time that a delta takes to gather and apply one.
+// changeCost is the cost of gathering and applying one change, in entries read by a full sweep.
 const changeCost = 12
 
-// planGraphDelta plans to change sums by the entries of moved columns, unless there are so many that
-// recomputing all rows is less work.
+// planGraphDelta plans to update sums by the entries of moved columns. If recomputing all rows is less work, it plans a
+// full sweep instead.
 func (s *Shard) planGraphDelta(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*plan, error) {
 	touched, all := int64(0), int64(0)
 	for _, m := range moves {
@@ -66,18 +66,17 @@ func (s *Shard) planGraphDelta(ctx context.Context, tiles []*tile, step uint64, 
 	return p, err
 }
 
-// entries returns the number of entries of M in some rows.
+// entries returns the number of entries of M in the given rows.
 func (s *Shard) entries(rows partition.Range) int64 {
 	g, sparse := s.source.graph, s.operands.Sparse
 	return g.RowStart[rows.To] - g.RowStart[rows.From] + sparse.RowStart[rows.To] - sparse.RowStart[rows.From]
 }
 
-// partsPerThread is more than one, to balance moves of vertices with unequal degrees over the threads.
+// partsPerThread is greater than 1 to balance moves of vertices with unequal degrees over the threads.
 const partsPerThread = 4
 
-// gatherChanges lists the changes of the tiles that are not at the step yet. The moves are cut into parts, in
-// parallel: each part first counts its changes of every tile, which determines where they go, and then
-// writes them there.
+// gatherChanges lists the changes of the tiles that are not yet at the step. The moves are split into parts that run in
+// parallel: each part first counts its changes per tile, which determines where they go, and then writes them there.
 func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*rowChanges, error) {
 	ts, n := &s.changes, s.source.Rows()
 	count, parts := partition.TileCount(n), min(partsPerThread*s.threads, len(moves))
@@ -154,8 +153,15 @@ func (s *Shard) placeChanges(next []int, moves []labeling.Move, first int) {
 	}
 }
 
-// Gains returns, in each lane with stats and for every row of the given tiles, by how much J falls at most when that
-// row alone moves to another cluster that is not empty; below 0 it rises. The point i that leaves c for d changes
+// Gains returns, for each lane with stats and every row of the given tiles, the largest decrease of J from moving that
+// row alone to another non-empty cluster. A negative gain means that J increases. If point i leaves c for d, then
+//
+//	J = const - sum_c Q_c/s_c   changes by   leaving - joining,
+//	leaving = Q_c/s_c - (Q_c - 2 S_ic + M_ii)/(s_c - a_i) = (2 S_ic - M_ii - a_i Q_c/s_c) / (s_c - a_i)
+//	joining = (Q_d + 2 S_id + M_ii)/(s_d + a_i) - Q_d/s_d = (2 S_id + M_ii - a_i Q_d/s_d) / (s_d + a_i)
+//
+// without shift, which cancels in the difference. A row that has no cluster, or is alone in its cluster, cannot move:
+// its gain is -Inf.
 //
 //	J = const - sum_c Q_c/s_c   by   leaving - joining,
 //	leaving = Q_c/s_c - (Q_c - 2 S_ic + M_ii)/(s_c - a_i) = (2 S_ic - M_ii - a_i Q_c/s_c) / (s_c - a_i)
@@ -189,12 +195,12 @@ func (s *Shard) Gains(ctx context.Context, numbers []int, step uint64, stats []C
 	})
 }
 
-// gainTerms are what gains need to know about the clusters of one lane.
+// gainTerms holds what Gains needs to know about the clusters of one lane.
 type gainTerms struct {
 	Shares
 	count        []int32
-	nonEmpty     []int32 // by share, then by number
-	least, heavy float64 // the least and the largest weight of a cluster that is not empty
+	nonEmpty     []int32 // ordered by share, then by number
+	least, heavy float64 // smallest and largest weight of a non-empty cluster
 }
 
 func (terms *gainTerms) set(stats ClusterStats) {
@@ -212,7 +218,7 @@ func (terms *gainTerms) set(stats ClusterStats) {
 	})
 }
 
-// leaving is Leaving, or infinite for a row that stays where it is.
+// leaving returns Leaving, or +Inf for a row that cannot move.
 func (terms *gainTerms) leaving(c int32, sum, diagonal, a float64) float64 {
 	if c < 0 || terms.count[c] < 2 {
 		return math.Inf(1)
@@ -220,11 +226,11 @@ func (terms *gainTerms) leaving(c int32, sum, diagonal, a float64) float64 {
 	return terms.Leaving(c, sum, diagonal, a)
 }
 
-// Shares are the weights s_c of clusters and their shares Q_c/s_c of the association.
+// Shares holds the weights s_c of clusters and their shares Q_c/s_c of the association.
 type Shares struct{ Weight, Share []float64 }
 
-// Leaving is by how much the association falls when a point of weight a leaves cluster c, over which its row sums up to
-// sum; infinite where the point is, but for rounding, all of the cluster.
+// Leaving returns how much the association falls when a point of weight a leaves cluster c, where sum is S_ic. It
+// returns +Inf if the point is, up to rounding, the whole cluster.
 func (s *Shares) Leaving(c int32, sum, diagonal, a float64) float64 {
 	rest := s.Weight[c] - a
 	if !(rest > 0) {
@@ -233,12 +239,12 @@ func (s *Shares) Leaving(c int32, sum, diagonal, a float64) float64 {
 	return (2*sum - diagonal - float64(a*s.Share[c])) / rest
 }
 
-// Joining is by how much the association rises when a point joins cluster c.
+// Joining returns how much the association rises when a point of weight a joins cluster c, where sum is S_ic.
 func (s *Shares) Joining(c int32, sum, diagonal, a float64) float64 {
 	return (2*sum + diagonal - float64(a*s.Share[c])) / (s.Weight[c] + a)
 }
 
-// joining goes cluster by cluster, whose sums are contiguous.
+// joining iterates over clusters, because the sums of a cluster are contiguous.
 func (s *denseSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 	for r := range dst {
 		dst[r] = math.Inf(-1)
@@ -254,7 +260,8 @@ func (s *denseSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 	}
 }
 
-// joining compares a row's adjacent clusters, and of the others, where S_ic = 0, as many as may be better.
+// joining compares the clusters adjacent to a row. Among all others, where S_ic = 0, it stops as soon as none can be
+// better.
 func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 	a := &w.assignment
 	for r := range dst {
@@ -272,7 +279,7 @@ func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 		}
 		for _, c := range terms.nonEmpty {
 			if terms.mostWithout(c, diagonal, weight) <= best {
-				break // neither this one nor any after it
+				break // nor can any cluster after it be better
 			}
 			if w.place[c] == 0 {
 				best = max(best, terms.Joining(c, 0, diagonal, weight))
@@ -288,8 +295,8 @@ func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 	}
 }
 
-// mostWithout is what a point without affinity to it gains at most by joining a cluster of at least the share of c. It is
-// rounded as Joining is, so that it bounds its values to the last bit.
+// mostWithout bounds what a point gains by joining a cluster that it has no affinity to and whose share is at least
+// that of c. It rounds exactly as Joining does, so it bounds Joining to the last bit.
 func (terms *gainTerms) mostWithout(c int32, diagonal, a float64) float64 {
 	x := diagonal - float64(a*terms.Share[c])
 	if x > 0 {

@@ -5,12 +5,11 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// denseTile is some consecutive rows of a dense matrix.
+// denseTile is a range of consecutive rows of a dense matrix.
 //
-// A stored tile is laid out column by column, so that a sweep is a stream of additions into float64
-// accumulators, and a delta touches only the columns of points that moved. Columns are padded with zeros
-// to whole SIMD vectors. A tile that is not stored (matrix-free) computes the columns that an operation
-// needs each time, to the same bits.
+// A stored tile is laid out column by column, so that a sweep is a stream of additions into float64 accumulators, and a
+// delta touches only the columns of points that moved. Columns are padded with zeros to whole SIMD vectors. A tile that
+// is not stored (matrix-free) computes the columns that an operation needs each time, to the same bits.
 type denseTile struct {
 	source  *Source
 	rows    partition.Range
@@ -21,7 +20,7 @@ type denseTile struct {
 	half    []uint16  // entries in half precision; nil if the tile is not stored, or is in full precision
 }
 
-// newTile makes a dense tile without storage.
+// newTile returns a dense tile without storage. Call allocate to store its entries.
 func (s *Source) newTile(number int) *denseTile {
 	return s.rowsTile(partition.Tile(s.spec.Rows, number))
 }
@@ -40,7 +39,8 @@ func (t *denseTile) column(j int) []float32 {
 	return t.entries[j*t.stride : (j+1)*t.stride : (j+1)*t.stride]
 }
 
-// save stores computed columns, the first of which is number from, starting at a row.
+// save stores computed columns, starting at column from and at the given row. It does nothing in full precision, where
+// columns are computed in place.
 func (t *denseTile) save(from, row int, values []float32) {
 	if t.half == nil {
 		return // full precision is computed in place
@@ -50,7 +50,8 @@ func (t *denseTile) save(from, row int, values []float32) {
 	}
 }
 
-// forEachPass calls do with the given columns, in order, a pass of them at a time.
+// forEachPass calls do for the given columns in order, up to columnsPerPass at a time. The pass is only valid during
+// the call.
 func (t *denseTile) forEachPass(columns []int32, do func(columns []int32, p *pass)) error {
 	w := t.source.borrowWindow()
 	defer t.source.returnWindow(w)
@@ -126,8 +127,8 @@ func (t *denseTile) bytes() int64 { return 4*int64(len(t.entries)) + 2*int64(len
 
 func (t *denseTile) stored() bool { return t.entries != nil || t.half != nil }
 
-// window is a thread's scratch space for dense tiles: a buffer for columns that are not stored as float32,
-// what computes them, and the current pass and panel.
+// window is the scratch space of one goroutine for dense tiles: a buffer for columns that are not stored as float32,
+// the maker that computes them, and the current pass and panel.
 type window struct {
 	values []float32
 	maker  *entryMaker
@@ -135,7 +136,7 @@ type window struct {
 	panel  panel
 }
 
-// borrowWindow takes a window from the pool; returnWindow puts it back.
+// borrowWindow takes a window from the pool. The caller must pass it to returnWindow when done.
 func (s *Source) borrowWindow() *window {
 	if w, _ := s.windows.Get().(*window); w != nil {
 		return w
@@ -145,7 +146,7 @@ func (s *Source) borrowWindow() *window {
 
 func (s *Source) returnWindow(w *window) { s.windows.Put(w) }
 
-// entryMakerFor returns the window's entry maker, set to a tile.
+// entryMakerFor returns the window's entry maker with tile t selected.
 func (w *window) entryMakerFor(t *denseTile) *entryMaker {
 	if w.maker == nil {
 		w.maker = &entryMaker{source: t.source}
@@ -154,14 +155,14 @@ func (w *window) entryMakerFor(t *denseTile) *entryMaker {
 	return w.maker
 }
 
-// view says where some columns are: one after the other in a buffer, or scattered in a tile.
+// view locates columns: contiguous in a buffer, or scattered in a tile.
 type view struct {
 	values  []float32
 	pitch   int     // values from one column to the next
 	columns []int32 // the columns' numbers in the tile; nil if they are in a buffer, in order
 }
 
-// begin is the index in values where the place-th column begins.
+// begin returns the index in values where the column at the given place begins.
 func (v *view) begin(place int) int {
 	if v.columns != nil {
 		place = int(v.columns[place])
@@ -169,7 +170,8 @@ func (v *view) begin(place int) int {
 	return place * v.pitch
 }
 
-// locate finds columns: stored in the tile, or converted or computed into the window.
+// locate returns a view of the given columns: those stored in the tile, or a copy converted or computed into the
+// window, which is valid until the window is used again.
 func (t *denseTile) locate(columns []int32, w *window) (view, error) {
 	s, height := t.source, t.stride
 	if t.entries != nil {
@@ -192,7 +194,7 @@ func (t *denseTile) locate(columns []int32, w *window) (view, error) {
 	return view{values: w.values, pitch: height}, nil
 }
 
-// chunking says how many columns at a time the tile takes for a plan.
+// chunking returns how many columns of a plan the tile processes at a time.
 func (t *denseTile) chunking(p *plan) chunking {
 	switch {
 	case !t.stored():
@@ -203,7 +205,7 @@ func (t *denseTile) chunking(p *plan) chunking {
 	return cacheWindow
 }
 
-// apply changes the sums as a plan says.
+// apply updates the sums as the plan prescribes. The plan's layout for this tile must have been computed before.
 func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
 	pace := t.chunking(p)
 	l := &p.layouts[pace] // computed before the threads started
@@ -225,7 +227,7 @@ func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
 // columnsAhead is the prefetch distance for columns that are read once.
 const columnsAhead = columnsPerPass
 
-// applyRuns applies the entries of one block, and meanwhile prefetches the columns of the next block.
+// applyRuns applies the entries of one block while prefetching the columns of the next block.
 func (t *denseTile) applyRuns(sums []float64, l *layout, b block, v view, next []int32, p *pass) {
 	routines := &t.source.routines
 	p.values = v.values
@@ -259,7 +261,7 @@ func (t *denseTile) applyRuns(sums []float64, l *layout, b block, v view, next [
 	}
 }
 
-// sumsOf returns the sums of one cluster.
+// sumsOf returns the sums of cluster c, which alias sums.
 func (t *denseTile) sumsOf(sums []float64, c int32) []float64 {
 	return sums[int(c)*t.stride:][:t.stride]
 }

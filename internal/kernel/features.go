@@ -10,9 +10,14 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Features stand for points where the kernel matrix of all of them is too large: the kernel values of a point with a few
-// landmarks l_1, ..., l_m, which are points themselves, times a matrix,
+// Features approximate points when the kernel matrix of all points is too large. The features of a point are its kernel
+// values with a few landmarks l_1, ..., l_m, which are points themselves, times a matrix:
 //
+//     phi(x) = P'(k(x, l_1), ..., k(x, l_m)).
+//
+// Kernel values equal entries of the matrix to the last bit, and each feature is one chain of fused multiply-adds in
+// the order of the landmarks, like the products of the matrix with vectors. So features have the same bits on any
+// machine.
 //	phi(x) = P'(k(x, l_1), ..., k(x, l_m)).
 //
 // Kernel values are entries of the matrix to the last bit, and each feature is one chain of fused multiply-adds in the
@@ -20,16 +25,16 @@ import (
 
 // FeatureSpec determines every feature to the last bit.
 type FeatureSpec struct {
-	Matrix     MatrixSpec // of all points; no entry is scaled or left out
-	Landmarks  []int32    // which of the points, ascending
-	Rank       int        // how many features
+	Matrix     MatrixSpec // of all points, without Scale, ZeroDiagonal and HalfScale
+	Landmarks  []int32    // indexes of points, ascending
+	Rank       int        // number of features
 	Projection []float64  // P: a row of Rank values for each landmark
 }
 
 // maxFeature bounds the values of P and of features.
 const maxFeature = 1e90
 
-// Check refuses specs that no points have.
+// Check returns an error unless the spec is valid.
 func (f *FeatureSpec) Check() error {
 	m := len(f.Landmarks)
 	switch {
@@ -53,8 +58,8 @@ func (f *FeatureSpec) Check() error {
 	return nil
 }
 
-// Bounds are upper bounds of the magnitudes of features, given one of kernel values: |k| times the sum of a column of |P|,
-// and a little more for rounding.
+// Bounds returns an upper bound of the magnitude of each feature, given a bound of kernel values: |k| times the sum of
+// a column of |P|, plus a little for rounding.
 func (f *FeatureSpec) Bounds(entry float64) []float64 {
 	bounds := make([]float64, f.Rank)
 	for at, v := range f.Projection {
@@ -66,14 +71,14 @@ func (f *FeatureSpec) Bounds(entry float64) []float64 {
 	return bounds
 }
 
-// Features computes the features of points. Threads may share it.
+// Features computes the features of points. It is safe for concurrent use.
 type Features struct {
 	spec    *FeatureSpec
 	source  *Source
 	bundles []bundle // of the columns of P
 }
 
-// NewFeatures makes the features of the data that the spec was made for.
+// NewFeatures returns the features of the given data, which must be the dense points that the spec was made for.
 func NewFeatures(spec *FeatureSpec, data dataset.Dataset) (*Features, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
@@ -91,7 +96,7 @@ func NewFeatures(spec *FeatureSpec, data dataset.Dataset) (*Features, error) {
 	return f, nil
 }
 
-// makeBundles lays out the columns of P in bundles of as many as the routines take at a time.
+// makeBundles splits the columns of P into bundles no larger than the routines accept.
 func (f *Features) makeBundles() {
 	limit, rank := f.source.routines.productVectors, f.spec.Rank
 	f.bundles = make([]bundle, (rank+limit-1)/limit)
@@ -105,10 +110,11 @@ func (f *Features) makeBundles() {
 	}
 }
 
-// FeatureRows is how many rows are best computed at a time: what they take stays in the second-level cache.
+// FeatureRows is the maximum, and best, number of rows to compute at a time: their working set stays in the
+// second-level cache.
 const FeatureRows = 256
 
-// Compute computes the features of some rows, at most FeatureRows: feature c of row r is dst[c*FeatureRows+r].
+// Compute computes the features of at most FeatureRows rows: feature c of row r is dst[c*FeatureRows+r].
 func (f *Features) Compute(dst []float64, rows partition.Range) error {
 	if rows.From < 0 || rows.To > f.source.Rows() || rows.Len() > FeatureRows || len(dst) < f.spec.Rank*FeatureRows {
 		return fmt.Errorf("kernel: features of rows %d to %d of %d in %d values", rows.From, rows.To, f.source.Rows(), len(dst))
@@ -134,12 +140,13 @@ func (f *Features) Compute(dst []float64, rows partition.Range) error {
 	return nil
 }
 
-// rowsTile is any consecutive rows, without storage.
+// rowsTile returns a tile of any consecutive rows, without storage.
 func (s *Source) rowsTile(rows partition.Range) *denseTile {
 	return &denseTile{source: s, rows: rows, n: s.spec.Rows, height: rows.Len(), stride: padded(rows.Len())}
 }
 
-// Square computes the whole matrix of a few points, row by row: the kernel values of landmarks with each other.
+// Square computes the whole matrix of a few points, row by row. It is used for the kernel values of landmarks with each
+// other.
 func Square(spec MatrixSpec, points dataset.Dataset) ([]float64, error) {
 	s, err := NewSource(spec, points, nil)
 	if err != nil {
@@ -164,7 +171,7 @@ func Square(spec MatrixSpec, points dataset.Dataset) ([]float64, error) {
 	return values, nil
 }
 
-// Trace is the sum of the diagonal of the matrix of points, taken tile by tile.
+// Trace returns the sum of the diagonal of the matrix of points, summed tile by tile.
 func Trace(spec MatrixSpec, points dataset.Dataset) (float64, error) {
 	s, err := NewSource(spec, points, nil)
 	if err != nil {
@@ -173,9 +180,9 @@ func Trace(spec MatrixSpec, points dataset.Dataset) (float64, error) {
 	return partition.SumByTile(spec.Rows, s.diagonalEntry), nil
 }
 
-// Fits returns, for each lane with stats, two lists of a value for every row of the given tiles: the distance d_ic of
-// Kulis2009 (1) to its own cluster, and that to the nearest other cluster that is not empty. Infinite are the distance to its own
-// of a row that has none, and to others where there are none.
+// Fits returns two lists for each lane with stats, each with one value for every row of the given tiles: the distance
+// d_ic of Kulis2009 (1) to the row's own cluster, and the distance to the nearest other non-empty cluster. The first is
+// +Inf for a row without a cluster, the second if there is no other cluster.
 func (s *Shard) Fits(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([][]float64, error) {
 	if _, err := s.ready(numbers, step, stats); err != nil {
 		return nil, err
@@ -207,7 +214,8 @@ func (s *Shard) Fits(ctx context.Context, numbers []int, step uint64, stats []Cl
 	})
 }
 
-// ownParts are the parts of the rows' own clusters, over which their rows sum up to sums.
+// ownParts computes the distance part of each row's own cluster, where sums[r] is the row's sum over it; +Inf for rows
+// without a cluster.
 func (a *assignment) ownParts(dst, sums []float64) {
 	for r := range dst {
 		dst[r] = math.Inf(1)
@@ -217,7 +225,7 @@ func (a *assignment) ownParts(dst, sums []float64) {
 	}
 }
 
-// otherParts goes cluster by cluster, whose sums are contiguous.
+// otherParts iterates over clusters, because the sums of a cluster are contiguous.
 func (s *denseSums) otherParts(dst []float64, w *workspace) {
 	for r := range dst {
 		dst[r] = math.Inf(1)
@@ -232,7 +240,7 @@ func (s *denseSums) otherParts(dst []float64, w *workspace) {
 	}
 }
 
-// otherParts compares a row's adjacent clusters and the nearest of all others, where S_ic = 0.
+// otherParts compares the clusters adjacent to a row with the nearest of all others, where S_ic = 0.
 func (s *graphSums) otherParts(dst []float64, w *workspace) {
 	a := &w.assignment
 	for r := range dst {

@@ -1,10 +1,16 @@
-// Package kernel is the hot code: kernel functions, tiles of the affinity matrix, and the exact
-// sweeps over them.
+// Package kernel contains the hot code of kernel-based clustering: kernel functions, tiles of the affinity matrix, and
+// the exact sweeps over them. Code belongs here if it reads or computes matrix entries; algorithms that only use sums
+// and distances belong in package clustering.
 //
-// The matrix is M = base + sparse. The base matrix (kernel values of points, a given kernel
-// matrix, a graph) lives in tiles of consecutive rows; the sparse part carries the constraints
-// and, for ratio cut, the negative degrees. Every entry is a multiple of one power of two, the
-// grid, chosen so that sums along a row are exact in float64. That makes the row sums
+// The matrix is M = base + sparse. The base matrix (kernel values of points, a given kernel matrix, a graph) lives in
+// tiles of consecutive rows; the sparse part carries the constraints and, for ratio cut, the negative degrees. Every
+// entry is a multiple of one power of two, the grid, chosen so that sums along a row are exact in float64. That makes
+// the row sums
+//
+//	S_ic = sum of M_ij over j in cluster c
+//
+// independent of the order of summation: a sum that is updated by the points that moved has the same bits as one that
+// is computed from scratch, on any worker.
 //
 //	S_ic = sum of M_ij over j in cluster c
 //
@@ -19,13 +25,13 @@ import (
 	"github.com/cleave-project/cleave/internal/data/labeling"
 )
 
-// This file is all that the package knows of each kernel function. The catalog has the rest: parameters, centering
-// and speed.
+// This file contains everything the package knows about individual kernel functions. The catalog has the rest:
+// parameters, centering and speed.
 
-// Function says how the entries of the base matrix are computed.
+// Function selects how the entries of the base matrix are computed. The zero value is not a valid function.
 type Function uint8
 
-// The kernel functions of points, and the two kinds of matrices that are given.
+// The kernel functions of points, and the two kinds of matrices that are provided by the caller.
 const (
 	Linear     Function = 1 // x.y
 	Gaussian   Function = 2 // exp(-|x-y|^2 / (2 rho^2))
@@ -40,7 +46,7 @@ const (
 // OfPoints reports whether the function is computed from two points, rather than read from a given matrix or graph.
 func (f Function) OfPoints() bool { return f != Given && f != Adjacency && f.String() != "" }
 
-// FunctionNamed returns the function with a name, or 0 if there is none.
+// FunctionNamed returns the function with the given name, or 0 if there is none.
 func FunctionNamed(name string) Function {
 	for f := Function(1); f.String() != ""; f++ {
 		if f.String() == name {
@@ -50,7 +56,7 @@ func FunctionNamed(name string) Function {
 	return 0
 }
 
-// String returns the name of the function in the catalog, or "" for an unknown function.
+// String returns the function's name in the catalog, or "" for an unknown function.
 func (f Function) String() string {
 	names := [...]string{"", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency"}
 	if int(f) >= len(names) {
@@ -59,7 +65,7 @@ func (f Function) String() string {
 	return names[f]
 }
 
-// directional tells whether the function compares directions, which a row of zeros does not have.
+// directional reports whether the function compares directions, which a row of zeros does not have.
 func (f Function) directional() bool { return f == Cosine }
 
 // entry computes the kernel value of two points from their inner product and squared lengths.
@@ -81,15 +87,15 @@ func (s *MatrixSpec) entry(product, normX, normY float64) float64 {
 	return math.NaN()
 }
 
-// Value is the kernel value of two points, whose inner product and squared lengths are given, without the rounding of entries
-// to a grid.
+// Value returns the kernel value of two points from their inner product and squared lengths. Unlike matrix entries, it
+// is not rounded to a grid.
 func (s *MatrixSpec) Value(product, normX, normY float64) float64 {
 	return s.entry(product, normX, normY)
 }
 
 // indefiniteBound bounds the entries of kernels that are not positive semidefinite, which Cauchy-Schwarz does not
-// cover, by the largest |x|^2: |tanh| <= 1, and polynomials with a negative coefficient are at most
-// (|gamma| max|x|^2 + |coef0|)^degree.
+// cover, from the largest |x|^2: |tanh| <= 1, and polynomials with a negative coefficient are at most (|gamma| max|x|^2
+// + |coef0|)^degree. If the kernel is positive semidefinite, indefinite is false.
 func (s *MatrixSpec) indefiniteBound(largestNorm float64) (bound float64, indefinite bool) {
 	switch {
 	case s.Function == Sigmoid:
@@ -100,15 +106,15 @@ func (s *MatrixSpec) indefiniteBound(largestNorm float64) (bound float64, indefi
 	return 0, false
 }
 
-// inverseWidth is the factor of the squared distance in the Gaussian kernel.
+// inverseWidth returns the factor of the squared distance in the Gaussian kernel.
 func (s *MatrixSpec) inverseWidth() float64 { return 1 / (2 * s.Rho * s.Rho) }
 
-// squaredDistance is (|x|^2 + |y|^2) - 2 x.y. Rounding never makes it negative, and it is exactly 0 for x = y.
+// squaredDistance returns (|x|^2 + |y|^2) - 2 x.y. It is never negative, and exactly 0 for x = y.
 func squaredDistance(product, normX, normY float64) float64 {
 	return max(0, (normX+normY)-2*product)
 }
 
-// MatrixSpec determines every entry of the base matrix to the last bit. It is the same on every worker, and
+// MatrixSpec determines every entry of the base matrix to the last bit. All workers of a job use the same spec. It is
 // small except for Mean and Scale.
 type MatrixSpec struct {
 	Function          Function
@@ -118,8 +124,8 @@ type MatrixSpec struct {
 	Grid              Grid
 	Rows              int
 	Columns           int       // features of points, rows of a given matrix, 0 for a graph
-	Entries           int64     // of sparse points, at least 1; 0 for all other data
-	Mean              []float64 // per feature, subtracted from the points; nil if nothing is
+	Entries           int64     // number of entries of sparse points, at least 1; 0 for all other data
+	Mean              []float64 // per feature, subtracted from the points; nil means no centering
 	HalfScale         float64   // entries are float16 multiples of this; 0 if they are float32
 	Scale             []float64 // per row, the a_i in a_i a_j k(x_i, x_j); nil if all are 1
 }
@@ -130,7 +136,8 @@ type Move = labeling.Move
 // Candidate is labeling.Candidate.
 type Candidate = labeling.Candidate
 
-// ClusterStats is what distances need, beside the row sums, to know about the clusters of one lane.
+// ClusterStats describes the clusters of one lane: what distances need in addition to the row sums. All slices are
+// indexed by cluster.
 type ClusterStats struct {
 	Lane         int
 	Sigma        float64   // the diagonal shift
@@ -139,14 +146,15 @@ type ClusterStats struct {
 	Count        []int32   // points in the cluster
 }
 
-// Sparse is a symmetric matrix in compressed rows, with ascending columns and values on the grid.
+// Sparse is a symmetric matrix in compressed rows, with ascending columns and values on the grid. Row i has the entries
+// RowStart[i] to RowStart[i+1].
 type Sparse struct {
 	RowStart []int64
 	Column   []int32
 	Value    []float64
 }
 
-// Row returns the columns and values of row i, which alias the matrix.
+// Row returns the columns and values of row i. Both alias the matrix and must not be changed.
 func (s *Sparse) Row(i int) ([]int32, []float64) {
 	from, to := s.RowStart[i], s.RowStart[i+1]
 	return s.Column[from:to:to], s.Value[from:to:to]
@@ -157,29 +165,34 @@ func (s *Sparse) Row(i int) ([]int32, []float64) {
 // Lanes are independent labelings, such as restarts, that share the matrix: a column is read once for all of
 // them. Clusters and labels are numbered as in labeling.Shape.
 type Operands struct {
-	ID      uint64    // a new one whenever anything below changes
-	K       int       // clusters of each lane
-	Lanes   int       // 0 means 1; a graph has one
+	ID      uint64    // must change whenever anything below changes
+	K       int       // clusters per lane
+	Lanes   int       // 0 means 1; a graph allows only 1
 	Weights []float64 // a_i per row, positive
 	Sparse  *Sparse   // the sparse part of M
 }
 
-// MaxLanes is how many lanes a shard may have. More would gain nothing.
+// MaxLanes is the maximum number of lanes of a shard. More would gain nothing.
 const MaxLanes = 16
 
-// lanes is the number of lanes.
+// lanes returns the number of lanes, at least 1.
 func (a *Operands) lanes() int { return max(1, a.Lanes) }
 
-// clusters is the number of clusters of all lanes together.
+// clusters returns the number of clusters of all lanes together.
 func (a *Operands) clusters() int { return a.lanes() * a.K }
 
-// ErrNotReady says that a tile is not built, has no operands, or is at another step than the operation
-// expects. The caller should rebuild it and try again.
+// ErrNotReady reports that a tile is not built, has no operands, or is at a different step than the operation expects.
+// The caller should rebuild it and try again.
 var ErrNotReady = errors.New("kernel: tile is not ready")
 
-// Our own exponential. math.Exp may use fused multiply-add, depending on the processor, and so has
-// different bits on different machines. This one is a fixed sequence of single roundings, the same in
-// scalar and SIMD code.
+// The package has its own exponential function. math.Exp may use fused multiply-add, depending on the processor, and so
+// has different bits on different machines. This one is a fixed sequence of single roundings, the same in scalar and
+// SIMD code.
+//
+//	x = m ln 2 + r,  |r| <= ln 2 / 2,   exp(x) = 2^m p(r)
+//
+// where p is the Taylor polynomial of degree 13, whose remainder 0.35^14/14! is below 2^-57. Every product is rounded
+// before it is added: the float64 conversions keep the compiler from fusing them.
 //
 //	x = m ln 2 + r,  |r| <= ln 2 / 2,   exp(x) = 2^m p(r)
 //
@@ -189,12 +202,12 @@ const (
 	log2E          = 1.44269504088896338700e+00
 	ln2High        = 6.93147180369123816490e-01 // has 32 significant bits, so that m * ln2High is exact
 	ln2Low         = 1.90821492927058770002e-10
-	integerRounder = 1.5 * (1 << 52) // (v + toNear) - toNear rounds v to an integer, ties to even
+	integerRounder = 1.5 * (1 << 52) // (v + integerRounder) - integerRounder rounds v to an integer, ties to even
 	minExpArgument = -700            // below it the result is 0, as it would be in float32 anyway
 	maxExpArgument = 700
 )
 
-// exp is e^x; arguments above maxExpArgument count as maxExpArgument.
+// exp returns e^x. It returns 0 below minExpArgument and treats arguments above maxExpArgument as maxExpArgument.
 func exp(x float64) float64 {
 	if x < minExpArgument {
 		return 0
@@ -221,16 +234,16 @@ func exp(x float64) float64 {
 	return p * math.Float64frombits(uint64(int64(m)+1023)<<52)
 }
 
-// Exp is e^x with the same bits on every machine: 0 below -700, and e^700 above 700.
+// Exp returns e^x with the same bits on every machine: 0 below -700, and e^700 above 700.
 func Exp(x float64) float64 { return exp(x) }
 
-// tanh is (1 - e^-2|z|) / (1 + e^-2|z|) with the sign of z, so that tanh(-z) = -tanh(z) to the bit.
+// tanh returns (1 - e^-2|z|) / (1 + e^-2|z|) with the sign of z, so that tanh(-z) = -tanh(z) to the bit.
 func tanh(z float64) float64 {
 	t := exp(-2 * math.Abs(z))
 	return math.Copysign((1-t)/(1+t), z)
 }
 
-// power is v^p by repeated squaring in a fixed order, p >= 1.
+// power returns v^p by repeated squaring in a fixed order. p must be at least 1.
 func power(v float64, p int) float64 {
 	result := 1.0
 	for {

@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// matrix is some consecutive rows of the base matrix with all n columns. Destinations have one value
-// per row of the tile, padded.
+// matrix is a range of consecutive rows of the base matrix with all n columns. Destinations have one value per row,
+// padded to the tile's stride.
 type matrix interface {
 	// newSums allocates sums in the layout that suits the matrix; a full sweep computes them.
 	newSums(a *Operands) rowSums
@@ -24,14 +24,15 @@ type matrix interface {
 	maxima(dst []float64) error
 	// diagonal writes the entries (i, i) of the tile's rows.
 	diagonal(dst []float64) error
-	// pick writes the entries of some rows at some columns, both ascending; dst is 0 and has width values from row to row.
+	// pick writes the entries at the given rows and columns, both ascending. dst must be zeroed; consecutive rows are
+	// width values apart.
 	pick(dst []float64, width int, rows, columns []int32) error
 	bytes() int64
-	// stored tells whether the entries are kept, rather than computed whenever they are needed.
+	// stored reports whether the entries are kept in memory rather than computed on each use.
 	stored() bool
 }
 
-// graphTile is a view of some rows of a graph. The graph is shared by all tiles and never made dense.
+// graphTile is a view of some rows of a graph. All tiles share the graph, which is never expanded to a dense matrix.
 type graphTile struct {
 	source *Source
 	rows   partition.Range
@@ -39,20 +40,20 @@ type graphTile struct {
 
 func (t *graphTile) row(i int) ([]int32, []float64) { return t.source.graphRow(i) }
 
-// graphRow returns the neighbors of a vertex and the weights of its edges to them, on the grid.
+// graphRow returns the neighbors of vertex i and the weights of its edges, rounded to the grid.
 func (s *Source) graphRow(i int) ([]int32, []float64) {
 	from, to := s.graph.RowStart[i], s.graph.RowStart[i+1]
 	return s.graph.Column[from:to:to], s.weights[from:to:to]
 }
 
-// column returns the part of column j that lies in the tile: the neighbors of j among its rows.
+// column returns the part of column j that lies in the tile: the neighbors of j among the tile's rows.
 func (t *graphTile) column(j int) ([]int32, []float64) {
 	neighbors, weights := t.row(j)
 	return within(t.rows, neighbors, weights)
 }
 
-// within cuts a sparse row to the columns, which are ascending, that are among some rows. The matrix is
-// symmetric, so that row j is also column j.
+// within restricts a sparse row to the columns that lie in rows. The columns must be ascending. Since the matrix is
+// symmetric, row j is also column j.
 func within(rows partition.Range, columns []int32, values []float64) ([]int32, []float64) {
 	from, _ := slices.BinarySearch(columns, int32(rows.From))
 	to := from
@@ -62,7 +63,7 @@ func within(rows partition.Range, columns []int32, values []float64) ([]int32, [
 	return columns[from:to], values[from:to]
 }
 
-// column returns the part of column j that lies among some rows.
+// column returns the part of column j that lies in rows.
 func (s *Sparse) column(j int32, rows partition.Range) ([]int32, []float64) {
 	columns, values := s.Row(int(j))
 	return within(rows, columns, values)
@@ -121,9 +122,9 @@ func negativeAffinity(i, j int, v float64) error {
 		"the affinity of %d and %d is %g; cuts need affinities of at least 0 (ratio-association and kernel-kmeans allow any)", i, j, v)
 }
 
-// assign compares a row's adjacent clusters and its own. Every other cluster has S_ic = 0, so that its
-// distance is just the cluster's square, and the nearest of them comes first in the terms' order. So the
-// work for a row depends on how many clusters are adjacent to it, not on k.
+// assign compares each row's adjacent clusters and its own. Every other cluster has S_ic = 0, so its distance is just
+// the cluster's square, and the nearest of them comes first in terms.bySquare. The work per row therefore depends on
+// how many clusters are adjacent to it, not on k.
 func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
 	a := &w.assignment
 	if len(a.terms.nonEmpty) == 0 {
@@ -166,7 +167,8 @@ func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 	return moves
 }
 
-// nearestOther returns the least distance of the clusters that are not adjacent: those without a place.
+// nearestOther returns the smallest distance part among the clusters that are not adjacent, that is, those with place
+// 0; +Inf if there are none.
 func nearestOther(place []int32, terms *clusterTerms) float64 {
 	for _, c := range terms.bySquare {
 		if place[c] == 0 {
@@ -176,7 +178,8 @@ func nearestOther(place []int32, terms *clusterTerms) float64 {
 	return math.Inf(1)
 }
 
-// lowestWithin returns the lowest cluster whose distance is at most limit. The row's own is none of them.
+// lowestWithin returns the lowest-numbered cluster whose distance is at most limit, or -1 if there is none. The row's
+// own cluster must not be within the limit.
 func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit float64) int32 {
 	lowest := int32(-1)
 	for at := range row {
@@ -193,17 +196,17 @@ func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit fl
 	return lowest
 }
 
-// maxEntryVectors is how many vectors an entry of a sparse row is multiplied with at a time.
+// maxEntryVectors is the maximum number of vectors that an entry of a sparse row is multiplied with at a time.
 const maxEntryVectors = 32
 
-// A cache line, in bytes and in float64 values.
+// Size of a cache line, in bytes and in float64 values.
 const (
 	lineBytes  = 64
 	lineValues = lineBytes / 8
 )
 
-// lineWidth returns the width of a bundle of count vectors whose rows are read in random order: rows of few
-// vectors do not cross a cache line, rows of many begin on one.
+// lineWidth returns the width of a bundle of count vectors whose rows are read in random order. Narrow rows do not
+// cross a cache line; wide rows start on one.
 func lineWidth(count int) int {
 	if count > lineValues/2 {
 		return (count + lineValues - 1) / lineValues * lineValues
@@ -215,12 +218,11 @@ func lineWidth(count int) int {
 	return width
 }
 
-// rowsPerBlock is how many rows of a bundle, or of its products, are interleaved at a time, so that they
-// stay in the first-level cache.
+// rowsPerBlock is the number of rows of a bundle, or of its products, that are interleaved at a time, so that they stay
+// in the first-level cache.
 const rowsPerBlock = 128
 
-// multiply reads each row once for all vectors of a bundle, first of the base matrix, then of the sparse
-// part.
+// multiply reads each row once for all vectors of a bundle, first from the base matrix, then from the sparse part.
 func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
 	w := t.source.borrowWindow()
 	defer t.source.returnWindow(w)

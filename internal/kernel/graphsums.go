@@ -2,25 +2,24 @@ package kernel
 
 import "errors"
 
-// graphSums are the sums of a graph's rows over adjacent clusters: those that hold a neighbor or a
-// constrained partner of the vertex. For all others S_ic = 0. A row has room for as many clusters as it has
-// entries, so that memory is proportional to the edges, not to k, and nothing is allocated once the sums
-// exist.
+// graphSums holds the sums of a graph's rows over adjacent clusters: those that contain a neighbor or a constrained
+// partner of the vertex. For all others S_ic = 0. A row has room for as many clusters as it has entries, so memory is
+// proportional to the number of edges, not to k, and nothing is allocated once the sums exist.
 type graphSums struct {
 	base   *graphTile
 	sparse *Sparse
 	start  []int   // row r has entries[start[r]:start[r+1]]
 	used   []int32 // how many of them are in use
-	// The entries of a row are in an order that depends on earlier moves; no result depends on it.
+	// The order of a row's entries depends on earlier moves; no result depends on it.
 	entries []adjacency
 }
 
-// adjacency is the sum of one row over one adjacent cluster. It is removed from the row with its last
-// contributor; its sum is 0 then, because sums are exact.
+// adjacency is the sum of one row over one adjacent cluster. It is removed from the row with its last contributor, when
+// its sum is exactly 0 because sums are exact.
 type adjacency struct {
 	sum          float64
 	cluster      int32
-	contributors int32 // entries of the row, of base and sparse part, whose columns are in the cluster
+	contributors int32 // entries of the row, in base and sparse part, whose columns are in the cluster
 }
 
 func (t *graphTile) newSums(a *Operands) rowSums {
@@ -33,7 +32,7 @@ func (t *graphTile) newSums(a *Operands) rowSums {
 	return s
 }
 
-// degree returns the number of entries in a row of M.
+// degree returns the number of entries in row r of M.
 func (s *graphSums) degree(r int) int {
 	i := s.base.rows.From + r
 	neighbors, _ := s.base.row(i)
@@ -58,7 +57,7 @@ func (s *graphSums) of(r int, c int32) float64 {
 	return 0
 }
 
-// find returns the place of a cluster in a row, or the row's length. Linear search is enough: few clusters
+// find returns the index of a cluster in a row, or len(row) if it is not there. Linear search is enough: few clusters
 // are adjacent to a vertex, and hubs with many changes are recomputed instead.
 func find(row []adjacency, c int32) int {
 	for at := range row {
@@ -92,7 +91,7 @@ func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
 	return nil
 }
 
-// loadOwn copies the sum of row r over its own cluster; 0 if it has none.
+// loadOwn sets t.own[r] to the sum of row r over its own cluster, or 0 if it has none.
 func (s *graphSums) loadOwn(t *tile, r int, labels []int32) {
 	t.own[r] = 0
 	if c := labels[t.rows.From+r]; c >= 0 {
@@ -100,7 +99,7 @@ func (s *graphSums) loadOwn(t *tile, r int, labels []int32) {
 	}
 }
 
-// recompute computes one row from all its entries.
+// recompute computes the sums of row r from all its entries.
 func (s *graphSums) recompute(r int, labels []int32, w *workspace) {
 	row := s.entries[s.start[r]:s.start[r]:s.start[r+1]]
 	neighbors, weights := s.base.row(s.base.rows.From + r)
@@ -113,7 +112,8 @@ func (s *graphSums) recompute(r int, labels []int32, w *workspace) {
 	s.used[r] = int32(len(row))
 }
 
-// gather adds entries of a row of M to the row's sums, using place to find a cluster's sum.
+// gather adds entries of a row of M to the row's sums. place maps a cluster to its index in row plus one; the caller
+// must reset it.
 func gather(row []adjacency, columns []int32, values []float64, labels, place []int32) []adjacency {
 	for at, j := range columns {
 		c := labels[j]
@@ -131,16 +131,14 @@ func gather(row []adjacency, columns []int32, values []float64, labels, place []
 	return row
 }
 
-// recomputeIsCheaper tells whether reading all entries of a row is less work than applying the changes. As
-// measured, a change takes as long as five entries, plus one for every eight clusters that it has to search
-// for its two.
+// recomputeIsCheaper reports whether reading all entries of a row is less work than applying the changes. As measured,
+// a change takes as long as five entries, plus one for every eight clusters that it has to search for its two.
 func recomputeIsCheaper(changes, clusters, entries int) bool {
 	return changes*(40+clusters) > 8*entries
 }
 
-// applyChanges applies the changes that moved points make to the tile's rows, and counts them in
-// changeCounts. A row with so many changes that reading all its entries is less work is recomputed, which
-// also bounds the work on hubs.
+// applyChanges applies the changes that moved points make to the tile's rows, and counts them in w.changeCounts. A row
+// with so many changes that reading all its entries is cheaper is recomputed, which also bounds the work on hubs.
 func (s *graphSums) applyChanges(p *plan, touches []rowChange, w *workspace) error {
 	w.changeCounts = resized(w.changeCounts, len(s.used))
 	clear(w.changeCounts)
@@ -164,13 +162,13 @@ func (s *graphSums) applyChanges(p *plan, touches []rowChange, w *workspace) err
 	return nil
 }
 
-// rowRecomputed marks, in place of the number of changes, a row that was recomputed.
+// rowRecomputed replaces the number of changes of a row that was recomputed.
 const rowRecomputed = -1
 
-// errMovesMismatch is returned for moves that do not belong to the labels of the sums.
+// errMovesMismatch reports moves that are inconsistent with the labels that the sums were computed from.
 var errMovesMismatch = errors.New("kernel: the moves do not match the sums")
 
-// removeContributor takes one contributor out of a sum; false if there is no such sum.
+// removeContributor takes one contributor out of a sum. It reports whether the sum exists.
 func (s *graphSums) removeContributor(r int, c int32, v float64) bool {
 	if c < 0 {
 		return true
@@ -188,7 +186,7 @@ func (s *graphSums) removeContributor(r int, c int32, v float64) bool {
 	return true
 }
 
-// addContributor adds one contributor to a sum; false if the row has no room for it.
+// addContributor adds one contributor to a sum. It returns false if the row has no room for it.
 func (s *graphSums) addContributor(r int, c int32, v float64) bool {
 	if c < 0 {
 		return true

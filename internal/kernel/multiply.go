@@ -9,21 +9,21 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Products of the matrix with blocks of vectors. Every value of a product is one chain of fused
-// multiply-adds that starts from 0 and goes over the row's entries of the base matrix in column order, then
-// over those of the sparse part. So a vector has the same product alone or in any block, on any number of
-// threads, in SIMD code and in plain Go.
+// This file computes products of the matrix with blocks of vectors. Every value of a product is one chain of fused
+// multiply-adds that starts at 0 and goes over the row's entries of the base matrix in column order, then over those of
+// the sparse part. So a vector has the same product alone or in any block, on any number of threads, in SIMD code and
+// in plain Go.
 
-// bundle is some of the vectors interleaved row by row, so that an entry of the matrix meets all of them in
-// one place: element j of vector v is values[j*width+v].
+// bundle is a set of vectors interleaved row by row, so that a matrix entry meets all of them in one place: element j
+// of vector v is values[j*width+v].
 type bundle struct {
 	values []float64
-	first  int // the first vector
-	count  int // how many vectors
+	first  int // index of the first vector
+	count  int // number of vectors
 	width  int // values per row: count, or more for alignment
 }
 
-// Multiply computes M x for several x, each row in column order. The products belong to the shard and are
+// Multiply returns M x for each of several vectors x. It requires operands. The products belong to the shard and are
 // valid until the next call.
 func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][]float64, error) {
 	if s.operands.K == 0 {
@@ -47,7 +47,7 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][
 	total := starts[len(tiles)]
 	var values []float64
 	if len(x) == 1 {
-		values = make([]float64, total) // not worth a buffer
+		values = make([]float64, total) // too small to keep a buffer for
 	} else {
 		s.products = resizedAligned(s.products, total*len(x))
 		values = s.products
@@ -65,14 +65,14 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][
 	})
 }
 
-// vectors are what a base matrix is multiplied with, and the sparse part that is added after it.
+// vectors holds the factors of a base matrix, and the sparse part to add after it.
 type vectors struct {
 	each    [][]float64
 	bundles []bundle
 	sparse  *Sparse
 }
 
-// makeBundles interleaves vectors in bundles of as many as the routines take at a time.
+// makeBundles interleaves the vectors into bundles no larger than the routines accept. A single vector is not copied.
 func (s *Shard) makeBundles(ctx context.Context, x [][]float64) error {
 	limit, n := s.source.routines.productVectors, s.source.Rows()
 	if s.source.graph != nil {
@@ -111,7 +111,7 @@ func (s *Shard) makeBundles(ctx context.Context, x [][]float64) error {
 	})
 }
 
-// interleave writes the given rows of several vectors side by side, a row every width values.
+// interleave writes the given rows of several vectors side by side; consecutive rows are width values apart.
 func interleave(dst []float64, width int, x [][]float64, rows partition.Range) {
 	for ; len(x) >= 4; x = x[4:] {
 		a, b, c, d := x[0][rows.From:rows.To], x[1][rows.From:rows.To], x[2][rows.From:rows.To], x[3][rows.From:rows.To]
@@ -130,7 +130,7 @@ func interleave(dst []float64, width int, x [][]float64, rows partition.Range) {
 	}
 }
 
-// deinterleave is the reverse of interleave.
+// deinterleave reverses interleave.
 func deinterleave(x [][]float64, rows partition.Range, src []float64, width int) {
 	for ; len(x) >= 4; x = x[4:] {
 		a, b, c, d := x[0][rows.From:rows.To], x[1][rows.From:rows.To], x[2][rows.From:rows.To], x[3][rows.From:rows.To]
@@ -149,29 +149,29 @@ func deinterleave(x [][]float64, rows partition.Range, src []float64, width int)
 	}
 }
 
-// columnsPerPanel is how many columns a panel has at most: their part of a bundle, and a block of rows
-// widened to float64, stay in the first-level cache.
+// columnsPerPanel is the maximum number of columns in a panel: their part of a bundle, and a block of rows widened to
+// float64, stay in the first-level cache.
 const columnsPerPanel = 128
 
-// panel is consecutive columns of a tile that are multiplied with bundles, and the sums so far.
+// panel is a range of consecutive columns of a tile that are multiplied with bundles, and the sums so far.
 type panel struct {
 	sums    []float64 // vector after vector
-	height  int       // values of one vector's sums
-	rows    int       // how many of them are summed
+	height  int       // values per vector in sums
+	rows    int       // number of rows to sum, at most height
 	values  []float32 // column after column
 	pitch   int       // values from one column to the next
-	from    int       // the first column
-	columns int       // how many
-	ahead   []float32 // what is read after this panel, to be prefetched
+	from    int       // first column
+	columns int       // number of columns
+	ahead   []float32 // values read after this panel, to be prefetched; may be nil
 	wide    []float64 // scratch: a block of rows widened to float64
 }
 
-// x returns the values of a bundle that the columns are multiplied with.
+// x returns the values of a bundle that the panel's columns are multiplied with.
 func (p *panel) x(b *bundle) []float64 {
 	return b.values[p.from*b.width:][:p.columns*b.width]
 }
 
-// sumsOf returns the sums of a block of rows, from those with a bundle's first vector to those with its last.
+// sumsOf returns the sums of a block of rows, from those of the bundle's first vector to those of its last.
 func (p *panel) sumsOf(b *bundle, row, rows int) []float64 {
 	return p.sums[b.first*p.height+row : (b.first+b.count-1)*p.height+row+rows]
 }
@@ -200,8 +200,8 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 	return nil
 }
 
-// addProducts adds the products of the given columns with bundles, which have a value for each of these columns. Columns of
-// a stored tile are consecutive ones.
+// addProducts adds the products of the given columns with bundles, which have one value per column. The columns of a
+// stored tile must be consecutive.
 func (t *denseTile) addProducts(p *panel, columns []int32, bundles []bundle, w *window) error {
 	size := columnsPerPanel
 	if t.entries == nil {
@@ -249,27 +249,27 @@ func addProductsPortable(p *panel, row int, b *bundle) {
 	}
 }
 
-// Block is a few points of one lane, ascending.
+// Block is a few points of one lane, in ascending order.
 type Block struct {
 	Lane   int
 	Points []int32
 }
 
-// MaxBlock is how many points a block may have.
+// MaxBlock is the maximum number of points in a block.
 const MaxBlock = 1024
 
-// Width is how many values Blocks gives for each point of the block.
+// Width returns how many values Blocks computes for each point of the block: k sums and one entry per point.
 func (b Block) Width(k int) int { return k + len(b.Points) }
 
-// Within is where the block's points that are among some rows begin and end.
+// Within returns the range of the block's points that lie in rows.
 func (b Block) Within(rows partition.Range) (from, to int) {
 	from, _ = slices.BinarySearch(b.Points, int32(rows.From))
 	to, _ = slices.BinarySearch(b.Points, int32(rows.To))
 	return from, to
 }
 
-// Blocks returns, for each block and each of its points i that is a row of the given tiles, the sums S_ic over the k
-// clusters of the lane, and then M_ij for all points j of the block.
+// Blocks returns, for each block and each of its points i in the given tiles, the sums S_ic over the k clusters of the
+// lane, followed by M_ij for all points j of the block.
 func (s *Shard) Blocks(ctx context.Context, numbers []int, step uint64, blocks []Block) ([][]float64, error) {
 	tiles, err := s.ready(numbers, step, nil)
 	if err != nil {
@@ -310,7 +310,7 @@ func (s *Shard) checkBlock(b Block) error {
 	return nil
 }
 
-// blockInTile writes the values of the block's points in one tile.
+// blockInTile writes the values of the block's points that lie in one tile.
 func (s *Shard) blockInTile(dst []float64, t *tile, b Block) error {
 	from, to := b.Within(t.rows)
 	if from == to {
@@ -332,7 +332,7 @@ func (s *Shard) blockInTile(dst []float64, t *tile, b Block) error {
 	return nil
 }
 
-// addCommon adds the values of a sparse row at some columns to dst. All columns are ascending.
+// addCommon adds the values of a sparse row at the wanted columns to dst. wanted and columns must be ascending.
 func addCommon(dst []float64, wanted, columns []int32, values []float64) {
 	at := 0
 	for place, j := range columns {

@@ -5,22 +5,22 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// plan is what a sweep does to the sums. A shard has one plan and reuses its buffers.
+// plan describes what a sweep does to the sums. A shard has one plan and reuses its buffers.
 //
-// For a dense matrix it is a list of entries. An entry is a column that is subtracted from one cluster's sums,
-// added to another's, or both. Entries are sorted by cluster, so that several columns are summed in
-// registers before they touch memory; layouts say in which order tiles apply them.
+// For a dense matrix it is a list of entries. An entry is a column that is subtracted from one cluster's sums, added to
+// another's, or both. Entries are sorted by cluster, so that several columns are summed in registers before they touch
+// memory; layouts define the order in which tiles apply them.
 type plan struct {
 	n, k      int
 	recompute []bool          // per lane: whether all its sums are recomputed
-	counts    []int           // per lane: how many points moved
-	labels    []int32         // after the sweep
-	moves     []labeling.Move // in lanes that are not recomputed
+	counts    []int           // per lane: number of points that moved
+	labels    []int32         // labels after the sweep
+	moves     []labeling.Move // only of lanes that are not recomputed
 	changes   *rowChanges
-	columns   []int32 // the columns that are read, ascending
+	columns   []int32 // the columns to read, ascending
 	// The entries, sorted by key.
 	keys, places []int32 // a place is the index of an entry's column in columns
-	distinct     int     // how many different keys there are
+	distinct     int     // number of different keys
 	layouts      [chunkings]layout
 	// Scratch.
 	place  []int32 // per column of the matrix: its place plus one, or 0
@@ -28,10 +28,10 @@ type plan struct {
 	kept   []labeling.Move
 }
 
-// labelsOf returns the labels of a lane.
+// labelsOf returns the labels of a lane, which alias those of the plan.
 func (p *plan) labelsOf(lane int) []int32 { return p.labels[lane*p.n : (lane+1)*p.n] }
 
-// newPlan resets the shard's plan.
+// newPlan resets and returns the shard's plan, which invalidates the previous one.
 func (s *Shard) newPlan() *plan {
 	p := &s.plan
 	p.n, p.k, p.labels, p.moves, p.changes = s.source.Rows(), s.operands.K, s.labels, nil, nil
@@ -54,8 +54,8 @@ func (s *Shard) planFullSweep() *plan {
 	return p
 }
 
-// planDenseDelta plans to change the sums of dense tiles by the points that moved or, in lanes where that is
-// less work, to recompute them. Sums are exact, so both give the same bits.
+// planDenseDelta plans to update the sums of dense tiles by the points that moved. In lanes where recomputing is less
+// work, it plans that instead. Sums are exact, so both give the same bits.
 func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
 	p, shape := s.newPlan(), s.shape()
 	for _, m := range moves {
@@ -81,11 +81,11 @@ func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
 	return p
 }
 
-// FullSweepIsCheaper tells whether, with this many moves of n points in a lane, summing all columns is less
-// work than moving some of them from one cluster's sums to another's.
+// FullSweepIsCheaper reports whether summing all columns is less work than moving some of them from one cluster's sums
+// to another's, when this many of n points in a lane move.
 func FullSweepIsCheaper(n, moves int) bool { return 4*moves > 3*n }
 
-// buildEntries lists the columns and the entries.
+// buildEntries computes the columns and the entries from labels, moves and recompute, and invalidates the layouts.
 func (p *plan) buildEntries() {
 	p.place = resized(p.place, p.n)
 	clear(p.place)
@@ -103,8 +103,8 @@ func (p *plan) buildEntries() {
 	}
 }
 
-// pairingPays tells whether many columns move between the same two clusters. Then leaving and joining are
-// one entry, and a column is read once for both. With few columns per pair that costs more than it saves,
+// pairingPays reports whether many columns move between the same two clusters. In that case leaving and joining are
+// combined into one entry, and a column is read once for both. With few columns per pair that costs more than it saves,
 // because every pair reads and writes the sums of two clusters.
 func (p *plan) pairingPays() bool {
 	const minPerPair, maxKeys = 4, 1 << 16
@@ -124,7 +124,7 @@ func (p *plan) pairingPays() bool {
 	return entries >= minPerPair*pairs
 }
 
-// sortEntries makes the entries in order of their keys, by counting sort.
+// sortEntries creates the entries in order of their keys, by counting sort.
 func (p *plan) sortEntries(paired bool) {
 	p.starts = resized(p.starts, p.keyCount(paired)+1)
 	clear(p.starts)
@@ -143,8 +143,8 @@ func (p *plan) sortEntries(paired bool) {
 	})
 }
 
-// keyCount is how many keys there may be. The keys are, in this order: the cluster that is left, the cluster
-// that is joined, and, where pairing pays, the pair of both within a lane.
+// keyCount returns the number of possible keys. The keys are, in this order: the cluster being left, the cluster being
+// joined and, if paired, the pair of both within a lane.
 func (p *plan) keyCount(paired bool) int {
 	clusters := len(p.recompute) * p.k
 	if paired {
@@ -153,7 +153,7 @@ func (p *plan) keyCount(paired bool) int {
 	return 2 * clusters
 }
 
-// clustersOf decodes a key: the cluster that is left and the cluster that is joined; -1 means none.
+// clustersOf decodes a key into the cluster being left and the cluster being joined; -1 means none.
 func (p *plan) clustersOf(key int32) (from, to int32) {
 	k, clusters := int32(p.k), int32(len(p.recompute)*p.k)
 	switch {
@@ -166,7 +166,7 @@ func (p *plan) clustersOf(key int32) (from, to int32) {
 	return from, from/k*k + to
 }
 
-// forEachEntry calls do for every entry.
+// forEachEntry calls do for every entry, in the same order each time.
 func (p *plan) forEachEntry(paired bool, do func(key, column int32)) {
 	k, clusters := int32(p.k), int32(len(p.recompute)*p.k)
 	for lane, recompute := range p.recompute {
@@ -193,42 +193,43 @@ func (p *plan) forEachEntry(paired bool, do func(key, column int32)) {
 	}
 }
 
-// What a shard takes in memory, in bytes, for plans that are made before anything is allocated. These
-// formulas describe the allocations of this package; size_test.go compares the two.
+// Memory needs of a shard in bytes, for planning before anything is allocated. These formulas must match the
+// allocations of this package; size_test.go compares the two.
 const (
-	// A row, once: the squared length (8) and the column number (4) of the point, the weights a_i in
-	// the matrix and in the objective (16), and the start of its sparse part (8).
+	// Per row, once: the squared length (8) and the column number (4) of the point, the weights a_i in the matrix and
+	// in the objective (16), and the start of its sparse part (8).
 	sharedRowBytes = 36
-	// A row of a tile: its diagonal entry (8); of a dense tile a zero that pads it, of a graph's where
-	// its sums begin and how many there are (12).
+	// Per row of a tile: its diagonal entry (8), and 12 for padding in a dense tile, or for the start and number of its
+	// sums in a graph tile.
 	tileRowBytes = 20
-	// A row of a tile in one lane: the sum of its own cluster (8), and a move (12) in a list that may
-	// have twice the room that it uses while it grows.
+	// Per row of a tile and lane: the sum of its own cluster (8), and a move (12) in a list that may have twice the
+	// capacity that it needs while it grows.
 	tileLaneRowBytes = 32
-	// A sum of a row over one cluster in a dense tile.
+	// Per sum of a row over one cluster in a dense tile.
 	denseSumBytes = 8
-	// A cluster, on each thread: its share of the self-affinity (16), and a place in a row (4, padded).
+	// Per cluster and thread: its share of the self-affinity (16), and a place in a row (4, padded).
 	threadClusterBytes = 24
-	// An entry of a graph: its weight on the grid (8), and its part of the changes that moved vertices
-	// make (16 each, and at most one for twelve entries: with more, all sums are recomputed).
+	// Per entry of a graph: its weight on the grid (8), and its part of the changes that moved vertices make (16 each,
+	// and at most one for twelve entries: with more, all sums are recomputed).
 	graphEntryBytes = 8 + 2
-	// A sum of a row over one cluster in a graph.
+	// Per sum of a row over one cluster in a graph.
 	graphSumBytes = 16
-	// An entry of sparse points: its value and its feature (8), and features once more while they are numbered (4).
+	// Per entry of sparse points: its value and its feature (8), and a second copy of the feature while features are
+	// renumbered (4).
 	sparseEntryBytes = 12
-	// ProductRowBytes is a row of one more vector that the matrix is multiplied with: its value and the
-	// product's.
+	// ProductRowBytes is the memory per row of each further vector that the matrix is multiplied with: its value and
+	// that of the product.
 	ProductRowBytes = 16
 )
 
-// DenseTileBytes is the memory of the entries of one float32 tile of n columns; float16 takes half of it.
+// DenseTileBytes returns the memory of the entries of one float32 tile of n columns. A float16 tile takes half of it.
 func DenseTileBytes(n, tile int) int64 {
 	return 4 * int64(n) * int64(padded(partition.Tile(n, tile).Len()))
 }
 
-// TileSize is the memory of one tile with the sums of k clusters in every lane, with its entries stored
-// and without. Tiles of a graph are views of it, and how many sums they have depends on the degrees of
-// their vertices: SharedBytes counts those of all tiles.
+// TileSize returns the memory of one tile with the sums of k clusters in every lane, with and without stored entries.
+// Tiles of a graph are views, and their number of sums depends on the degrees of their vertices, so SharedBytes counts
+// the sums of all of them.
 func (s *MatrixSpec) TileSize(tile, k, lanes int) partition.Size {
 	rows := int64(padded(partition.Tile(s.Rows, tile).Len()))
 	if s.Function == Adjacency {
@@ -243,9 +244,8 @@ func (s *MatrixSpec) TileSize(tile, k, lanes int) partition.Size {
 	return partition.Size{Stored: entries + sums, Computed: sums}
 }
 
-// SharedBytes is what a shard holds beside its tiles and the data set: what belongs to the rows, the
-// centered points in float32, or the weights, changes and sums of a graph. graphEntries includes those of
-// the sparse part.
+// SharedBytes returns the memory of a shard beyond its tiles and the data set: per-row data, and either the centered
+// points in float32 or the weights, changes and sums of a graph. graphEntries includes the entries of the sparse part.
 func (s *MatrixSpec) SharedBytes(k int, graphEntries int64) int64 {
 	n := int64(s.Rows)
 	shared := n * sharedRowBytes
@@ -261,9 +261,9 @@ func (s *MatrixSpec) SharedBytes(k int, graphEntries int64) int64 {
 	return shared + 4*n*int64(s.Columns)
 }
 
-// ThreadBytes is what each thread works with: its clusters; and for points a tile's points and those of
-// some columns in float64 (of sparse points some columns over all features), the products of both, the entries made of them, and the squared lengths and
-// kernel values of a column.
+// ThreadBytes returns the working memory of each thread. Besides the clusters, points need: the points of a tile and of
+// some columns in float64 (for sparse points, some columns over all features), the products of both, the entries
+// computed from them, and the squared lengths and kernel values of a column.
 func (s *MatrixSpec) ThreadBytes(k, lanes int) int64 {
 	clusters := int64(lanes) * int64(k) * threadClusterBytes
 	if s.Function == Given || s.Function == Adjacency {
@@ -277,14 +277,14 @@ func (s *MatrixSpec) ThreadBytes(k, lanes int) int64 {
 	return clusters + points + (8+4)*columnsPerFill*height + 16*height
 }
 
-// FeatureBytes is what the features of points take beside the rows that they become: the points in float32 with their
-// squared lengths and numbers, and the projection, as it is given and in bundles.
+// FeatureBytes returns the memory that features of points take besides the resulting rows: the points in float32 with
+// their squared lengths and numbers, and the projection twice, as given and in bundles.
 func FeatureBytes(n, columns, landmarks, rank int) int64 {
 	return int64(n)*(4*int64(columns)+12) + 16*int64(landmarks)*int64(rank)
 }
 
-// FeatureThreadBytes is what each thread takes to compute features, some rows at a time: these points and those of some
-// landmarks in float64, their products, the entries made of them, and the features.
+// FeatureThreadBytes returns the working memory of each thread that computes features: FeatureRows points and some
+// landmarks in float64, their products, the entries computed from them, and the features.
 func FeatureThreadBytes(columns, rank int) int64 {
 	return 8*int64(columns)*(FeatureRows+columnsPerFill) + (8+4)*columnsPerFill*FeatureRows + 16*FeatureRows + 8*int64(rank)*FeatureRows
 }

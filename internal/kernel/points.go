@@ -13,15 +13,15 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// pointSet is the points as kernels see them: centered, in float32, with their squared lengths. The product
-// of two float32 is exact in float64, so that x.y, summed in feature order, has the same bits with and
-// without fused multiply-add. Nor do features that are 0 change it, so that sparse points, which are not centered, have
-// the bits of dense ones.
+// pointSet holds points as kernels see them: centered, in float32, with their squared lengths. The product of two
+// float32 values is exact in float64, so x.y, summed in feature order, has the same bits with and without fused
+// multiply-add. Features that are 0 do not change it either, so sparse points, which are never centered, have the same
+// bits as dense ones.
 type pointSet struct {
 	n, d   int
-	values []float32   // row by row; of sparse points those that are stored
+	values []float32   // row by row; only the stored values of sparse points
 	norms  []float64   // |x_i|^2, summed in feature order
-	sparse *sparseRows // nil: the points are dense
+	sparse *sparseRows // nil if the points are dense
 }
 
 func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
@@ -49,7 +49,7 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 
 func (p *pointSet) row(i int) []float32 { return p.values[i*p.d : (i+1)*p.d : (i+1)*p.d] }
 
-// ColumnMeans is the mean of each feature, summed tile by tile.
+// ColumnMeans returns the mean of each feature, summed tile by tile.
 func ColumnMeans(points *dataset.Points) []float64 {
 	means := make([]float64, points.D)
 	for f := range means {
@@ -58,8 +58,8 @@ func ColumnMeans(points *dataset.Points) []float64 {
 	return means
 }
 
-// sparseRows is where the values of sparse points stand. Features are numbered anew, in their order, so that those which
-// no point has take no room.
+// sparseRows locates the values of sparse points. Features are renumbered, in ascending order, so that unused ones take
+// no memory.
 type sparseRows struct {
 	start    []int64
 	column   []int32
@@ -96,17 +96,18 @@ func newSparsePointSet(points *dataset.SparsePoints, mean []float64) (*pointSet,
 	return p, nil
 }
 
-// sparseRow is the features and values of a sparse point.
+// sparseRow returns the features and values of sparse point i. Both alias the set.
 func (p *pointSet) sparseRow(i int) ([]int32, []float32) {
 	from, to := p.sparse.start[i], p.sparse.start[i+1]
 	return p.sparse.column[from:to:to], p.values[from:to:to]
 }
 
-// sparseLanes is how many columns are multiplied at a time: their sums are independent, so that none waits for another.
+// sparseLanes is the number of columns that are multiplied at a time. Their sums are independent, so the processor need
+// not wait for one to continue another.
 const sparseLanes = 8
 
-// multiplySparse computes the inner products of columns with the rows of the tile, from a row on. Some columns are laid
-// out over all features, with zeros where they have none; then each row reads them where it has features itself.
+// multiplySparse computes the inner products of columns with the rows of the tile, starting at a row. A few columns at
+// a time are expanded over all features, with zeros where they have none; each row then reads them at its own features.
 func (m *entryMaker) multiplySparse(row int, columns []int32) {
 	p := m.source.points
 	m.products = resized(m.products, m.height*len(columns))
@@ -125,7 +126,8 @@ func (m *entryMaker) multiplySparse(row int, columns []int32) {
 	}
 }
 
-// layOut writes the values of some points over all features, or zeros in their place: between calls there are only zeros.
+// layOut writes the values of some points to m.features, or zeros if write is false. m.features must be all zeros
+// between calls of multiplySparse.
 func (m *entryMaker) layOut(points []int32, write bool) {
 	for lane, j := range points {
 		features, values := m.source.points.sparseRow(int(j))
@@ -139,7 +141,7 @@ func (m *entryMaker) layOut(points []int32, write bool) {
 	}
 }
 
-// sparseProducts is the inner products of one row with the points that are laid out, each summed in feature order.
+// sparseProducts returns the inner products of one row with the expanded points, each summed in feature order.
 func sparseProducts(features []int32, values []float32, laidOut []float64) (sums [sparseLanes]float64) {
 	for at, f := range features {
 		v := float64(values[at])
@@ -156,13 +158,13 @@ func sparseProducts(features []int32, values []float32, laidOut []float64) (sums
 	return sums
 }
 
-// NumericClass names the bits that this build computes. All workers of a job must agree on it.
+// NumericClass identifies the exact bits that this build computes. All workers of a job must have the same class.
 const NumericClass = "float32-v2"
 
 // RowFetcher returns rows [from, to) of a given kernel matrix, row by row.
 type RowFetcher func(ctx context.Context, from, to int) ([]float64, error)
 
-// Source is what the tiles of one base matrix are made of.
+// Source provides the entries of one base matrix. Its tiles share it, and it is safe for concurrent use once made.
 type Source struct {
 	spec   MatrixSpec
 	points *pointSet
@@ -175,8 +177,8 @@ type Source struct {
 	columns  []int32   // 0..n-1
 }
 
-// NewSource makes the source of a matrix over points or a graph. A given kernel matrix is read through rows
-// instead, so that a worker fetches only what its tiles need; data may then be nil.
+// NewSource returns the source of a matrix over points or a graph. A given kernel matrix is read through rows instead,
+// so that a worker fetches only what its tiles need; data may be nil in that case.
 func NewSource(spec MatrixSpec, data dataset.Dataset, rows RowFetcher) (*Source, error) {
 	s := &Source{spec: spec, rows: rows, routines: detectRoutines(), columns: make([]int32, spec.Rows)}
 	for j := range s.columns {
@@ -206,15 +208,15 @@ func NewSource(spec MatrixSpec, data dataset.Dataset, rows RowFetcher) (*Source,
 	return s, nil
 }
 
-// GivenRows reads the rows of a kernel matrix that is in memory.
+// GivenRows returns a fetcher for a kernel matrix that is in memory. The rows alias the matrix.
 func GivenRows(k *dataset.Kernel) RowFetcher {
 	return func(_ context.Context, from, to int) ([]float64, error) {
 		return k.Values[from*k.N : to*k.N], nil
 	}
 }
 
-// graphWeights puts a graph's weights on the grid. Where all of them are there already, as small whole numbers are, they
-// are the graph's own, without a copy.
+// graphWeights returns a graph's weights rounded to the grid. If all of them are already on the grid, as small whole
+// numbers are, it returns the graph's own slice without a copy.
 func graphWeights(spec MatrixSpec, g *dataset.Graph) []float64 {
 	c := spec.Grid.rounder()
 	if spec.Scale == nil && !slices.ContainsFunc(g.Weight, func(w float64) bool { return math.Float64bits((w+c)-c) != math.Float64bits(w) }) {
@@ -233,15 +235,15 @@ func graphWeights(spec MatrixSpec, g *dataset.Graph) []float64 {
 	return weights
 }
 
-// Rows is n.
+// Rows returns n.
 func (s *Source) Rows() int { return s.spec.Rows }
 
-// CanRecompute tells whether tiles need not be stored. Columns of points can be computed at any time; a given
-// matrix would have to be fetched again, and a graph is in memory anyway.
+// CanRecompute reports whether tiles may remain unstored. Columns of points can be computed at any time; a given matrix
+// would have to be fetched again, and a graph is in memory anyway.
 func (s *Source) CanRecompute() bool { return s.points != nil }
 
-// maxLanes is how many lanes there may be. A graph has one: its sweeps read little more than what the moves
-// of a lane touch, so that lanes would have nothing to share.
+// maxLanes returns the maximum number of lanes. A graph has only one: its sweeps read little more than what the moves
+// of a lane touch, so lanes would have nothing to share.
 func (s *Source) maxLanes() int {
 	if s.graph != nil {
 		return 1
@@ -249,10 +251,10 @@ func (s *Source) maxLanes() int {
 	return MaxLanes
 }
 
-// allColumns returns the numbers of all columns.
+// allColumns returns 0..n-1. The slice is shared and must not be changed.
 func (s *Source) allColumns() []int32 { return s.columns }
 
-// diagonalEntry is k(x_i, x_i) a_i^2 before rounding.
+// diagonalEntry returns k(x_i, x_i) a_i^2 before rounding. It requires points.
 func (s *Source) diagonalEntry(i int) float64 {
 	v := s.spec.entry(s.points.norms[i], s.points.norms[i], s.points.norms[i])
 	if s.spec.Scale != nil {

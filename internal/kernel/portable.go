@@ -4,10 +4,11 @@ import (
 	"math"
 )
 
-// columnsPerPass is how many columns are summed in registers before they are added to the destination.
+// columnsPerPass is the maximum number of columns that are summed in registers before they are added to the
+// destination.
 const columnsPerPass = 8
 
-// routines are the inner loops. Every implementation gives the same bits. Rows come in multiples of
+// routines holds the inner loops. Every implementation gives the same bits. Row counts must be multiples of
 // rowMultiple, to which tiles are padded.
 type routines struct {
 	name string
@@ -24,50 +25,49 @@ type routines struct {
 	// addEntries adds the products of rows from..to-1 of a sparse matrix, at least one of which has an entry,
 	// with a bundle of at most maxEntryVectors vectors. The sums are interleaved like the bundle.
 	addEntries func(sums []float64, from, to int, m *Sparse, b *bundle)
-	// multiplyBlock computes the inner products of blockRows packed rows with blockColumns packed columns,
-	// in feature order. A column of out begins every stride values. Unless first is set, the sums continue
-	// from what out has.
+	// multiplyBlock computes the inner products of blockRows packed rows with blockColumns packed columns, in feature
+	// order. Columns of out are stride values apart. Unless first is set, the sums are added to those in out.
 	multiplyBlock           func(out []float64, stride int, rows, columns []float64, features int, first bool)
 	blockRows, blockColumns int
-	// pack writes value f of point i to dst[f*lanes+i]. With fewer lanes than points it may overwrite what
-	// is beyond len(dst), within its capacity.
+	// pack writes value f of point i to dst[f*lanes+i]. With fewer lanes than points it may overwrite values beyond
+	// len(dst), within its capacity.
 	pack func(dst []float64, lanes int, points *[pointsPerPack][]float32)
-	// transpose transposes squares of transposeStep x transposeStep values: value c of row r in src, whose
-	// rows are srcStride apart, becomes value r of column c in dst. The squares are below each other in src
-	// and side by side in dst.
+	// transpose transposes squares of transposeStep x transposeStep values: value c of row r in src, whose rows are
+	// srcStride apart, becomes value r of column c in dst. The squares are stacked vertically in src and horizontally
+	// in dst.
 	transpose func(dst []float32, dstStride int, src []float32, srcStride, squares int)
 	// gaussian turns inner products into kernel values on the grid.
 	gaussian func(dst []float32, products, norms []float64, normY, scale, rounder float64)
-	// distances lowers nearest to the distances to one cluster, computed as in distancePart.
+	// distances lowers nearest to the distances to one cluster where those are smaller, computed as in distancePart.
 	distances func(nearest, sums, weights []float64, square, weight float64)
 	// toHalf scales and rounds to float16; fromHalf converts back and scales.
 	toHalf   func(dst []uint16, src []float32, scale float32)
 	fromHalf func(dst []float32, src []uint16, scale float32)
 }
 
-// pass is a few columns that are added to, or subtracted from, the same sums.
+// pass is a set of up to columnsPerPass columns that are added to, or subtracted from, the same sums.
 type pass struct {
 	values  []float32
 	columns [columnsPerPass]int // where each begins in values
-	count   int                 // how many there are
-	ahead   [columnsPerPass]int // where as many columns begin that are read later, to be prefetched
+	count   int                 // how many are in use
+	ahead   [columnsPerPass]int // where columns that are read later begin, to be prefetched
 }
 
-// column returns values from where a column of the pass begins.
+// column returns the values from the start of column i of the pass.
 func (p *pass) column(i int) []float32 { return p.values[p.columns[i]:] }
 
-// rowMultiple is what the rows of a tile are padded to.
+// rowMultiple is the number of rows that tiles are padded to a multiple of.
 const rowMultiple = 16
 
 func padded(rows int) int { return (rows + rowMultiple - 1) / rowMultiple * rowMultiple }
 
-// What addProductsPortable takes at a time: rows, whose sums are in registers, and vectors.
+// Rows (whose sums are in registers) and vectors that addProductsPortable processes at a time.
 const (
 	portableRows    = 4
 	portableVectors = 16
 )
 
-// portable returns the routines in plain Go.
+// portable returns the routines in plain Go, which run on any processor.
 func portable() routines {
 	return routines{
 		name:            "portable",
@@ -152,14 +152,14 @@ func distancesPortable(nearest, sums, weights []float64, square, weight float64)
 	}
 }
 
-// Half precision: entries stored in 16 bits, scaled by a power of two so that the largest fills the
-// range. Rounding to 11 significant bits (a relative error of at most 2^-11, down to 2^-29 of the largest
-// entry) makes it a different matrix, and so a different numeric class. But it is one matrix: an entry has
-// the same bits stored or recomputed, and sums over it are exact, because a multiple of the grid that is
-// rounded to 11 bits is still a multiple of the grid.
+// In half precision, entries are stored in 16 bits, scaled by a power of two so that the largest fills the range.
+// Rounding to 11 significant bits (a relative error of at most 2^-11, down to 2^-29 of the largest entry) makes it a
+// different matrix, and so a different numeric class. But it is one matrix: an entry has the same bits stored or
+// recomputed, and sums over it are exact, because a multiple of the grid that is rounded to 11 bits is still a multiple
+// of the grid.
 
-// halfScaleFor returns the power of two that entries of at most this magnitude are divided by: the largest
-// is then below 2^15, half of what float16 can hold.
+// halfScaleFor returns the power of two to divide entries of at most this magnitude by, so that the largest is below
+// 2^15, half of what float16 can hold.
 func halfScaleFor(largest float64) float64 {
 	if !(largest > 0) {
 		return 1
@@ -168,7 +168,7 @@ func halfScaleFor(largest float64) float64 {
 	return math.Ldexp(1, exponent-15)
 }
 
-// roundHalf rounds entries to half precision, if that is how the matrix is stored.
+// roundHalf rounds entries to half precision and back, in place, if the matrix is stored in half precision.
 func (s *Source) roundHalf(column []float32, buffer *[]uint16) {
 	if s.spec.HalfScale == 0 {
 		return
@@ -181,7 +181,7 @@ func (s *Source) roundHalf(column []float32, buffer *[]uint16) {
 	s.routines.fromHalf(column, half, float32(s.spec.HalfScale))
 }
 
-// toHalf returns the float16 nearest to v, ties to even, for |v| below 65520.
+// toHalf returns the float16 nearest to v, ties to even. |v| must be below 65520.
 func toHalf(v float32) uint16 {
 	bits := math.Float32bits(v)
 	sign := uint16(bits>>16) & 0x8000
@@ -197,7 +197,7 @@ func toHalf(v float32) uint16 {
 	return sign | uint16(exponent+14)<<10 + roundShift(mantissa, 13)
 }
 
-// roundShift is m / 2^shift, rounded to the nearest integer, ties to even.
+// roundShift returns m / 2^shift, rounded to the nearest integer, ties to even.
 func roundShift(m uint32, shift uint) uint16 {
 	rest := m & (1<<shift - 1)
 	m >>= shift
@@ -207,7 +207,7 @@ func roundShift(m uint32, shift uint) uint16 {
 	return uint16(m)
 }
 
-// fromHalf returns the exact value of a finite float16.
+// fromHalf returns the exact value of h, which must be finite.
 func fromHalf(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exponent, mantissa := uint32(h>>10&0x1f), uint32(h&0x3ff)

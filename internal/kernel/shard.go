@@ -9,16 +9,16 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Shard is some tiles of one problem with their sums: what one worker holds or, with all tiles, a whole
-// problem in one process.
+// Shard holds tiles of one problem with their sums: the part of one worker or, with all tiles, a whole problem in one
+// process.
 //
-// Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only
-// one method may run at a time; each spreads its tiles over the threads. What Load, Update and Assign return
-// belongs to the shard and is valid until the next call of one of them, so that they allocate nothing once
-// they have run. Products are valid until the next Multiply.
+// Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only one method
+// may run at a time; each distributes its tiles over the threads. The results of Load, Update and Assign belong to the
+// shard and are valid until the next call of one of them, so that they need not allocate. Products are valid until the
+// next Multiply.
 //
-// The sums of a tile carry the step that they belong to. Load sets a step, Update leads to the next one, and
-// repeating either changes nothing, which makes every operation safe to retry.
+// The sums of a tile carry the step that they belong to. Load sets a step, Update advances to the next one, and
+// repeating either changes nothing, so every operation is safe to retry.
 type Shard struct {
 	source     *Source
 	threads    int
@@ -28,15 +28,15 @@ type Shard struct {
 	labelsStep uint64
 	loaded     bool
 	pool       *parallel.Pool
-	// What the threads do with one tile, made once so that calls allocate nothing, and its arguments.
+	// The functions that threads run on one tile, created once so that calls do not allocate, and their arguments.
 	sweepTile, assignTile func(at int) error
 	activeTiles           []*tile
 	activeStep            uint64
 	activeStats           []ClusterStats
-	// Buffers that are reused from call to call.
+	// Buffers reused by later calls.
 	totals       []Int128
 	moves        []labeling.Move
-	terms        []clusterTerms // of the lanes with stats
+	terms        []clusterTerms // one per lane with stats
 	plan         plan
 	changes      rowChanges
 	workspaces   workspaces
@@ -45,21 +45,21 @@ type Shard struct {
 	products     []float64 // one after the other
 }
 
-// tile is some rows of the base matrix with the sums S_ic of these rows at a step.
+// tile is a range of rows of the base matrix, with the sums S_ic of these rows at a step.
 type tile struct {
 	rows   partition.Range
-	stride int // rows, padded to whole vectors
+	stride int // number of rows, padded to whole vectors
 	base   matrix
-	// diagonal is M_ii without shift; nil until it is needed.
+	// diagonal is M_ii without shift; nil until loadDiagonal computes it.
 	diagonal []float64
-	sums     rowSums   // without shift; nil until they are needed
+	sums     rowSums   // without shift; nil until the first sweep
 	own      []float64 // lane after lane, each row's sum over its own cluster; 0 if it has none
 	step     uint64
 	loaded   bool
 	moves    []labeling.Move // scratch: what the last Assign found
 }
 
-// NewShard makes a shard without tiles.
+// NewShard returns a shard without tiles that uses the given number of threads, at least one.
 func NewShard(source *Source, threads int) *Shard {
 	s := &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}, pool: parallel.NewPool(threads)}
 	s.sweepTile = func(at int) error { return s.sweepOne(s.activeTiles[at]) }
@@ -67,9 +67,9 @@ func NewShard(source *Source, threads int) *Shard {
 	return s
 }
 
-// Build makes the tiles that are missing and returns the bytes that all of the given ones take. A tile of
-// points is stored, or its columns are computed whenever they are needed. A tile that exists with the other
-// storage is converted and keeps its sums, because the bits are the same.
+// Build creates the given tiles, unless they exist, and returns the bytes that all of them take. A tile of points is
+// stored, or computes its columns on each use. An existing tile with the other kind of storage is converted and keeps
+// its sums, because the bits are the same.
 func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) (int64, error) {
 	var missing []int
 	for _, number := range numbers {
@@ -126,14 +126,14 @@ func (s *Shard) buildBases(ctx context.Context, numbers []int, stored bool) ([]m
 	})
 }
 
-// Drop forgets tiles.
+// Drop removes tiles and frees their memory. Unknown numbers are ignored.
 func (s *Shard) Drop(numbers []int) {
 	for _, number := range numbers {
 		delete(s.tiles, number)
 	}
 }
 
-// Bytes is the memory of all tiles and of the largest buffer beside them.
+// Bytes returns the memory of all tiles and of the largest buffer besides them.
 func (s *Shard) Bytes() int64 {
 	total := s.changes.bytes()
 	for _, t := range s.tiles {
@@ -149,7 +149,8 @@ func (t *tile) bytes() int64 {
 	return t.base.bytes() + t.sums.bytes() + 8*int64(len(t.own))
 }
 
-// SetOperands sets the weights and the sparse part. Sums that were computed with other operands are dropped.
+// SetOperands sets the weights and the sparse part. It drops sums that were computed with other operands, and does
+// nothing if the ID is that of the current operands.
 func (s *Shard) SetOperands(a Operands) error {
 	if s.operands.K > 0 && s.operands.ID == a.ID {
 		return nil
@@ -162,7 +163,7 @@ func (s *Shard) SetOperands(a Operands) error {
 	return nil
 }
 
-// Reset drops operands, labels and sums, so that only the base matrix is left, as after Build.
+// Reset drops operands, labels and sums, so that only the base matrix remains, as after Build.
 func (s *Shard) Reset() {
 	s.operands, s.loaded = Operands{}, false
 	for _, t := range s.tiles {
@@ -170,7 +171,7 @@ func (s *Shard) Reset() {
 	}
 }
 
-// Degrees returns the row sums of the base matrix; a negative affinity is an error.
+// Degrees returns the row sums of the base matrix. It fails if an affinity is negative.
 func (s *Shard) Degrees(ctx context.Context, numbers []int) ([]float64, error) {
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error { return t.base.degrees(dst) })
 }
@@ -180,7 +181,7 @@ func (s *Shard) Maxima(ctx context.Context, numbers []int) ([]float64, error) {
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error { return t.base.maxima(dst) })
 }
 
-// Diagonal returns M_ii of each row.
+// Diagonal returns M_ii for each row, without shift. It requires operands.
 func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) {
 	if s.operands.K == 0 {
 		return nil, ErrNotReady
@@ -213,7 +214,7 @@ func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) 
 	})
 }
 
-// startsOf returns where each tile's rows begin in a list of one value per row, and where the last ends.
+// startsOf returns where each tile's rows begin in a list with one value per row, followed by the length of the list.
 func startsOf(tiles []*tile) []int {
 	starts := make([]int, len(tiles)+1)
 	for at, t := range tiles {
@@ -222,7 +223,7 @@ func startsOf(tiles []*tile) []int {
 	return starts
 }
 
-// perRow computes one value per row of the given tiles. compute gets a padded buffer of zeros.
+// perRow computes one value per row of the given tiles. compute receives a zeroed, padded buffer.
 func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile, dst []float64) error) ([]float64, error) {
 	values, err := s.listsPerRow(ctx, numbers, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
 	if err != nil {
@@ -231,7 +232,8 @@ func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile,
 	return values[0], nil
 }
 
-// listsPerRow computes several such lists of values.
+// listsPerRow computes several lists with one value per row of the given tiles. compute receives a zeroed, padded
+// buffer.
 func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int, compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -256,7 +258,8 @@ func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int, compu
 	return values, err
 }
 
-// tilesOf returns the tiles with the given numbers. The list is valid until the next call.
+// tilesOf returns the tiles with the given numbers, or ErrNotReady if one is missing. The slice is valid until the next
+// call.
 func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	s.activeTiles = s.activeTiles[:0]
 	for _, number := range numbers {
@@ -269,7 +272,7 @@ func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	return s.activeTiles, nil
 }
 
-// parallel calls do for 0..count-1 on the shard's threads.
+// parallel calls do for 0..count-1 on the shard's threads and returns the first error by index.
 func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) error {
 	return s.pool.Run(ctx, s.threads, count, do)
 }

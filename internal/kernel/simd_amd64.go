@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// detectRoutines chooses the widest routines that this processor supports.
+// detectRoutines returns the fastest routines that this processor supports.
 func detectRoutines() routines {
 	switch {
 	case hasAVX512():
@@ -21,11 +21,10 @@ func hasAVX512() bool {
 	return cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
 }
 
-// hasAVX2 also stands for F16C, which every processor with AVX2 and FMA has, and which x/sys/cpu does not
-// report.
+// hasAVX2 also implies F16C, which every processor with AVX2 and FMA has, and which x/sys/cpu does not report.
 func hasAVX2() bool { return cpu.X86.HasAVX2 && cpu.X86.HasFMA }
 
-// availableRoutines lists all routines that this processor supports, the portable ones first.
+// availableRoutines returns all routines that this processor supports, the portable ones first.
 func availableRoutines() []routines {
 	all := []routines{portable()}
 	if hasAVX2() {
@@ -103,15 +102,15 @@ type (
 	moveCode   [columnsPerPass]func(from, to *float64, values *float32, columns, ahead *[columnsPerPass]int, rows int)
 )
 
-// productCode and wideCode hold one function for each number of vectors, from 1 on. In entryCode the index is
-// the number of vectors.
+// productCode and wideCode hold one function for each number of vectors, starting at 1. entryCode is indexed by the
+// number of vectors.
 type (
 	productCode []func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, columns int, ahead *float32)
 	wideCode    []func(dst *float64, stride int, wide, x *float64, columns int)
 	entryCode   [maxEntryVectors + 1]func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, ahead int)
 )
 
-// run checks lengths and calls the function for the pass.
+// run checks lengths and calls the function for the number of columns in the pass.
 func (code *columnCode) run(dst []float64, p *pass) {
 	p.check(len(dst))
 	code[p.count-1](unsafe.SliceData(dst), unsafe.SliceData(p.values), &p.columns, &p.ahead, len(dst))
@@ -122,7 +121,8 @@ func (code *moveCode) run(from, to []float64, p *pass) {
 	code[p.count-1](unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), unsafe.SliceData(p.values), &p.columns, &p.ahead, len(from))
 }
 
-// check panics unless every column of the pass has this many rows.
+// check panics unless every column of the pass has at least this many rows and rows is a positive multiple of
+// rowMultiple.
 func (p *pass) check(rows int) {
 	if rows == 0 || rows%rowMultiple != 0 {
 		panic("kernel: rows are not padded")
@@ -132,8 +132,8 @@ func (p *pass) check(rows int) {
 	}
 }
 
-// run checks lengths and calls the function for the bundle. The rows prefetch their share of the values
-// ahead or, if there is none, what they read anyway.
+// run checks lengths and calls the function for the number of vectors in the bundle. Each block of rows prefetches its
+// share of p.ahead or, if there is nothing ahead, the values that it reads anyway.
 func (code productCode) run(rows int, p *panel, row int, b *bundle) {
 	last := (p.columns-1)*p.pitch + row
 	values, x := p.values[row:last+rows], p.x(b)
@@ -150,7 +150,7 @@ func (code wideCode) run(rows int, p *panel, row int, b *bundle) {
 	code[b.count-1](&p.sumsOf(b, row, rows)[0], p.height, &wide[0], &x[0], p.columns)
 }
 
-// entriesAhead is the prefetch distance: how many entries ahead the rows of the vectors are fetched.
+// entriesAhead is the prefetch distance: rows of the vectors are fetched this many entries ahead.
 const entriesAhead = 32
 
 func (code *entryCode) run(sums []float64, from, to int, m *Sparse, b *bundle) {

@@ -8,25 +8,25 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// rowSums are the sums S_ic of one tile's rows, without shift. A dense matrix keeps all k of every row,
-// cluster after cluster; a graph keeps only those of adjacent clusters.
+// rowSums holds the sums S_ic of one tile's rows, without shift. A dense matrix keeps all k sums of every row, cluster
+// after cluster; a graph keeps only those of adjacent clusters.
 type rowSums interface {
-	// sweep follows a plan: it recomputes all sums of the tile, or changes them by the points that moved. Where
-	// sums or labels changed, it updates the tile's own sums.
+	// sweep follows a plan: it recomputes all sums of the tile, or updates them by the points that moved. It also
+	// updates the tile's own sums where sums or labels changed.
 	sweep(t *tile, p *plan, w *workspace) error
 	// of returns S_ic of the tile's row r.
 	of(r int, c int32) float64
 	// assign appends the moves of rows that are nearer to another cluster, in row order.
 	assign(moves []labeling.Move, w *workspace) []labeling.Move
-	// joining writes, for each row, the most that it adds to the association by joining a cluster that is not its own.
+	// joining writes, for each row, the largest increase of the association from joining a cluster other than its own.
 	joining(dst []float64, terms *gainTerms, w *workspace)
-	// otherParts writes, for each row, the least distance part of the clusters that are not its own and not empty.
+	// otherParts writes, for each row, the smallest distance part of the non-empty clusters other than its own.
 	otherParts(dst []float64, w *workspace)
 	bytes() int64
 }
 
-// assignment is what the distances of one tile's rows in one lane need beside the sums. It is part of a
-// thread's workspace.
+// assignment holds what the distances of one tile's rows in one lane need besides the sums. It is part of a goroutine's
+// workspace.
 type assignment struct {
 	terms             *clusterTerms
 	first             int32 // the lane's first cluster
@@ -38,7 +38,8 @@ type assignment struct {
 // own returns the cluster of row r within its lane; negative if it has none.
 func (a *assignment) own(r int) int32 { return a.labels[r] - a.first }
 
-// part is distancePart of row r and cluster c. The shift, which the sums lack, is added for its own cluster.
+// part returns distancePart of row r and cluster c. For the row's own cluster it adds the shift, which the sums do not
+// include.
 func (a *assignment) part(r int, c int32, sum float64) float64 {
 	if c == a.own(r) {
 		sum = a.terms.shifted(sum, a.weights[r])
@@ -46,7 +47,7 @@ func (a *assignment) part(r int, c int32, sum float64) float64 {
 	return a.terms.distancePart(c, sum, a.weights[r])
 }
 
-// tolerance is how far above the least distance of row r another distance may be and still tie with it.
+// tolerance returns how far above the smallest distance of row r another distance may be and still count as a tie.
 func (a *assignment) tolerance(r int) float64 {
 	weight := a.weights[r]
 	return tieTolerance * (math.Abs(a.terms.shifted(a.diagonal[r], weight))/float64(weight*weight) + a.terms.maxSquare)
@@ -56,8 +57,8 @@ func (a *assignment) move(r int, to int32) labeling.Move {
 	return labeling.Move{Point: int32(a.rows.From + r), From: a.labels[r], To: a.first + to}
 }
 
-// denseSums are all k sums of every row in every lane, cluster by cluster, so that adding a column of the
-// matrix is one contiguous pass: S_rc is values[c*stride+r].
+// denseSums holds all k sums of every row in every lane, cluster by cluster, so that adding a column of the matrix is
+// one contiguous pass: S_rc is values[c*stride+r].
 type denseSums struct {
 	rows     partition.Range
 	k        int
@@ -81,7 +82,7 @@ func (s *denseSums) add(r int, c int32, v float64) {
 	}
 }
 
-// sweep asks the tile for its base matrix every time: its storage may have changed since the last sweep.
+// sweep reads t.base every time, because its storage may have changed since the last sweep.
 func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 	for lane, recompute := range p.recompute {
 		if recompute {
@@ -103,7 +104,7 @@ func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 	return nil
 }
 
-// loadOwn copies, for each row, the sum over its own cluster; 0 if it has none.
+// loadOwn sets own[r] to the sum of row r over its own cluster, or 0 if it has none.
 func (s *denseSums) loadOwn(own []float64, labels []int32) {
 	for r, c := range labels {
 		own[r] = 0
@@ -123,7 +124,7 @@ func (s *denseSums) addSparse(labels []int32) {
 	}
 }
 
-// moveSparse moves the sparse part of moved columns from one cluster's sums to the other's.
+// moveSparse moves the sparse part of moved columns from one cluster's sums to another's.
 func (s *denseSums) moveSparse(moves []labeling.Move) {
 	for _, m := range moves {
 		rows, values := s.sparse.column(m.Point, s.rows)
@@ -164,8 +165,8 @@ func (s *denseSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 	return moves
 }
 
-// findNearest computes the least distance of every row. It goes cluster by cluster, whose sums are
-// contiguous.
+// findNearest computes the smallest distance of every row into w.nearest. It iterates over clusters, because the sums
+// of a cluster are contiguous.
 func (s *denseSums) findNearest(w *workspace) {
 	a := &w.assignment
 	w.nearest = resized(w.nearest, s.rows.Len())
@@ -187,8 +188,8 @@ func (s *denseSums) findNearest(w *workspace) {
 	if a.terms.sigma <= 0 {
 		return
 	}
-	// The loop above ignores the shift, which only concerns a row's own cluster. A positive shift can only
-	// lower that distance, because every step of the formula is monotone, rounding included.
+	// The loop above ignores the shift, which only affects a row's own cluster. A positive shift can only lower that
+	// distance, because every step of the formula is monotone, rounding included.
 	for r := range w.nearest {
 		if own := a.own(r); own >= 0 {
 			if d := a.part(r, own, s.of(r, a.labels[r])); d < w.nearest[r] {
@@ -204,17 +205,17 @@ type Int128 struct {
 	Hi int64
 }
 
-// Add is a + b.
+// Add returns a + b.
 func (a Int128) Add(b Int128) Int128 {
 	lo, carry := bits.Add64(a.Lo, b.Lo, 0)
 	hi, _ := bits.Add64(uint64(a.Hi), uint64(b.Hi), carry)
 	return Int128{Lo: lo, Hi: int64(hi)}
 }
 
-// AddInt64 is a + v.
+// AddInt64 returns a + v.
 func (a Int128) AddInt64(v int64) Int128 { return a.Add(Int128{Lo: uint64(v), Hi: v >> 63}) }
 
-// Float64 is the nearest float64, ties to even.
+// Float64 returns the nearest float64, ties to even.
 func (a Int128) Float64() float64 {
 	negative := a.Hi < 0
 	lo, hi := a.Lo, uint64(a.Hi)
@@ -227,8 +228,8 @@ func (a Int128) Float64() float64 {
 	if hi == 0 {
 		value = float64(lo) // one correct rounding
 	} else {
-		// Keep the leading 64 bits. Of the bits that are cut off it only matters whether any is set: the
-		// lowest bit kept records that ("sticky bit"), and the conversion rounds correctly.
+		// Keep the leading 64 bits. The lowest bit kept records whether any of the bits cut off is set (a "sticky
+		// bit"), so that the conversion rounds correctly.
 		shift := uint(bits.Len64(hi))
 		lead := hi<<(64-shift) | lo>>shift
 		if lo<<(64-shift) != 0 {
@@ -245,8 +246,8 @@ func (a Int128) Float64() float64 {
 // Grid is the exponent e of the spacing g = 2^e that every entry of M is a multiple of.
 type Grid int
 
-// GridFor is the finest grid on which row sums are exact when every row's absolute sum is at most
-// bound: 2 bound <= 2^52 g. The factor 2 leaves room for the sparse part.
+// GridFor returns the finest grid on which row sums are exact when every row's absolute sum is at most bound: 2 bound
+// <= 2^52 g. The factor 2 leaves room for the sparse part. It returns 0 unless bound is positive.
 func GridFor(bound float64) Grid {
 	if !(bound > 0) {
 		return 0
@@ -255,14 +256,14 @@ func GridFor(bound float64) Grid {
 	return Grid(exponent + 1 - 52)
 }
 
-// Spacing is g.
+// Spacing returns g.
 func (e Grid) Spacing() float64 { return math.Ldexp(1, int(e)) }
 
-// rounder is the constant c with which (v + c) - c rounds v to a multiple of g. Near 1.5 * 2^52 g the
-// spacing of float64 is exactly g, so that the addition rounds to the nearest multiple, ties to even.
+// rounder returns the constant c for which (v + c) - c rounds v to a multiple of g. Near 1.5 * 2^52 g the spacing of
+// float64 is exactly g, so the addition rounds to the nearest multiple, ties to even.
 func (e Grid) rounder() float64 { return math.Ldexp(1.5, int(e)+52) }
 
-// Round is the multiple of g nearest to v, for |v| < 2^51 g.
+// Round returns the multiple of g nearest to v. |v| must be less than 2^51 g.
 func (e Grid) Round(v float64) float64 {
 	c := e.rounder()
 	return (v + c) - c

@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/labeling"
 )
 
-// Load sets the labels of all n points in every lane, computes the sums of the given tiles, and returns their
-// share of the self-affinities Q_c in grid units.
+// Load sets the labels of all n points in every lane, computes the sums of the given tiles, and returns the tiles'
+// share of the self-affinities Q_c in grid units. It requires operands. Repeating it at the same step changes nothing.
 func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []int32) ([]Int128, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []i
 	return s.sweep(ctx, tiles, step, s.planFullSweep())
 }
 
-// Update brings the given tiles from step to step+1 by the points that moved, and returns their share of the
-// new Q_c. Tiles that are at step+1 already are not changed again.
+// Update advances the given tiles from step to step+1 by the points that moved, and returns the tiles' share of the new
+// Q_c. Tiles that are already at step+1 are not changed again, so it is safe to retry.
 func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []labeling.Move) ([]Int128, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -60,12 +60,12 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 	return s.sweep(ctx, tiles, step+1, p)
 }
 
-// shape says which labels and moves fit the operands.
+// shape returns the shape that labels and moves must have to fit the operands.
 func (s *Shard) shape() labeling.Shape {
 	return labeling.Shape{Points: s.source.Rows(), Clusters: s.operands.K, Lanes: s.operands.lanes()}
 }
 
-// planDelta plans to change sums by the points that moved or, where that is less work, to recompute them.
+// planDelta plans to update sums by the points that moved or, if that is less work, to recompute them.
 func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*plan, error) {
 	if s.source.graph != nil {
 		return s.planGraphDelta(ctx, tiles, step, moves)
@@ -73,8 +73,8 @@ func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves
 	return s.planDenseDelta(moves), nil
 }
 
-// sweep brings the given tiles to a step, unless they are there already, and adds up their rows' own sums,
-// Q_c = sum of S_ic over i in c, as 128-bit integers, which is exact in any order.
+// sweep brings the given tiles to a step, unless they are already there, and adds up their rows' own sums, Q_c = sum of
+// S_ic over i in c, as 128-bit integers, which is exact in any order.
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
 	for _, t := range tiles {
 		if dense, is := t.base.(*denseTile); is && !t.at(step) {
@@ -96,10 +96,10 @@ func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) 
 	return s.totals, nil
 }
 
-// at tells whether the tile's sums are those of a step.
+// at reports whether the tile's sums are those of the given step.
 func (t *tile) at(step uint64) bool { return t.loaded && t.step == step }
 
-// sweepOne follows the plan on one tile.
+// sweepOne applies the plan to one tile. If it fails, the tile is no longer loaded.
 func (s *Shard) sweepOne(t *tile) error {
 	p, w := &s.plan, s.workspaces.borrow()
 	if !t.at(s.activeStep) {
@@ -129,19 +129,19 @@ func (s *Shard) sweepOne(t *tile) error {
 // computed from.
 const tieTolerance = 1e-11
 
-// clusterTerms are the parts of Kulis2009 (1) that depend on the cluster only.
+// clusterTerms holds the parts of Kulis2009 (1) that depend only on the cluster.
 type clusterTerms struct {
 	sigma     float64
 	weight    []float64 // s_c
 	square    []float64 // (Q_c + sigma s_c) / s_c^2; infinite for empty clusters
 	nonEmpty  []int32   // the clusters that are not empty, ascending
 	maxSquare float64   // max_c |square|
-	// For graphs, where the sums of a row are 0 for most clusters, so that their squares alone decide:
+	// Only for graphs, where the sums of a row are 0 for most clusters, so that their squares alone decide:
 	bySquare   []int32 // the non-empty clusters, by square, then by number
 	squareTree minTree // over the squares of nonEmpty
 }
 
-// set computes the terms from stats. It reuses its buffers.
+// set computes the terms from stats, reusing buffers. It keeps stats.Weight.
 func (terms *clusterTerms) set(stats ClusterStats) {
 	terms.sigma, terms.weight = stats.Sigma, stats.Weight
 	terms.square, terms.nonEmpty, terms.maxSquare = resized(terms.square, len(stats.Weight)), terms.nonEmpty[:0], 0
@@ -156,7 +156,7 @@ func (terms *clusterTerms) set(stats ClusterStats) {
 	}
 }
 
-// sortBySquare makes bySquare and squareTree.
+// sortBySquare computes bySquare and squareTree. Call it after set.
 func (terms *clusterTerms) sortBySquare() {
 	terms.bySquare = append(terms.bySquare[:0], terms.nonEmpty...)
 	slices.SortFunc(terms.bySquare, func(a, b int32) int {
@@ -165,7 +165,7 @@ func (terms *clusterTerms) sortBySquare() {
 	terms.squareTree.set(len(terms.nonEmpty), func(at int) float64 { return terms.square[terms.nonEmpty[at]] })
 }
 
-// distancePart is d_ic without its first term M_ii/a_i^2, which is the same for every cluster.
+// distancePart returns d_ic without its first term M_ii/a_i^2, which is the same for every cluster.
 func (terms *clusterTerms) distancePart(c int32, sum, a float64) float64 {
 	return terms.square[c] - 2*sum/float64(a*terms.weight[c])
 }
@@ -173,9 +173,9 @@ func (terms *clusterTerms) distancePart(c int32, sum, a float64) float64 {
 // shifted adds the diagonal shift to the sum of a point's own cluster: S_ic + sigma a_i.
 func (terms *clusterTerms) shifted(sum, a float64) float64 { return sum + float64(terms.sigma*a) }
 
-// minTree is a list of values that finds the next one up to a limit in logarithmic time. It is a binary tree
-// over the list, in which every node is the least value below it. Node 1 is the root, 2i and 2i+1 are the
-// children of i, and the leaves are the second half.
+// minTree finds the next value up to a limit in a list, in logarithmic time. It is a binary tree over the list, in
+// which every node is the smallest value below it. Node 1 is the root, 2i and 2i+1 are the children of i, and the
+// leaves are the second half.
 type minTree struct {
 	nodes []float64
 	size  int
@@ -198,7 +198,8 @@ func (m *minTree) set(size int, value func(at int) float64) {
 	}
 }
 
-// firstAtMost returns the first index at or after from whose value is at most limit, or the list's size.
+// firstAtMost returns the first index at or after from whose value is at most limit, or the size of the list if there
+// is none.
 func (m *minTree) firstAtMost(from int, limit float64) int {
 	leaves := len(m.nodes) / 2
 	if from >= m.size {
