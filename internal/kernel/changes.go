@@ -27,7 +27,7 @@ type rowChanges struct {
 type rowChange struct {
 	weight float64
 	row    int32 // within the tile
-	move   int32
+	move   int32 // index of the move, or onlyLabelChanged
 }
 
 const onlyLabelChanged = -1

@@ -16,8 +16,8 @@ type plan struct {
 	counts    []int           // per lane: number of points that moved
 	labels    []int32         // labels after the sweep
 	moves     []labeling.Move // only of lanes that are not recomputed
-	changes   *rowChanges
-	columns   []int32 // the columns to read, ascending
+	changes   *rowChanges     // graphs only; nil if all sums are recomputed
+	columns   []int32         // the columns to read, ascending
 	// The entries, sorted by key.
 	keys, places []int32 // a place is the index of an entry's column in columns
 	distinct     int     // number of different keys

@@ -2,7 +2,7 @@ package metric
 
 import "math"
 
-// cholesky computes the lower triangle L with L L' = A, row by row in d x d values. It is not ok if A is not
+// cholesky computes the lower triangle L with L L' = A, stored row by row in d x d values. ok is false if A is not
 // positive definite, up to rounding. It takes d^3/3 multiplications.
 func cholesky(d int, a []float64) (factor []float64, ok bool) {
 	l := make([]float64, d*d)

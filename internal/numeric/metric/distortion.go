@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Distortion is the kind of distance D between a point and a mean (Bilenko2004 2.1).
+// Distortion selects the distance D between a point and a mean (Bilenko2004 2.1).
 type Distortion uint8
 
 // The distortions.
@@ -36,9 +36,9 @@ func (d Distortion) String() string {
 // another lacks would put them infinitely far apart.
 const smoothing = 1e-12
 
-// Prepare changes row number i, in place, to what the distortion needs: length 1 for cosines; smoothed values
-// for the divergences, and for KL with the sum 1. A row for which that is impossible is an error that names it.
-// For cosines the non-zeros of a sparse row are enough.
+// Prepare converts row number i, in place, to what the distortion needs: length 1 for cosines; smoothed values for the
+// divergences, and for KL with the sum 1. If that is impossible, the error names the row. For cosines it is enough to
+// pass the non-zeros of a sparse row.
 func (d Distortion) Prepare(i int, row []float64) error {
 	switch d {
 	case Cosine:
@@ -74,12 +74,12 @@ func (d Distortion) smooth(i int, row []float64) error {
 	return nil
 }
 
-// NormalizeMean makes the mean of prepared rows, in place, their centroid: for cosines it is scaled to length 1,
-// otherwise it stays. It is not ok if unit vectors cancel out: then no direction is better than another, and
-// the cluster keeps its centroid.
+// NormalizeMean turns the mean of prepared rows, in place, into their centroid: for cosines it is scaled to length 1,
+// otherwise it is unchanged. ok is false if unit vectors cancel out: no direction is better than another, and the
+// cluster should keep its previous centroid.
 func (d Distortion) NormalizeMean(mean []float64) (ok bool) { return d != Cosine || normalize(mean) }
 
-// normalize scales a vector to length 1; false if it is 0. The scaling by a power of two before that is exact,
+// normalize scales a vector to length 1 and returns false if it is 0. It first scales by a power of two, which is exact
 // and keeps the squares in range.
 func normalize(v []float64) bool {
 	largest := 0.0
@@ -102,7 +102,7 @@ func normalize(v []float64) bool {
 	return true
 }
 
-// Measure is a distortion, with its metric where it is squared Euclidean.
+// Measure is a distortion. Metric is set only if the distortion is squared Euclidean.
 type Measure struct {
 	Distortion Distortion
 	Metric     *Metric
@@ -119,7 +119,7 @@ func (m Measure) ToCentroid(x, mu []float64) float64 {
 	return m.Metric.Distance(x, mu)
 }
 
-// Between returns phi(x, y), the distance of two prepared rows in penalties: D itself if it is symmetric, the
+// Between returns phi(x, y), the distance of two prepared rows in penalties: D itself if it is symmetric, or the
 // average of both directions for the divergences.
 func (m Measure) Between(x, y []float64) float64 {
 	switch m.Distortion {
@@ -131,7 +131,7 @@ func (m Measure) Between(x, y []float64) float64 {
 	return m.Metric.Distance(x, y)
 }
 
-// cosineDistance is 1 - x.y of unit vectors. Rounding never makes it negative.
+// cosineDistance returns 1 - x.y of unit vectors. It is never negative.
 func cosineDistance(x, y []float64) float64 {
 	product := 0.0
 	for i, v := range x {
@@ -140,8 +140,7 @@ func cosineDistance(x, y []float64) float64 {
 	return max(0, 1-product)
 }
 
-// divergence is the sum of x log(x / y) and, for the I-divergence, of y - x; 0 log 0 is 0. Rounding never makes it
-// negative.
+// divergence returns the sum of x log(x / y) and, for the I-divergence, of y - x; 0 log 0 is 0. It is never negative.
 func divergence(d Distortion, x, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {

@@ -4,14 +4,14 @@ import "math"
 
 const (
 	negligible = 1.0 / (1 << 56) // relative to the matrix's norm: smaller entries count as 0
-	maxSweeps  = 40              // 6 to 12 are usual, because convergence is quadratic
+	maxSweeps  = 40              // 6 to 12 are typical, because convergence is quadratic
 )
 
 // eigen decomposes a symmetric d x d matrix: vectors[c*d : (c+1)*d] is the unit eigenvector of values[c], in no
-// particular order. It is Jacobi's method, which rotates one entry above the diagonal after the other to 0. That is
-// slower than other methods, about 50 d^3 multiplications (under a second for d = 300, half a minute for
-// d = 1000). But it is short, exact to rounding even for eigenvalues that are close together, and does not use
-// the assembly of general libraries, whose sums have different bits on different processors.
+// particular order. It uses Jacobi's method, which rotates the entries above the diagonal to 0, one after the other.
+// That is slower than other methods, about 50 d^3 multiplications (under a second for d = 300, half a minute for d =
+// 1000). But it is short, exact to rounding even for eigenvalues that are close together, and avoids the assembly of
+// general libraries, whose sums have different bits on different processors.
 func eigen(d int, matrix []float64) (values, vectors []float64) {
 	a, exponent := scaledToOne(matrix)
 	v := make([]float64, d*d)
@@ -41,7 +41,7 @@ func eigen(d int, matrix []float64) (values, vectors []float64) {
 	return values, v
 }
 
-// scaledToOne copies a matrix, divided by a power of two so that squares neither overflow nor vanish. The
+// scaledToOne returns a copy of the matrix divided by 2^exponent, so that squares neither overflow nor vanish. The
 // division is exact.
 func scaledToOne(matrix []float64) (scaled []float64, exponent int) {
 	largest := 0.0

@@ -1,12 +1,12 @@
 package metric
 
-// maxHalvings is how often a step that raises J is halved before the old metric is kept.
+// maxHalvings is how many times a step that raises J is halved before the old metric is kept.
 const maxHalvings = 20
 
-// Improve goes from the old metric toward the proposed one, as far as J does not rise: all the way, or half of it,
-// a quarter, and so on. If 20 halvings do not help, the old metric is kept. The proposal can be worse than the
-// old metric, because it is a stationary point of J only while bounds, floors and signs stay as they were, and
-// not even that if a value was kept or floored.
+// Improve moves from the old metric toward the proposed one as far as J does not rise: all the way, or half of it, a
+// quarter, and so on. If maxHalvings halvings do not help, it returns the old metric. The proposal can be worse than
+// the old metric, because it is a stationary point of J only while bounds, floors and signs do not change, and not even
+// that if a value was kept or floored.
 func Improve(old, proposed *Metric, objective func(*Metric) float64) (m *Metric, halvings int) {
 	if proposed == old {
 		return old, 0
@@ -21,7 +21,7 @@ func Improve(old, proposed *Metric, objective func(*Metric) float64) (m *Metric,
 	return old, maxHalvings
 }
 
-// between is old + step (proposed - old). All matrices on the way are positive definite; it returns nil if
+// between returns old + step (proposed - old). All matrices on the way are positive definite; it returns nil if
 // rounding has spoiled that.
 func between(old, proposed *Metric, step float64) *Metric {
 	if step == 1 {
@@ -46,14 +46,14 @@ func between(old, proposed *Metric, step float64) *Metric {
 
 // Outcome is the result of an update.
 type Outcome struct {
-	Metric   *Metric // the old one itself if every step raised J
+	Metric   *Metric // the old metric itself if every step raised J
 	Parts    Parts   // of J under this metric
 	Kept     int     // see Proposal
 	Floored  int
 	Halvings int
 }
 
-// Update proposes a metric, and goes toward it as far as J does not rise.
+// Update proposes a metric and moves toward it as far as J does not rise.
 func (s *Step) Update(old *Metric) (Outcome, error) {
 	proposal, err := s.Propose(old)
 	if err != nil {

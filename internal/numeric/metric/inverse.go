@@ -38,7 +38,7 @@ func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
 	return inverse, sizes
 }
 
-// slope is the derivative of a link's penalty with respect to the distance of its points.
+// slope returns the derivative of a link's penalty with respect to the distance of its points.
 func (s *Step) slope(l Link, measure Measure, bound float64) float64 {
 	switch {
 	case !l.Violated || s.PenaltyKind == Potts:
@@ -51,7 +51,7 @@ func (s *Step) slope(l Link, measure Measure, bound float64) float64 {
 	return -l.Weight
 }
 
-// addRanges adds weight times R.
+// addRanges adds weight times R to inverse and sizes.
 func (s *Step) addRanges(old *Metric, inverse, sizes []float64, weight float64) {
 	d := old.d
 	for i, r := range s.Ranges {
@@ -68,7 +68,7 @@ func (s *Step) addRanges(old *Metric, inverse, sizes []float64, weight float64) 
 	}
 }
 
-// onDiagonal is the index of entry (i, i) in a d x d matrix of this form.
+// onDiagonal returns the index of entry (i, i) in a d x d matrix of this form.
 func (f Form) onDiagonal(d, i int) int {
 	if f == Full {
 		return i*d + i

@@ -2,8 +2,14 @@ package metric
 
 import "math"
 
-// Our own natural logarithm. math.Log is assembly on some processors and Go on others, with different bits. This
-// one is a fixed sequence of single roundings.
+// The package has its own natural logarithm. math.Log is assembly on some processors and Go on others, with different
+// bits. This one is a fixed sequence of single roundings.
+//
+//	x = 2^e m,  sqrt(1/2) <= m < sqrt(2),  f = m - 1,  s = f / (2 + f)
+//	log m = 2 artanh s = f - s (f - R),    R = 2 (s^2/3 + s^4/5 + s^6/7 + ...)
+//
+// f is exact, and s (f - R) is small compared with it, so the rounding of s hardly matters. |s| <= 0.1716, and the
+// terms after s^22 are below 2^-60 of the result. The error is below one unit in the last place, which a test checks.
 //
 //	x = 2^e m,  sqrt(1/2) <= m < sqrt(2),  f = m - 1,  s = f / (2 + f)
 //	log m = 2 artanh s = f - s (f - R),    R = 2 (s^2/3 + s^4/5 + s^6/7 + ...)
@@ -17,10 +23,11 @@ const (
 	sqrtHalf = 0.70710678118654752440
 )
 
-// Log is the natural logarithm, with the same bits on every machine.
+// Log returns the natural logarithm of x, with the same bits on every machine. It returns -Inf for 0 and NaN for
+// negative numbers.
 func Log(x float64) float64 { return log(x) }
 
-// log is the natural logarithm: -Inf for 0, and NaN for negative numbers.
+// log returns the natural logarithm: -Inf for 0, and NaN for negative numbers.
 func log(x float64) float64 {
 	switch {
 	case math.IsNaN(x) || x < 0:

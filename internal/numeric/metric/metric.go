@@ -1,9 +1,17 @@
-// Package metric measures how far apart points are, and learns metrics: the distortions of PC-, M-, MPC- and
-// HMRF-KMeans, the penalties of violated constraints, and the update of the metric.
+// Package metric measures distances between points and learns metrics. It contains the distortions of PC-, M-, MPC- and
+// HMRF-KMeans, the penalties of violated constraints, and the update of the metric. It does not know how rows are
+// stored or distributed; package vector does.
 //
-// Notation: d_A(x, y) = (x - y)' A (x - y) with A positive definite; l_i the label of point i, mu_h
-// the mean of cluster h; M the must-links, C the cannot-links, each unordered pair once. All algorithms
-// minimize
+// Notation: d_A(x, y) = (x - y)' A (x - y) with A positive definite; l_i the label of point i, mu_h the mean of cluster
+// h; M the must-links, C the cannot-links, each unordered pair once. All algorithms minimize
+//
+//	J = sum_i D(x_i, mu_l_i) - log det A + sum of penalties of violated links     Basu2003 (4)
+//
+// Sums run in the order of features, then of pairs, and each product is rounded before it is added, so that the same
+// input gives the same bits on every machine.
+//
+// To compute d_A(x, mu) for many sparse rows x, expand it to x'Ax - 2 x'(A mu) + mu'A mu, with A mu and mu'A mu
+// computed once for each mean. With A = L L' (see Factor) it is |L'x - L'mu|^2.
 //
 //	J = sum_i D(x_i, mu_l_i) - log det A + sum of penalties of violated links     Basu2003 (4)
 //
@@ -20,7 +28,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Form says what kind of matrix A is.
+// Form is the kind of matrix that A is.
 type Form uint8
 
 // The forms of a metric.
@@ -42,11 +50,11 @@ func (f Form) String() string {
 	return "unknown"
 }
 
-// MaxFullFeatures is the largest number of features of a full metric, whose update takes time O(d^3) (see eigen).
+// MaxFullFeatures is the maximum number of features of a full metric, whose update takes time O(d^3) (see eigen).
 const MaxFullFeatures = 1000
 
-// Size is the number of values of a matrix of this form over d features: d x d for a full matrix, otherwise the d
-// of its diagonal. Scatter matrices have the same form.
+// Size returns the number of values of a matrix of this form over d features: d x d for a full matrix, otherwise the d
+// values of its diagonal. Scatter matrices use the same layout.
 func (f Form) Size(d int) int {
 	if f == Full {
 		return d * d
@@ -54,19 +62,19 @@ func (f Form) Size(d int) int {
 	return d
 }
 
-// Metric is a matrix A. It is immutable.
+// Metric is a matrix A. It is immutable and safe for concurrent use.
 type Metric struct {
 	form   Form
 	d      int
-	values []float64 // laid out as Size says; nil for the identity
+	values []float64 // in the layout of Form.Size; nil for the identity
 	factor []float64 // see Factor
 	logDet float64
 }
 
-// NewIdentity is A = I over d features.
+// NewIdentity returns A = I over d features.
 func NewIdentity(d int) *Metric { return &Metric{form: Identity, d: d} }
 
-// NewUnit is A = I in the given form, from which a metric can be learned.
+// NewUnit returns A = I in the given form, as the starting point for learning a metric.
 func NewUnit(form Form, d int) (*Metric, error) {
 	switch form {
 	case Diagonal:
@@ -88,7 +96,8 @@ func NewUnit(form Form, d int) (*Metric, error) {
 	return NewIdentity(d), nil
 }
 
-// NewDiagonal is A = diag(weights). The weights must be positive, and must not be changed afterward.
+// NewDiagonal returns A = diag(weights). The weights must be positive. The metric keeps the slice, which must not be
+// changed afterward.
 func NewDiagonal(weights []float64) (*Metric, error) {
 	m := &Metric{form: Diagonal, d: len(weights), values: weights, factor: make([]float64, len(weights))}
 	for i, w := range weights {
@@ -101,8 +110,8 @@ func NewDiagonal(weights []float64) (*Metric, error) {
 	return m, nil
 }
 
-// NewFull is the d x d matrix A, given row by row. It must be symmetric and positive definite, and must not be
-// changed afterward.
+// NewFull returns the metric with the d x d matrix A, given row by row. A must be symmetric and positive definite. The
+// metric keeps the slice, which must not be changed afterward.
 func NewFull(d int, values []float64) (*Metric, error) {
 	if err := checkFull(d); err != nil {
 		return nil, err
@@ -136,23 +145,23 @@ func checkFull(d int) error {
 	return nil
 }
 
-// Form tells what kind of matrix A is.
+// Form returns the kind of matrix that A is.
 func (m *Metric) Form() Form { return m.form }
 
-// Dimension is the number of features.
+// Dimension returns the number of features.
 func (m *Metric) Dimension() int { return m.d }
 
-// Values returns A as Form.Size lays it out, or nil for the identity. It must not be changed.
+// Values returns A in the layout of Form.Size, or nil for the identity. It must not be changed.
 func (m *Metric) Values() []float64 { return m.values }
 
-// LogDet is log det A.
+// LogDet returns log det A.
 func (m *Metric) LogDet() float64 { return m.logDet }
 
-// Factor returns L with A = L L': for a full metric a lower triangle in d x d values, row by row; for a diagonal
-// metric the square roots of the weights; nil for the identity. It must not be changed.
+// Factor returns L with A = L L': for a full metric a lower triangle in d x d values, row by row; for a diagonal metric
+// the square roots of the weights; nil for the identity. It must not be changed.
 func (m *Metric) Factor() []float64 { return m.factor }
 
-// Distance is d_A(x, y) = (x - y)' A (x - y).
+// Distance returns d_A(x, y) = (x - y)' A (x - y).
 func (m *Metric) Distance(x, y []float64) float64 {
 	sum := 0.0
 	switch m.form {
@@ -178,8 +187,8 @@ func (m *Metric) Distance(x, y []float64) float64 {
 	return sum
 }
 
-// TotalDistance computes the sum of the distances of points to their means from their scatter
-// S = sum (x - mu)(x - mu)': sum_i d_A(x_i, mu_l_i) = sum_ij A_ij S_ij.
+// TotalDistance returns the sum of the distances of points to their means, given their scatter S = sum (x - mu)(x -
+// mu)': sum_i d_A(x_i, mu_l_i) = sum_ij A_ij S_ij.
 func (m *Metric) TotalDistance(scatter []float64) float64 {
 	sum := 0.0
 	for i, s := range scatter {
@@ -192,7 +201,7 @@ func (m *Metric) TotalDistance(scatter []float64) float64 {
 	return sum
 }
 
-// PhiMax bounds d_A over points whose features have these ranges (largest minus smallest value):
+// PhiMax returns an upper bound of d_A over points whose features have the given ranges (largest minus smallest value):
 // sum_ij |A_ij| r_i r_j. For a diagonal A, two corners of the box are that far apart.
 func (m *Metric) PhiMax(ranges []float64) float64 {
 	sum := 0.0
@@ -213,8 +222,8 @@ func (m *Metric) PhiMax(ranges []float64) float64 {
 	return sum
 }
 
-// Spread is the condition number of A, its largest eigenvalue over its smallest: 1 for a multiple of the identity.
-// For a full metric it takes an eigenvalue decomposition.
+// Spread returns the condition number of A, its largest eigenvalue over its smallest: 1 for a multiple of the identity.
+// For a full metric it requires an eigenvalue decomposition.
 func (m *Metric) Spread() float64 {
 	values := m.values
 	switch m.form {

@@ -4,7 +4,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// PenaltyKind says what a violated link costs. The papers contradict each other, so each has its own kind.
+// PenaltyKind selects the cost of a violated link. The papers contradict each other, so each has its own kind.
 type PenaltyKind uint8
 
 // The kinds of penalties.
@@ -26,7 +26,14 @@ func (c PenaltyKind) String() string {
 	return "unknown"
 }
 
-// Penalty is the cost of a violated link, depending on its weight w and the distance phi of its points:
+// Penalty returns the cost of a violated link, depending on its weight w and the distance phi of its points:
+//
+//	             must-link                cannot-link
+//	Potts        w                        w
+//	Basu2003     w max(0, bound - phi)    w min(phi, bound)
+//	Bilenko2004  w phi                    w (bound - phi)
+//
+// The bound is Measure.Bound. A distance can exceed the bound of Bilenko2004 only by rounding.
 //
 //	             must-link                cannot-link
 //	Potts        w                        w
@@ -48,7 +55,7 @@ func Penalty(c PenaltyKind, mustLink bool, weight, distance, bound float64) floa
 	return weight
 }
 
-// Link is a constrained pair of points, prepared for their distortion.
+// Link is a constrained pair of points. X and Y must be prepared for the distortion.
 type Link struct {
 	Kind     constraint.Kind
 	Weight   float64
@@ -58,10 +65,9 @@ type Link struct {
 
 func (l Link) mustLink() bool { return l.Kind == constraint.MustLink }
 
-// Bound is the bound that a kind of penalty compares distances with, under the current measure.
+// Bound returns the bound that a kind of penalty compares distances with, under the current measure.
 //
-//   - Basu2003: a_max, the largest distance of the must-links, or of all links if fewer than two are must-links
-//     (Basu2003 4.1).
+//   - Basu2003: a_max, the largest distance of the must-links, or of all links if fewer than two are must-links (Basu2003 4.1).
 //   - Bilenko2004: phi_max, an upper bound of all distances: Metric.PhiMax of the data's ranges for squared
 //     Euclidean distances, 2 for cosines, the largest distance of the links for divergences.
 //   - Potts: 0, which is not used.
@@ -90,7 +96,8 @@ func (m Measure) Bound(c PenaltyKind, links []Link, ranges []float64) float64 {
 	return largest
 }
 
-// Penalties sums the costs of the violated must-links and of the violated cannot-links, in the links' order.
+// Penalties returns the total cost of the violated must-links and of the violated cannot-links, each summed in the
+// order of the links.
 func (m Measure) Penalties(c PenaltyKind, links []Link, bound float64) (must, cannot float64) {
 	for _, l := range links {
 		if !l.Violated {

@@ -10,30 +10,30 @@ const (
 	rounding = 1e-14 // relative to the terms that were added and subtracted: smaller results count as 0
 )
 
-// Step is one update of the metric: everything that the labels and means determine while A is optimized. M-KMeans,
-// which has no constraints, is a Step without links.
+// Step is the input to one update of the metric: everything that the labels and means determine while A is optimized.
+// M-KMeans, which has no constraints, is a Step without links.
 type Step struct {
 	PenaltyKind PenaltyKind
 	Scatter     []float64 // sum over points of (x - mu)(x - mu)', in the metric's form
 	Links       []Link    // all constrained pairs, violated or not
-	Ranges      []float64 // of each feature, largest minus smallest value; only Bilenko2004 needs them
+	Ranges      []float64 // per feature, largest minus smallest value; only Bilenko2004 needs them
 }
 
-// Proposal is the metric where the derivative of J vanishes, where that exists.
+// Proposal is the metric where the derivative of J vanishes, as far as one exists.
 type Proposal struct {
 	Metric  *Metric
-	Kept    int // how many entries or eigenvalues kept their old value because they were not positive
-	Floored int // how many were raised to 1e-9 of the largest
+	Kept    int // entries or eigenvalues that kept their old value because they were not positive
+	Floored int // entries or eigenvalues that were raised to 1e-9 of the largest
 }
 
-// Propose solves dJ/dA = 0 for the metric's form. Labels, means, the bound of Basu2003, and which links are at
-// their floor or cap, stay as they are under the old metric. Then J contains tr(A B) - log det A, where B is
-// computed by inverse, so that the solution is A = B^-1.
+// Propose solves dJ/dA = 0 for the metric's form. Labels, means, the bound of Basu2003, and which links are at their
+// floor or cap are held fixed as they are under the old metric. J then contains tr(A B) - log det A, where B is
+// computed by inverse, so the solution is A = B^-1.
 //
-// B need not be positive definite: a feature may not vary, there may be fewer points than features, and the
-// must-links of Basu2003 are subtracted. Where an entry of a diagonal B, or an eigenvalue of a full B with
-// eigenvector v, is not positive, A keeps its old entry, or v'A_old v. Entries and eigenvalues of A below 1e-9 of
-// the largest are raised to that.
+// B need not be positive definite: a feature may be constant, there may be fewer points than features, and the
+// must-links of Basu2003 are subtracted. Where an entry of a diagonal B, or an eigenvalue of a full B with eigenvector
+// v, is not positive, A keeps its old entry, or v'A_old v. Entries and eigenvalues of A below 1e-9 of the largest are
+// raised to that value.
 func (s *Step) Propose(old *Metric) (Proposal, error) {
 	if err := s.check(old); err != nil {
 		return Proposal{}, err
@@ -83,7 +83,7 @@ func (s *Step) proposeFull(old *Metric) Proposal {
 	noise := 0.0
 	for i, size := range sizes {
 		noise += float64(rounding * size)
-		for j := range d { // sums overflowed, so that nothing can be learned from them
+		for j := range d { // sums overflowed, so nothing can be learned from them
 			if v := inverse[i*d+j]; math.IsNaN(v) || math.IsInf(v, 0) {
 				return unchanged
 			}
@@ -107,7 +107,7 @@ func (s *Step) proposeFull(old *Metric) Proposal {
 	return Proposal{m, kept, floored}
 }
 
-// raiseToFloor raises values to the floor, and counts those that were below it.
+// raiseToFloor raises values to floor times the largest, in place, and returns how many were below it.
 func raiseToFloor(values []float64) (raised int) {
 	largest := 0.0
 	for _, v := range values {
@@ -122,7 +122,7 @@ func raiseToFloor(values []float64) (raised int) {
 	return raised
 }
 
-// compose computes the matrix with these eigenvalues and eigenvectors. It is exactly symmetric.
+// compose returns the matrix with these eigenvalues and eigenvectors. It is exactly symmetric.
 func compose(d int, eigenvalues, vectors []float64) []float64 {
 	matrix := make([]float64, d*d)
 	for c, a := range eigenvalues {

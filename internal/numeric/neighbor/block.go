@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Queries are compared with a group of rows in batches, and the batches of a block go through the tree together, so that
-// a group of rows is read once for all of them.
+// Queries are compared with a group of rows in batches. The batches of a block traverse the tree together, so that a
+// group of rows is read once for all of them.
 const (
 	batchQueries = 8
 	blockBatches = 8
 	blockQueries = batchQueries * blockBatches
 )
 
-// featuresPerPass is how many features are added up before distances are compared with their limits: a sum of squares
-// never falls, and is given up once it is beyond.
+// featuresPerPass is the number of features to add before distances are compared with their limits. A sum of squares
+// never decreases, so a row is dropped once its sum exceeds the limit.
 const featuresPerPass = 64
 
-// block is some queries and what they have found.
+// block is a set of queries with the neighbors found so far. One goroutine uses it at a time.
 type block struct {
 	in      *pointSearch
 	queries int
@@ -26,7 +26,7 @@ type block struct {
 	nearest [blockQueries]nearest
 	batches [blockBatches]batch
 	boxes   boxes                 // around the queries of each batch
-	limits  [blockBatches]float64 // the largest of each batch; -1: it has no queries
+	limits  [blockBatches]float64 // largest limit of each batch; -1 if the batch has no queries
 	sums    [batchQueries * groupRows]float64
 	hits    [batchQueries]uint16
 }
@@ -34,7 +34,7 @@ type block struct {
 // batch is a few queries that are compared with rows side by side.
 type batch struct {
 	values []float64             // feature by feature
-	limits [batchQueries]float64 // of the distances; of a missing query -1, which none is within
+	limits [batchQueries]float64 // largest distance still of interest; -1 for a missing query, so that nothing is within it
 }
 
 func newBlock(s *pointSearch) *block {
@@ -70,14 +70,14 @@ func (b *block) addQuery(values []float64, own int32) {
 	b.queries++
 }
 
-// search finds the nearest rows of all queries.
+// search finds the nearest rows of all queries added so far.
 func (b *block) search() {
 	all := (b.queries + batchQueries - 1) / batchQueries
 	b.visit(0, 0, b.in.tree.groups, 1<<all-1)
 }
 
-// visit compares the batches of a set with the rows below a node, which spans the groups from..to-1. Of the two halves
-// the one that is nearer to the first batch comes first, so that limits are low when the other is looked at.
+// visit compares the batches in a bit set with the rows below a node, which spans the groups from..to-1. It visits the
+// half nearer to the first batch first, so that limits are already low when it reaches the other.
 func (b *block) visit(node, from, to int, batches uint64) {
 	if to-from == 1 {
 		b.compare(from, batches)
@@ -100,7 +100,7 @@ func (b *block) visit(node, from, to int, batches uint64) {
 	}
 }
 
-// within are the batches of a set that a box at these distances may have neighbors for.
+// within returns the batches, out of the given bit set, that may have neighbors in a box at these distances.
 func (b *block) within(distances *[blockBatches]float64, batches uint64) uint64 {
 	near := uint64(0)
 	for rest := batches; rest != 0; rest &= rest - 1 {
@@ -111,7 +111,7 @@ func (b *block) within(distances *[blockBatches]float64, batches uint64) uint64 
 	return near
 }
 
-// compare compares the batches of a set with a group of rows.
+// compare compares the batches in a bit set with a group of rows.
 func (b *block) compare(group int, batches uint64) {
 	rows := b.in.group(group)
 	for ; batches != 0; batches &= batches - 1 {
@@ -122,7 +122,8 @@ func (b *block) compare(group int, batches uint64) {
 	}
 }
 
-// near computes the distances of a batch to a group of rows, until all are known to be beyond their limits.
+// near computes the distances of a batch to a group of rows into b.sums. It stops and returns false once all exceed
+// their limits.
 func (b *block) near(batch *batch, rows []float64) bool {
 	d := b.in.data.D
 	for from := 0; from < d; from += featuresPerPass {
@@ -136,7 +137,7 @@ func (b *block) near(batch *batch, rows []float64) bool {
 	return true
 }
 
-// enter adds the rows within the limits to what the queries of a batch have found.
+// enter adds the rows within the limits to the neighbors of the queries in batch i. near must have been called before.
 func (b *block) enter(i, group int) {
 	batch, order := &b.batches[i], b.in.order[group*groupRows:]
 	for lane, hits := range b.hits {

@@ -7,9 +7,9 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Graph makes the neighbor graph (A + A')/2, where A_ij = 1 if j is among the neighbors of i: an edge has the weight 1
-// if both are neighbors of each other, and 1/2 if only one is. The neighbors are those of all n rows, count for each, as
-// Search.All gives them. A row without neighbors has no edges.
+// Graph returns the neighbor graph (A + A')/2, where A_ij = 1 if j is a neighbor of i: an edge has weight 1 if both are
+// neighbors of each other, and 1/2 if only one is. neighbors lists count neighbors for each of the n rows, as returned
+// by Search.All. A row without neighbors has no edges.
 func Graph(n, count int, neighbors []int32) (*dataset.Graph, error) {
 	if n < 1 || count < 0 || len(neighbors) != n*count {
 		return nil, fmt.Errorf("neighbor: %d neighbors of %d rows, %d for each", len(neighbors), n, count)

@@ -8,13 +8,13 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// kernelSearch finds neighbors in a kernel matrix, whose rows it asks for.
+// kernelSearch finds neighbors in a kernel matrix, reading its rows on demand.
 type kernelSearch struct {
 	diagonal []float64
 	read     func(ctx context.Context, from, to int) ([]float64, error)
 }
 
-// KernelDiagonal is the diagonal of a kernel matrix.
+// KernelDiagonal returns the diagonal of a kernel matrix.
 func KernelDiagonal(k *dataset.Kernel) []float64 {
 	diagonal := make([]float64, k.N)
 	for i := range diagonal {
@@ -23,8 +23,8 @@ func KernelDiagonal(k *dataset.Kernel) []float64 {
 	return diagonal
 }
 
-// NewKernelSearch prepares the search in a kernel matrix with this diagonal. Its rows are read when they are needed:
-// consecutive ones that are asked for at a time are read together.
+// NewKernelSearch returns a search in the kernel matrix with the given diagonal. It reads rows on demand through the
+// function, which returns rows [from, to), row by row. Consecutive rows of one request are read in one call.
 func NewKernelSearch(diagonal []float64, rows func(ctx context.Context, from, to int) ([]float64, error)) *Search {
 	return &Search{len(diagonal), &kernelSearch{diagonal, rows}}
 }
@@ -43,7 +43,7 @@ func (s *kernelSearch) ofRows(ctx context.Context, out, rows []int32, count, thr
 	return nil
 }
 
-// ofRun finds the neighbors of consecutive rows.
+// ofRun finds the neighbors of run consecutive rows, starting at from.
 func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count, threads int) error {
 	n := len(s.diagonal)
 	values, err := s.read(ctx, from, from+run)
@@ -57,7 +57,7 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 		l.reset(count)
 		own := from + at
 		for j, v := range values[at*n : (at+1)*n] {
-			// Half of the squared distance, which is in the range of float64 where the whole might not be.
+			// Half of the squared distance stays in the range of float64 where the whole might not.
 			if distance := (s.diagonal[own]/2 + s.diagonal[j]/2) - v; j != own && distance <= l.limit() {
 				l.add(distance, int32(j))
 			}

@@ -2,18 +2,18 @@ package neighbor
 
 import "math"
 
-// nearest keeps the nearest rows seen so far, nearest first; of equal distances, the lower row.
+// nearest keeps the count nearest rows seen so far, nearest first. Ties are ordered by row number.
 type nearest struct {
 	distances []float64
 	rows      []int32
-	count     int // how many are wanted
+	count     int // how many rows to keep
 }
 
 func (l *nearest) reset(count int) {
 	l.distances, l.rows, l.count = l.distances[:0], l.rows[:0], count
 }
 
-// limit is the distance beyond which no row can be among the nearest.
+// limit returns the distance beyond which no row can be among the nearest; +Inf until count rows are known.
 func (l *nearest) limit() float64 {
 	if len(l.rows) < l.count {
 		return math.Inf(1)
@@ -21,7 +21,7 @@ func (l *nearest) limit() float64 {
 	return l.distances[l.count-1]
 }
 
-// add enters a row, if it is among the nearest.
+// add inserts a row if it is among the nearest.
 func (l *nearest) add(distance float64, row int32) {
 	if len(l.rows) < l.count {
 		l.distances, l.rows = append(l.distances, 0), append(l.rows, 0)
@@ -35,7 +35,7 @@ func (l *nearest) add(distance float64, row int32) {
 	l.distances[at], l.rows[at] = distance, row
 }
 
-// write gives the rows, and None for those that are missing.
+// write copies the rows to out and fills the remainder with None.
 func (l *nearest) write(out []int32) {
 	for at := copy(out, l.rows); at < len(out); at++ {
 		out[at] = None

@@ -1,18 +1,19 @@
-// Package neighbor finds nearest neighbors, exactly, and makes the graph of them.
+// Package neighbor finds exact nearest neighbors and builds neighbor graphs.
 //
-// Neighbors are ordered by distance, then by row number, so that there is one answer. Distances are computed by a
-// fixed sequence of roundings, and rows are passed over only where a bound that is rounded in the same way proves
-// that they are farther: the answer has the same bits on every machine, for any number of threads, and whether the
-// rows are asked for together or one by one.
+// Neighbors are ordered by distance, then by row number, so there is exactly one answer. Distances are computed by a
+// fixed sequence of roundings, and rows are skipped only if a bound that is rounded in the same way proves that they
+// are farther. The answer therefore has the same bits on every machine, for any number of threads, and for any grouping
+// of rows into requests.
 //
-// What is near depends on the data:
+// The distance depends on the data:
 //
-//   - points: the least squared Euclidean distance, sum over f of (x_f - y_f)², fused in feature order.
-//   - sparse points: the largest cosine x.y / (|x| |y|). Rows whose cosine is not positive share nothing and are not
-//     neighbors; a row of zeros has none.
-//   - kernel matrices: the least squared distance k_ii - 2 k_ij + k_jj in the space of the kernel.
+//   - points: the squared Euclidean distance, sum over f of (x_f - y_f)², fused in feature order.
+//   - sparse points: the cosine x.y / (|x| |y|), largest first. Rows whose cosine is not positive share nothing and are
 //
-// A row is not its own neighbor. Rows that are equal are neighbors of each other.
+// not neighbors; a row of zeros has none.
+//   - kernel matrices: the squared distance k_ii - 2 k_ij + k_jj in the space of the kernel.
+//
+// A row is not its own neighbor. Equal rows are neighbors of each other.
 package neighbor
 
 import (
@@ -24,10 +25,10 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// None stands for a neighbor that a row does not have.
+// None fills the places of neighbors that a row does not have.
 const None int32 = -1
 
-// Search finds neighbors among the rows of a data set. It can be used by several callers at a time.
+// Search finds neighbors among the rows of a data set. It is safe for concurrent use.
 type Search struct {
 	n    int
 	kind searchKind
@@ -35,13 +36,14 @@ type Search struct {
 
 // searchKind finds neighbors in one kind of data.
 type searchKind interface {
-	// ofRows finds the neighbors of rows of the data set itself, count for each.
+	// ofRows finds count neighbors for each of the given rows of the data set itself.
 	ofRows(ctx context.Context, out, rows []int32, count, threads int) error
 	// of finds the neighbors of rows of another data set.
 	of(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error
 }
 
-// NewSearch prepares the search among the rows of points, sparse points or a kernel matrix.
+// NewSearch returns a search among the rows of points, sparse points or a kernel matrix. It keeps a reference to the
+// data.
 func NewSearch(data dataset.Dataset) (*Search, error) {
 	switch data := data.(type) {
 	case *dataset.Points:
@@ -56,8 +58,8 @@ func NewSearch(data dataset.Dataset) (*Search, error) {
 	return nil, fault.Invalid("UNSUPPORTED_DATA", "neighbors are found among points or in a kernel matrix; a %s has edges instead", data.Kind())
 }
 
-// Rows finds the nearest neighbors of some rows, nearest first: count of them for each row, one row after the other.
-// With fewer than count other rows there are as many as there are (see Count), and None where a row has fewer.
+// Rows returns the nearest neighbors of the given rows, nearest first: Count(n, count) for each row, one row after the
+// other. Missing neighbors are None.
 func (s *Search) Rows(ctx context.Context, rows []int32, count, threads int) ([]int32, error) {
 	for _, i := range rows {
 		if i < 0 || int(i) >= s.n {
@@ -75,8 +77,8 @@ func (s *Search) Rows(ctx context.Context, rows []int32, count, threads int) ([]
 	return out, s.kind.ofRows(ctx, out, rows, count, max(1, threads))
 }
 
-// Order lists all rows, those that are near each other together where that is known. Rows that follow each other in it are
-// found faster at a time than others.
+// Order returns all rows, with rows that are near each other placed together if the search knows that. Querying rows
+// that are consecutive in this order is faster. The slice must not be changed.
 func (s *Search) Order() []int32 {
 	if points, ok := s.kind.(*pointSearch); ok {
 		return points.order
@@ -88,7 +90,7 @@ func (s *Search) Order() []int32 {
 	return rows
 }
 
-// All finds the nearest neighbors of every row.
+// All returns the nearest neighbors of every row, laid out as by Rows.
 func (s *Search) All(ctx context.Context, count, threads int) ([]int32, error) {
 	rows := make([]int32, s.n)
 	for i := range rows {
@@ -97,7 +99,7 @@ func (s *Search) All(ctx context.Context, count, threads int) ([]int32, error) {
 	return s.Rows(ctx, rows, count, threads)
 }
 
-// Of finds, for every row of another data set of the same kind, the nearest rows of this one: min(count, n) for each.
+// Of returns, for every row of another data set of the same kind, the nearest rows of this one: min(count, n) for each.
 func (s *Search) Of(ctx context.Context, queries dataset.Dataset, count, threads int) ([]int32, error) {
 	if err := checkCount(count); err != nil {
 		return nil, err
@@ -110,7 +112,7 @@ func (s *Search) Of(ctx context.Context, queries dataset.Dataset, count, threads
 	return out, s.kind.of(ctx, out, queries, count, max(1, threads))
 }
 
-// Count is how many neighbors a row is given among n rows when count are asked for.
+// Count returns how many neighbors a search among n rows returns per row when count are requested.
 func Count(n, count int) int { return min(count, n-1) }
 
 func checkCount(count int) error {
@@ -120,7 +122,8 @@ func checkCount(count int) error {
 	return nil
 }
 
-// forEach calls do for the pieces 0..count-1 on several threads, each with a workspace that no other piece is using.
+// forEach calls do for the pieces 0..count-1 on several threads, each with a workspace that no other call is using at
+// the time.
 func forEach[W any](ctx context.Context, threads, count int, workspace func() W, do func(w W, at int) error) error {
 	threads = max(1, min(threads, count))
 	free := make(chan W, threads)

@@ -8,15 +8,16 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// groupRows is how many rows are compared with a query at a time. Rows are stored in groups, feature by feature.
+// groupRows is the number of rows that are compared with a query at a time. Rows are stored in groups, feature by
+// feature.
 const groupRows = 16
 
 // pointSearch finds neighbors among dense points. Rows that are near each other are stored together, in the leaves of a
-// tree (tree.go), so that most rows that are far from a query are passed over unseen.
+// tree (tree.go), so that most rows far from a query are skipped without reading them.
 type pointSearch struct {
 	data     *dataset.Points
 	order    []int32 // the rows in the order of the tree
-	place    []int32 // of each row in that order
+	place    []int32 // per row: its index in order
 	packed   []float64
 	tree     tree
 	routines routines
@@ -39,14 +40,14 @@ func newPointSearch(data *dataset.Points) *pointSearch {
 	return s
 }
 
-// group returns the values of one group of rows, feature by feature, with zeros after the last row.
+// group returns the values of one group of rows, feature by feature, padded with rows of zeros.
 func (s *pointSearch) group(g int) []float64 {
 	size := groupRows * s.data.D
 	return s.packed[g*size : (g+1)*size]
 }
 
 func (s *pointSearch) ofRows(ctx context.Context, out, rows []int32, count, threads int) error {
-	// Rows that are near each other are looked for together.
+	// Process rows that are near each other together.
 	turns := make([]int32, len(rows))
 	for at := range turns {
 		turns[at] = int32(at)
@@ -67,8 +68,8 @@ func (s *pointSearch) of(ctx context.Context, out []int32, queries dataset.Datas
 	return s.each(ctx, out, turns, count, threads, func(at int32) ([]float64, int32) { return others.Row(int(at)), None })
 }
 
-// each finds the neighbors of queries, in the order of their turns: the values of a query, and which row of the data
-// set it is, or None.
+// each finds the neighbors of queries in the order of turns. query returns the values of a query and its row number in
+// the data set, or None if it is not one of its rows.
 func (s *pointSearch) each(ctx context.Context, out, turns []int32, count, threads int, query func(at int32) ([]float64, int32)) error {
 	pieces := (len(turns) + blockQueries - 1) / blockQueries
 	return forEach(ctx, threads, pieces, func() *block { return newBlock(s) }, func(b *block, piece int) error {

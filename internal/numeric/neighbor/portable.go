@@ -2,16 +2,17 @@ package neighbor
 
 import "math"
 
-// routines are the inner loops. Every implementation gives the same bits.
+// routines holds the inner loops. Every implementation gives the same bits.
 type routines struct {
 	name string
 	// distances adds the squared differences of some features to the distances of a batch of queries from a group of
-	// rows, sums[q*groupRows+r]; they start from 0 if first is set. Bit r of hits[q] tells whether the sum is within
-	// the limit of the query.
+	// rows, sums[q*groupRows+r]; they start from 0 if first is set. Bit r of hits[q] is set if the sum is within the
+	// query's limit.
 	distances func(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64, limits *[batchQueries]float64, first bool)
-	// gaps bounds the squared distances of the rows in a box from the queries of each batch of a block: sums[b] is at most
-	// any of them, as it is computed with x - y in place of the gap between the boxes, and all features. Rounding keeps
-	// the order of numbers, so that each difference, square and sum here is at most the one there, rounded as it is.
+	// gaps bounds the squared distances of the rows in a box from the queries of each batch of a block: sums[b] is at
+	// most any of them. Distances are computed with x - y in place of the gap between the boxes, and over all features.
+	// Rounding preserves order, so each difference, square and sum here is at most the corresponding one there, after
+	// rounding.
 	gaps func(sums *[blockBatches]float64, of *boxes, from box)
 }
 

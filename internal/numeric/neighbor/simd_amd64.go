@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// detectRoutines chooses the widest routines that this processor supports.
+// detectRoutines returns the fastest routines that this processor supports.
 func detectRoutines() routines {
 	all := availableRoutines()
 	return all[len(all)-1]
 }
 
-// availableRoutines lists all routines that this processor supports, the portable ones first.
+// availableRoutines returns all routines that this processor supports, the portable ones first.
 func availableRoutines() []routines {
 	all := []routines{portable()}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
@@ -24,7 +24,7 @@ func availableRoutines() []routines {
 	return all
 }
 
-// simdRoutines wraps assembly, which takes pointers and some queries of a batch at a time, in functions that check
+// simdRoutines wraps assembly, which takes pointers and a few queries of a batch at a time, in functions that check
 // lengths.
 func simdRoutines(name string, queriesPerCall int,
 	distances func(sums *float64, hits *uint16, rows, queries, limits *float64, features int, first bool),

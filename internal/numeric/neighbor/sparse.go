@@ -9,12 +9,12 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// sparseSearch finds neighbors among sparse points by their cosines. A row is multiplied with all others at once, column
-// by column: for each of its columns, the rows that have an entry there. So every product is summed in column order.
+// sparseSearch finds neighbors among sparse points by cosine. A row is multiplied with all others at once, column by
+// column: for each of its columns, with the rows that have an entry there. So every product is summed in column order.
 type sparseSearch struct {
-	rows    *dataset.SparsePoints // of length 1
-	columns []int32               // those that have entries, ascending: there may be far more columns than entries
-	starts  []int64               // per such column: where the rows that have an entry there begin; and where the last ends
+	rows    *dataset.SparsePoints // scaled to length 1
+	columns []int32               // the columns that have entries, ascending: there may be far more columns than entries
+	starts  []int64               // per such column: where its holders begin; then the number of holders
 	holders []int32
 	values  []float64
 }
@@ -43,8 +43,8 @@ func newSparseSearch(data *dataset.SparsePoints) *sparseSearch {
 	return s
 }
 
-// unitRows scales rows to length 1; rows of zeros stay as they are. The largest value of a row is divided out first, so
-// that no square overflows.
+// unitRows returns a copy with rows scaled to length 1; rows of zeros are unchanged. The largest value of a row is
+// divided out first, so that no square overflows.
 func unitRows(p *dataset.SparsePoints) *dataset.SparsePoints {
 	unit := *p
 	unit.Value = make([]float64, len(p.Value))
@@ -86,13 +86,14 @@ func (s *sparseSearch) of(ctx context.Context, out []int32, queries dataset.Data
 	})
 }
 
-// sparseWorkspace has a cosine for every row. They are 0 between queries.
+// sparseWorkspace holds a cosine for every row. All are 0 between queries.
 type sparseWorkspace struct {
 	nearest
 	cosines []float64
 }
 
-// each finds the neighbors of queries: rows of length 1, and which row of the data set it is, or None.
+// each finds the neighbors of queries. query returns the columns and values of a query, scaled to length 1, and its row
+// number in the data set, or None if it is not one of its rows.
 func (s *sparseSearch) each(ctx context.Context, out []int32, queries, count, threads int, query func(at int) ([]int32, []float64, int32)) error {
 	workspace := func() *sparseWorkspace { return &sparseWorkspace{cosines: make([]float64, s.rows.N)} }
 	return forEach(ctx, threads, queries, workspace, func(w *sparseWorkspace, at int) error {
@@ -109,7 +110,7 @@ func (s *sparseSearch) each(ctx context.Context, out []int32, queries, count, th
 			}
 		}
 		w.reset(count)
-		least := 0.0 // cosines have to be larger
+		least := 0.0 // cosines must be larger
 		for j, cosine := range w.cosines {
 			if cosine > least && int32(j) != own {
 				w.add(-cosine, int32(j))

@@ -8,21 +8,21 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// maxFeatures is how many features boxes are bounded in at most: those that vary most.
+// maxFeatures is the maximum number of features that boxes bound: those that vary most.
 const maxFeatures = 16
 
 // tree is a binary tree of boxes around rows. The leaves are groups of groupRows rows, in the order of the tree. Nodes
-// are numbered from the top, each before those below it, the left half before the right one.
+// are numbered depth first, each before its descendants, the left half before the right one.
 type tree struct {
 	groups   int
-	features []int // that boxes are bounded in, ascending
+	features []int // the features that boxes bound, ascending
 	boxes    []float64
 }
 
-// box is the least and the largest value of some features.
+// box holds the smallest and the largest value of each bounded feature.
 type box struct{ low, high []float64 }
 
-// growTree puts the rows into the order of the tree.
+// growTree builds a tree over the rows and sorts order into the order of its leaves.
 func growTree(data *dataset.Points, order []int32) tree {
 	t := tree{groups: (data.N + groupRows - 1) / groupRows, features: widestFeatures(data)}
 	t.boxes = make([]float64, 2*len(t.features)*(2*t.groups-1))
@@ -30,7 +30,7 @@ func growTree(data *dataset.Points, order []int32) tree {
 	return t
 }
 
-// widestFeatures are the features that vary most.
+// widestFeatures returns the features that vary most, at most maxFeatures of them.
 func widestFeatures(data *dataset.Points) []int {
 	deviation := dataset.ColumnSpread(data).Deviation
 	features := make([]int, data.D)
@@ -43,7 +43,7 @@ func widestFeatures(data *dataset.Points) []int {
 	return features
 }
 
-// grow makes the node that spans some groups. The rows are divided at their median in the feature where their box is
+// grow builds the node that spans the given groups. It splits the rows at the median of the feature where their box is
 // widest.
 func (t *tree) grow(data *dataset.Points, order []int32, node, from, to int) {
 	b := t.box(node)
@@ -70,7 +70,8 @@ func (t *tree) grow(data *dataset.Points, order []int32, node, from, to int) {
 	t.grow(data, order[half:], right, middle, to)
 }
 
-// children are the two nodes below a node that spans the groups from..to-1, and the first group of the second.
+// children returns the two child nodes of a node that spans the groups from..to-1, and the first group of the right
+// child.
 func (t *tree) children(node, from, to int) (middle, left, right int) {
 	middle = from + (to-from)/2
 	return middle, node + 1, node + 2*(middle-from)
@@ -88,14 +89,14 @@ func (b box) empty() {
 	}
 }
 
-// include widens the box to the features of a row.
+// include extends the box to contain a row.
 func (b box) include(features []int, row []float64) {
 	for at, f := range features {
 		b.low[at], b.high[at] = min(b.low[at], row[f]), max(b.high[at], row[f])
 	}
 }
 
-// boxes are those of the batches of a block, feature by feature.
+// boxes holds one box for each batch of a block, feature by feature.
 type boxes struct{ low, high []float64 }
 
 func newBoxes(features int) boxes {
@@ -108,7 +109,7 @@ func (b *boxes) empty() {
 	}
 }
 
-// include widens the box of one batch to the features of a row.
+// include extends the box of one batch to contain a row.
 func (b *boxes) include(batch int, features []int, row []float64) {
 	for at, f := range features {
 		at = at*blockBatches + batch
@@ -116,10 +117,10 @@ func (b *boxes) include(batch int, features []int, row []float64) {
 	}
 }
 
-// divide moves the lowest items to the front: count of them, 0 < count < len(items).
+// divide moves the count lowest items to the front, in no particular order. It requires 0 < count < len(items).
 func divide(items []int32, count int, compare func(a, b int32) int) {
 	for rounds := 0; len(items) > 1; rounds++ {
-		if rounds > 64 { // the pivots were bad
+		if rounds > 64 { // bad pivots
 			slices.SortFunc(items, compare)
 			return
 		}
@@ -140,7 +141,7 @@ func divide(items []int32, count int, compare func(a, b int32) int) {
 				high--
 			}
 		}
-		switch { // items up to high are at most the pivot, items from low on at least
+		switch { // items up to high are at most the pivot, items from low on at least the pivot
 		case count <= high:
 			items = items[:high+1]
 		case count > low:

@@ -8,34 +8,34 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Weights is how the edges of a graph of neighbors are weighted.
+// Weights selects how the edges of a neighbor graph are weighted.
 type Weights uint8
 
-// The weights of an edge between i and j, of which at least one is among the neighbors of the other.
+// The weights of an edge between i and j, at least one of which is a neighbor of the other.
 const (
 	WeightsDefault Weights = iota // Unweighted
 	Unweighted                    // 1 if both are neighbors of each other, 1/2 if only one is
-	Gaussian                      // exp(-d_ij²/(s_i s_j)), s being the distance of a row to the last of its neighbors
+	Gaussian                      // exp(-d_ij²/(s_i s_j)), where s is the distance of a row to the last of its neighbors
 )
 
-// String is the name of weights in the catalog.
+// String returns the name of the weights in the catalog, or "" for WeightsDefault.
 func (w Weights) String() string { return [...]string{"", "unweighted", "gaussian"}[w] }
 
-// leastWeight is that of a neighbor which is very far in the units of the other row: an outlier stays connected.
+// leastWeight is the minimum weight of an edge. It keeps outliers connected.
 const leastWeight = 1e-6
 
-// Weigh gives the edges of a graph of neighbors Gaussian weights, in place. The neighbors are those of all rows of the data
-// set, count for each.
+// Weigh gives the edges of a neighbor graph Gaussian weights, in place. neighbors lists count neighbors for each row of
+// the data set.
 //
-// They weigh how far two rows are apart in units of how far each is from its own neighbors (Zelnik-Manor and Perona 2004),
-// so that sparse regions are connected as well as dense ones.
+// The weight depends on the distance of two rows relative to how far each is from its own neighbors (Zelnik-Manor and
+// Perona 2004), so that sparse regions are connected as well as dense ones.
 func Weigh(ctx context.Context, g *dataset.Graph, data dataset.Dataset, count int, neighbors []int32, threads int) error {
 	const rowsAtOnce = 1024
 	weights := newGaussians(data, count, neighbors)
 	return forEach(ctx, threads, (g.N+rowsAtOnce-1)/rowsAtOnce, func() struct{} { return struct{}{} }, func(_ struct{}, piece int) error {
 		for i := piece * rowsAtOnce; i < min((piece+1)*rowsAtOnce, g.N); i++ {
 			columns, values := g.Row(i)
-			for at, j := range columns { // in the same order from both ends: a graph is symmetric to the last bit
+			for at, j := range columns { // same argument order from both ends, so the graph is symmetric to the last bit
 				values[at] = weights.weight(min(int32(i), j), max(int32(i), j))
 			}
 		}
@@ -60,7 +60,8 @@ func newGaussians(data dataset.Dataset, count int, neighbors []int32) *gaussians
 	return g
 }
 
-// weight is exp(-d²/(s_i s_j)). A row whose scale is 0, because all its neighbors equal it, takes that of the other.
+// weight returns exp(-d²/(s_i s_j)). A row whose scale is 0, because all its neighbors equal it, uses that of the
+// other.
 func (g *gaussians) weight(i, j int32) float64 {
 	distance, a, b := math.Sqrt(g.squared(i, j)), g.scales[i], g.scales[j]
 	if a == 0 {
@@ -70,14 +71,14 @@ func (g *gaussians) weight(i, j int32) float64 {
 		b = a
 	}
 	exponent := float64((distance / a) * (distance / b))
-	if distance == 0 || math.IsNaN(exponent) { // where squares overflow, all rows are equally far
+	if distance == 0 || math.IsNaN(exponent) { // squares overflowed: all rows count as equally far
 		return 1
 	}
 	return max(leastWeight, kernel.Exp(-exponent))
 }
 
-// squaredDistances gives the squared distances of the rows of a data set, as neighbors are compared by them: of sparse
-// points, those of rows of length 1, 2 - 2 cos.
+// squaredDistances returns a function that computes the squared distance of two rows, as used to compare neighbors. For
+// sparse points it is that of the rows scaled to length 1, 2 - 2 cos.
 func squaredDistances(data dataset.Dataset) func(i, j int32) float64 {
 	switch data := data.(type) {
 	case *dataset.SparsePoints:
@@ -100,7 +101,7 @@ func squaredDistances(data dataset.Dataset) func(i, j int32) float64 {
 	return nil
 }
 
-// difference is a - b, and 0 where that is no more than what rounding makes of equal rows.
+// difference returns a - b, or 0 if that is no more than the rounding error for equal rows.
 func difference(a, b float64) float64 {
 	const rounding = 1e-13
 	if d := a - b; d > rounding*math.Abs(a) {
@@ -109,7 +110,7 @@ func difference(a, b float64) float64 {
 	return 0
 }
 
-// product is the inner product of two sparse rows.
+// product returns the inner product of two sparse rows.
 func product(p *dataset.SparsePoints, i, j int) float64 {
 	columns, values := p.Row(i)
 	others, otherValues := p.Row(j)

@@ -1,4 +1,5 @@
-// Package parallel runs the numbered pieces of a task on several threads.
+// Package parallel runs the numbered pieces of a task on several goroutines. It decides nothing about the work itself:
+// results must not depend on which goroutine runs a piece.
 package parallel
 
 import (
@@ -9,22 +10,23 @@ import (
 	"sync/atomic"
 )
 
-// Pool runs tasks on several threads, one task at a time. It is reused, so that starting a task allocates
-// nothing.
+// Pool runs tasks on several goroutines, one task at a time: Run must not be called concurrently. Reusing a pool avoids
+// allocations when a task starts.
 type Pool struct {
 	do     func(at int) error
 	count  int
 	next   atomic.Int64
 	group  sync.WaitGroup
-	starts chan context.Context // carries the task's context to each thread beside the caller
-	thread func()               // what such a thread runs
+	starts chan context.Context // passes the task's context to each goroutine besides the caller
+	thread func()               // body of such a goroutine
 
+	// mutex guards failure and failed.
 	mutex   sync.Mutex
 	failure error
-	failed  int
+	failed  int // index of the piece that failure belongs to; count if none failed
 }
 
-// NewPool makes a pool with a maximum number of threads, the caller's included.
+// NewPool returns a pool that uses at most the given number of goroutines, including the caller's.
 func NewPool(threads int) *Pool {
 	p := &Pool{starts: make(chan context.Context, max(1, threads))}
 	p.thread = func() {
@@ -34,9 +36,10 @@ func NewPool(threads int) *Pool {
 	return p
 }
 
-// Run calls do for the pieces 0..count-1 on at most the given number of threads. Of several errors it returns
-// that of the lowest piece, so that the same input gives the same error. A panic becomes an error, because the
-// caller could not recover from it on another goroutine.
+// Run calls do for the pieces 0..count-1 on at most the given number of goroutines and waits for all of them. If
+// several pieces fail, it returns the error of the lowest, so that the same input gives the same error. Once ctx is
+// done, remaining pieces fail with its error. A panic in do becomes an error, because the caller could not recover from
+// it on another goroutine.
 func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) error) error {
 	p.do, p.count, p.failure, p.failed = do, count, nil, count
 	p.next.Store(0)
@@ -51,15 +54,15 @@ func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) erro
 	return p.failure
 }
 
-// progressKey is the key of a context's counter.
+// progressKey is the context key of the progress counter.
 type progressKey struct{}
 
-// WithProgress gives a context a counter of the pieces that are done, of all tasks that run in it.
+// WithProgress returns a context with a counter. Every Run in that context adds 1 to it for each finished piece.
 func WithProgress(ctx context.Context, pieces *atomic.Uint64) context.Context {
 	return context.WithValue(ctx, progressKey{}, pieces)
 }
 
-// work takes one piece after the other until none are left.
+// work runs pieces until none are left.
 func (p *Pool) work(ctx context.Context) {
 	pieces, counted := ctx.Value(progressKey{}).(*atomic.Uint64)
 	for {
