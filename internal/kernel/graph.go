@@ -167,8 +167,8 @@ func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 	return moves
 }
 
-// nearestOther returns the smallest distance part among the clusters that are not adjacent, that is, those with place
-// 0; +Inf if there are none.
+// nearestOther returns the smallest distance part among the clusters with place 0, which are neither adjacent to the
+// row nor its own. It returns +Inf if there are none.
 func nearestOther(place []int32, terms *clusterTerms) float64 {
 	for _, c := range terms.bySquare {
 		if place[c] == 0 {

@@ -34,7 +34,7 @@ type block struct {
 // batch is a few queries that are compared with rows side by side.
 type batch struct {
 	values []float64             // feature by feature
-	limits [batchQueries]float64 // largest distance still of interest; -1 for a missing query, so that nothing is within it
+	limits [batchQueries]float64 // largest distance of interest; -1 for a missing query, so nothing is within it
 }
 
 func newBlock(s *pointSearch) *block {

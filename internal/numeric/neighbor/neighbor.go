@@ -8,9 +8,8 @@
 // The distance depends on the data:
 //
 //   - points: the squared Euclidean distance, sum over f of (x_f - y_f)², fused in feature order.
-//   - sparse points: the cosine x.y / (|x| |y|), largest first. Rows whose cosine is not positive share nothing and are
-//
-// not neighbors; a row of zeros has none.
+//   - sparse points: the cosine x.y / (|x| |y|), largest first. Rows whose cosine is not positive share nothing
+//     and are not neighbors; a row of zeros has none.
 //   - kernel matrices: the squared distance k_ii - 2 k_ij + k_jj in the space of the kernel.
 //
 // A row is not its own neighbor. Equal rows are neighbors of each other.

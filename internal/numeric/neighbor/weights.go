@@ -35,7 +35,7 @@ func Weigh(ctx context.Context, g *dataset.Graph, data dataset.Dataset, count in
 	return forEach(ctx, threads, (g.N+rowsAtOnce-1)/rowsAtOnce, func() struct{} { return struct{}{} }, func(_ struct{}, piece int) error {
 		for i := piece * rowsAtOnce; i < min((piece+1)*rowsAtOnce, g.N); i++ {
 			columns, values := g.Row(i)
-			for at, j := range columns { // same argument order from both ends, so the graph is symmetric to the last bit
+			for at, j := range columns { // same argument order from both ends: symmetric to the last bit
 				values[at] = weights.weight(min(int32(i), j), max(int32(i), j))
 			}
 		}

@@ -10,9 +10,9 @@ import (
 // that they are computed from: max_c |b_c| + max_c |score_ic|.
 const tieTolerance = 1e-12
 
-// Assign finds, for every query, the points of the given tiles that are nearer to another cluster than to their own.
-// Moves come tile after tile, those of each lane in row order. Among equally near clusters a point keeps its own, or
-// else takes the lowest. Points without a cluster get one. The query's points stay as they are.
+// Assign returns, for every query, the moves of points in the given tiles that are nearer to another cluster than to
+// their own. Moves are ordered by tile, then by lane, then by row. Among equally near clusters a point keeps its own,
+// or else takes the lowest. Points without a cluster get one. The query's Points are skipped.
 func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, queries []Query) ([]labeling.Move, error) {
 	tiles, err := s.prepare(ctx, numbers, step, queries, true)
 	if err != nil {
@@ -46,13 +46,13 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, queries 
 	return moves, nil
 }
 
-// assignment is how far a thread is with one query in one tile.
+// assignment is the state of one goroutine for one query in one tile.
 type assignment struct {
 	tile   *tile
 	terms  *terms
 	labels []int32
-	first  int32   // cluster of the lane
-	skip   []int32 // the points of the tile to skip that are still to come
+	first  int32   // first cluster of the lane
+	skip   []int32 // points of the tile that are still to be skipped, ascending
 }
 
 // assignDense scores one group of rows at a time for all queries. The scores of a group stay in the first-level cache.
@@ -70,7 +70,7 @@ func (w *workspace) assignDense(routines *routines) {
 	}
 }
 
-// scoreGroup scores a group of rows, against one block of clusters at a time.
+// scoreGroup scores a group of rows into w.scores, one block of clusters at a time.
 func (w *workspace) scoreGroup(routines *routines, group []float64, terms *terms) {
 	size, width := blockClusters*groupRows, w.tile.width
 	w.scores = resized(w.scores, len(terms.starts)*groupRows)
@@ -112,8 +112,8 @@ func (w *workspace) assignSparse(routines *routines) {
 	}
 }
 
-// decide appends a move of row r if its cluster is not among the nearest. The score for the cluster at place p
-// is scores[p*stride].
+// decide appends a move of row r unless its cluster is among the nearest. The score for the cluster at place p is
+// scores[p*stride].
 func (a *assignment) decide(r int, least, greatest float64, scores []float64, stride int) {
 	point := int32(a.tile.rows.From + r)
 	if len(a.skip) > 0 && a.skip[0] == point {

@@ -6,11 +6,11 @@ import (
 	"github.com/cleave-project/cleave/internal/data/labeling"
 )
 
-// places says, for each row of a group, where the values of a cluster begin among those of all clusters.
+// places holds, for each row of a group, the index where the values of its cluster begin.
 type places [groupRows]int64
 
-// set points each row to its own cluster, and rows without one, or beyond the last row, to none. Clusters are
-// numbered from first on.
+// set points each row to its own cluster, and rows without one, or beyond the last row, to none. Clusters are numbered
+// starting at first.
 func (p *places) set(labels []int32, first int32, perCluster, none int) {
 	for l := range p {
 		p[l] = int64(none)
@@ -20,9 +20,9 @@ func (p *places) set(labels []int32, first int32, perCluster, none int) {
 	}
 }
 
-// addMovesDense takes the rows of a dense tile that move out of the sums of the clusters that they leave, and adds them
-// to those that they join, width values each. Clusters are numbered from first on. For a move from or to no cluster
-// there is an extra place after the last cluster.
+// addMovesDense subtracts the moved rows of a dense tile from the sums of the clusters that they leave, and adds them
+// to those that they join, width values each. Clusters are numbered starting at first. sums has an extra place after
+// the last cluster for moves from or to no cluster.
 func (t *tile) addMovesDense(sums []float64, moves []labeling.Move, first int32) {
 	place := func(c int32) int {
 		if c < first {

@@ -9,9 +9,9 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// distance computes the distortion D(x, mu_c) directly: for dense rows from the differences of all features,
-// for sparse rows from the distortion of a row of zeros and what the listed features change. An absent
-// cluster is infinitely far away. The workspace must not be shared with another thread.
+// distance returns the distortion D(x, mu_c): for dense rows computed from the differences of all features, for sparse
+// rows from the distortion of a row of zeros and what the listed features change. It returns +Inf for an absent
+// cluster. w must not be used by another goroutine.
 func (t *terms) distance(c int, x *row, w *workspace) float64 {
 	if t.place[c] < 0 {
 		return math.Inf(1)
@@ -56,8 +56,8 @@ func (t *terms) distance(c int, x *row, w *workspace) float64 {
 	return sum
 }
 
-// distances computes D(x, mu_c) for all clusters. Squared Euclidean ones of dense rows are computed for four clusters at
-// a time, because each is a chain of additions that wait for each other.
+// distances computes D(x, mu_c) for all clusters. It computes squared Euclidean distances of dense rows for four
+// clusters at a time, because each is a chain of additions that wait for each other.
 func (t *terms) distances(dst []float64, x *row, w *workspace) {
 	c, d := 0, len(t.model.Centroids)/t.model.Clusters
 	if t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full && x.columns == nil && len(t.present) == len(dst) {
@@ -80,8 +80,8 @@ func (t *terms) distances(dst []float64, x *row, w *workspace) {
 	}
 }
 
-// sparseDistance is |mu|^2 plus, for each listed feature, (x - mu)^2 - mu^2 = x (x - 2 mu), all of them times
-// the weights of the features.
+// sparseDistance returns |mu|^2 plus, for each listed feature, (x - mu)^2 - mu^2 = x (x - 2 mu), with all terms
+// multiplied by the feature weights.
 func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
 	sum := t.bias[c]
 	for at, f := range x.columns {
@@ -95,7 +95,7 @@ func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
 	return max(0, sum)
 }
 
-// fullDistance is (x - mu)'A(x - mu), with each row of A in column order.
+// fullDistance returns (x - mu)'A(x - mu), with each row of A in column order.
 func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 	difference, d := w.differenceTo(mu, x), len(mu)
 	sum := 0.0
@@ -109,7 +109,7 @@ func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 	return sum
 }
 
-// differenceTo computes x - mu in the workspace, for rows without a background.
+// differenceTo returns x - mu in w.difference. x must not have a background.
 func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
 	w.expanded, w.difference = resized(w.expanded, len(mu)), resized(w.difference, len(mu))
 	for f, v := range x.expanded(w.expanded) {
@@ -118,9 +118,8 @@ func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
 	return w.difference
 }
 
-// divergenceKL is the sum of p log(p / mu) over the features, where p = x + u and u is the background. It starts
-// from the sum for a row of background only, u (d log u - sum of log mu), and adds what each listed value
-// changes.
+// divergenceKL returns the sum of p log(p / mu) over the features, where p = x + u and u is the background. It starts
+// from the sum for a row of background only, u (d log u - sum of log mu), and adds what each listed value changes.
 func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 	u := x.background
 	logU := metric.Log(u)
@@ -135,8 +134,8 @@ func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 	return max(0, sum)
 }
 
-// Distances returns, for every query, the distortions of its points to all clusters, point after point, for those of
-// the points that are in the given tiles. Absent clusters are infinitely far away.
+// Distances returns, for every query, the distortions of its Points that lie in the given tiles to all clusters, point
+// after point. Absent clusters are infinitely far away.
 func (s *Shard) Distances(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -176,8 +175,8 @@ func (s *Shard) Nearest(ctx context.Context, numbers []int, queries []Query) ([]
 	})
 }
 
-// Farthest finds, for every query, the point that is farthest from its own centroid; among equals, the lowest point. It
-// leaves out clusters of a single point, and the query's points.
+// Farthest returns, for every query, the point that is farthest from its own centroid. Ties go to the lowest point. It
+// ignores clusters of a single point and the query's Points.
 func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, queries []Query) ([]labeling.Candidate, error) {
 	tiles, err := s.prepare(ctx, numbers, step, queries, false)
 	if err != nil {

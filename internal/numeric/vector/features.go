@@ -8,10 +8,10 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Rows that are features of points: each tile computes those of its rows when it is built, and is then a dense tile like
-// any other.
+// In this file, rows are features of points (see kernel.Features): each tile computes those of its rows when it is
+// built, and is then a dense tile like any other.
 
-// newFeatureSource makes the source of rows that are features.
+// newFeatureSource returns a source whose rows are features. It fails unless the spec fits the features and the data.
 func newFeatureSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 	if spec.Preparation != Plain || spec.Mean != nil || spec.Rows != spec.Features.Matrix.Rows || spec.Columns != spec.Features.Rank || len(spec.Grids) != spec.Columns {
 		return nil, fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", spec.Features.Rank, spec.Features.Matrix.Rows, spec.Rows, spec.Columns)
@@ -25,7 +25,7 @@ func newFeatureSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 	return s, nil
 }
 
-// fillFeatures computes the rows of a tile.
+// fillFeatures computes and stores the rows of a tile.
 func (s *Source) fillFeatures(t *tile) error {
 	t.packed = make([]float64, t.groups()*groupRows*t.width)
 	some := make([]float64, t.width*kernel.FeatureRows)

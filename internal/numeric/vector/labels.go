@@ -10,11 +10,11 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// errNotReady says that a shard lacks tiles, or labels of the right step.
+// errNotReady reports that a shard lacks tiles, or labels at the right step.
 var errNotReady = kernel.ErrNotReady
 
-// Load sets the labels of all n points, lane after lane. There may be more clusters than points, when a model is
-// applied to a few new ones.
+// Load sets the labels of all n points, lane after lane. There may be more clusters than points, for example when a
+// model is applied to a few new points.
 func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
 	n := s.source.Rows()
 	if clusters < 1 || clusters > dataset.MaxRows || len(labels) < n || len(labels)%n != 0 {
@@ -33,10 +33,10 @@ func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
 	return nil
 }
 
-// Update brings the labels from step to step+1 by the points that moved, which ascend within each lane, lane after
-// lane. It returns how the sums of the clusters over the given tiles change: for each lane that moves are in, Width
-// values for each cluster. Sums are exact, so that it does not matter whether they are changed or taken anew. Labels that
-// are at step+1 already are not changed again.
+// Update advances the labels from step to step+1 by the points that moved; moves must be sorted by lane, then by point.
+// It returns the changes to the cluster sums over the given tiles: for each lane in MovedLanes, Width values per
+// cluster. Sums are exact, so updating them gives the same bits as recomputing them. Labels that are already at step+1
+// are not changed again, so it is safe to retry.
 func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []labeling.Move) ([]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 	return changes, nil
 }
 
-// MovedLanes lists the lanes that moves are in, in ascending order: those that Update answers for.
+// MovedLanes returns the lanes that contain moves, in ascending order. Update returns changes for these lanes.
 func MovedLanes(clusters int, moves []labeling.Move) []int {
 	var lanes []int
 	for _, m := range moves {
@@ -88,8 +88,8 @@ func MovedLanes(clusters int, moves []labeling.Move) []int {
 	return lanes
 }
 
-// addMoves adds to changes what the moves of one lane change in the sums of its clusters. Everything is exact, and so
-// independent of the order.
+// addMoves adds the changes that the moves of one lane make to the sums of its clusters. All arithmetic is exact, so
+// the order does not matter.
 func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Move, first int32, changes []float64) error {
 	width := s.source.spec.Width()
 	var moved []*tile
@@ -101,7 +101,7 @@ func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Mo
 	for _, w := range s.workspaces.idle {
 		w.sums = w.sums[:0]
 	}
-	// Each thread has its own sums, which must be added up in the end. That pays only for threads that add more
+	// Each thread has its own sums, which must be added up in the end. That pays off only for threads that add more
 	// values than there are sums.
 	threads := min(s.threadsFor(len(moves)*width), 1+len(moves)*width/len(changes))
 	err := s.perTileOn(ctx, threads, moved, func(_ int, t *tile, w *workspace) {

@@ -8,21 +8,21 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// Model is the centroids, and how the distance of points from them is measured.
+// Model holds the centroids and how the distance of points from them is measured.
 //
-// The distortions are those of package metric, applied to prepared rows: squared Euclidean to Plain and Unit
-// rows, cosine to Unit, KL to Probability, I-divergence to NonNegative. Only the first can have a matrix A. In
-// the logarithm of a divergence, an exact 0 in a centroid counts as 1e-12. A mean has a 0 only where no member of
-// its cluster has mass; other points that do are then far away, but not infinitely far.
+// The distortions are those of package metric, applied to prepared rows: squared Euclidean to Plain and Unit rows,
+// cosine to Unit, KL to Probability, I-divergence to NonNegative. Only squared Euclidean can have a matrix A. In the
+// logarithm of a divergence, an exact 0 in a centroid counts as 1e-12. A mean has a 0 only where no member of its
+// cluster has mass; other points that do are then far away, but not infinitely far.
 type Model struct {
 	Distortion metric.Distortion
 	Clusters   int
 	Centroids  []float64 // cluster after cluster, one value per feature, without background
-	Absent     []bool    // per cluster: whether it is infinitely far from every point; nil if none is
+	Absent     []bool    // per cluster: whether to treat it as infinitely far from every point; nil if none is
 	Metric     []float64 // A: nil for the identity, or the diagonal, or the full matrix row by row
 }
 
-// form tells which form the metric has.
+// form returns the form of the metric.
 func (m *Model) form(columns int) metric.Form {
 	switch len(m.Metric) {
 	case 0:
@@ -33,7 +33,7 @@ func (m *Model) form(columns int) metric.Form {
 	return metric.Full
 }
 
-// check refuses models that do not fit the spec, or that would give infinite distances or NaN.
+// check returns an error if the model does not fit the spec, or would give infinite distances or NaN.
 func (m *Model) check(spec *RowSpec) error {
 	d := spec.Columns
 	suits := false
@@ -78,5 +78,5 @@ func (m *Model) divergence() bool {
 
 func (m *Model) absent(c int) bool { return m.Absent != nil && m.Absent[c] }
 
-// errNoCluster is returned for a model whose clusters are all absent.
+// errNoCluster reports a model whose clusters are all absent.
 var errNoCluster = errors.New("vector: every cluster is absent")

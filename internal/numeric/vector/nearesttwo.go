@@ -8,11 +8,12 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// PerNearestTwo is how many values NearestTwo has for a row.
+// PerNearestTwo is the number of values that NearestTwo returns per row.
 const PerNearestTwo = 3
 
-// NearestTwo returns, for every query and every row of the given tiles, the number of the nearest centroid, of equally near
-// ones the lowest, its distortion, and that of the second nearest. What does not exist is infinitely far away.
+// NearestTwo returns PerNearestTwo values for every query and every row of the given tiles: the number of the nearest
+// centroid (the lowest of equally near ones), its distortion, and that of the second nearest. A distortion is +Inf if
+// there is no such cluster.
 func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -28,7 +29,7 @@ func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) 
 	})
 }
 
-// distancesFollowScores tells whether rounding errors of a model's scores and distances are bounded as roundingOf says.
+// distancesFollowScores reports whether roundingOf bounds the rounding errors of the model's scores and distances.
 func (s *Shard) distancesFollowScores(m *Model) bool {
 	return !s.source.sparse() && m.Distortion == metric.SquaredEuclidean && m.form(s.source.spec.Columns) != metric.Full &&
 		!slices.ContainsFunc(m.Metric, func(weight float64) bool { return weight < 0 })
@@ -44,7 +45,7 @@ func (s *Shard) nearestTwo(t *tile, terms *terms, w *workspace, dst []float64) {
 	}
 }
 
-// nearestTwo measures a row's distances to all clusters.
+// nearestTwo computes a row's result from its distances to all clusters.
 func (t *terms) nearestTwo(dst []float64, x *row, w *workspace) {
 	dst[0], dst[1], dst[2] = 0, math.Inf(1), math.Inf(1)
 	for _, c := range t.present {
@@ -57,25 +58,26 @@ func (t *terms) nearestTwo(dst []float64, x *row, w *workspace) {
 	}
 }
 
-// roundingOf bounds the rounding errors of scores and distances of d features, relative to the size of what they are
-// computed from: each is a chain of about d additions.
+// roundingOf bounds the rounding errors of scores and distances over d features, relative to the size of the terms they
+// are computed from: each is a chain of about d additions.
 func roundingOf(d int) float64 { return 0x1p-48 * float64(d+8) }
 
-// takeLeast finds the least score of each row of a group, and the place of its cluster among so many, whose score it removes.
+// takeLeast finds the smallest score of each row of a group among the first clusters places, and the place of its
+// cluster. It sets that score to +Inf, so that the next call finds the next one.
 func (w *workspace) takeLeast(routines *routines, clusters int, least *[groupRows]float64, places *[groupRows]int32) {
 	routines.extremes(least, &w.highest, w.scores)
 	for r, score := range least {
 		at := r
-		for w.scores[at] != score && at+groupRows < clusters*groupRows { // what is no number equals none
+		for w.scores[at] != score && at+groupRows < clusters*groupRows { // a NaN equals nothing, so stop at the end
 			at += groupRows
 		}
 		w.scores[at], places[r] = math.Inf(1), int32(at/groupRows)
 	}
 }
 
-// nearestTwoByScores finds the two nearest by their scores, which take a fraction of the time, and measures the distances
-// of these alone. A score is a distance less |x|^2, up to rounding: where the third score is not above the second by more
-// than that, all distances decide.
+// nearestTwoByScores finds the two nearest clusters by score, which takes a fraction of the time, and computes only
+// their distances. A score is a distance minus |x|^2, up to rounding. If the third score does not exceed the second by
+// more than the rounding error, it compares all distances instead.
 func (s *Shard) nearestTwoByScores(t *tile, terms *terms, w *workspace, dst []float64) {
 	columns := s.source.spec.Columns
 	var places [groupRows]int32
@@ -85,7 +87,7 @@ func (s *Shard) nearestTwoByScores(t *tile, terms *terms, w *workspace, dst []fl
 		group := t.group(g)
 		w.scoreGroup(&s.source.routines, group, terms)
 		for at := len(terms.present) * groupRows; at < len(w.scores); at++ {
-			w.scores[at] = math.Inf(1) // of the copies that blocks are padded with
+			w.scores[at] = math.Inf(1) // padding of the last block
 		}
 		for at := range clusters {
 			w.takeLeast(&s.source.routines, len(terms.present), &scores[at], &places)

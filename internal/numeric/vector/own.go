@@ -9,24 +9,25 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// An iteration asks twice for the distances of all points to their own centroids in the same model: once the means are
-// taken, and once points were assigned to them. Tiles remember these distances, so that the second time only those of
-// the points that moved are computed.
+// An iteration asks twice for the distances of all points to their own centroids in the same model: once after
+// computing the means, and once after assigning points to them. Tiles cache these distances, so that the second time
+// only those of the points that moved are computed.
 
-// rememberedModel is the model of the distances that tiles remember of one lane.
+// rememberedModel is the model that the cached distances of one lane belong to.
 type rememberedModel struct {
-	version uint64 // changes whenever the model does; 0 is that of no model
+	version uint64 // changes whenever the model does; 0 means no model
 	model   Model
 }
 
-// ownDistances are the distances of a tile's rows to their own centroids in one lane: NaN where they are not known,
-// +Inf for rows without a cluster and for those whose cluster is absent.
+// ownDistances caches the distances of a tile's rows to their own centroids in one lane: NaN if unknown, +Inf for rows
+// without a cluster and for those whose cluster is absent.
 type ownDistances struct {
 	version uint64 // of the model
 	values  []float64
 }
 
-// rememberModels makes the models of the queries those of the distances that tiles remember in their lanes.
+// rememberModels makes the models of the queries the current ones of their lanes. Cached distances to other models
+// become invalid.
 func (s *Shard) rememberModels(queries []Query) {
 	for _, q := range queries {
 		if of := &s.remembered[q.Lane]; of.version == 0 || !of.model.equal(q.Model) {
@@ -47,7 +48,7 @@ func (m *Model) copyFrom(other *Model) {
 	m.Centroids, m.Absent, m.Metric = append(m.Centroids[:0], other.Centroids...), append(m.Absent[:0], other.Absent...), append(m.Metric[:0], other.Metric...)
 }
 
-// forgetAll forgets the distances of all rows, whose labels have changed.
+// forgetAll drops the cached distances of all rows, after all labels have changed.
 func (s *Shard) forgetAll() {
 	s.remembered = slices.Grow(s.remembered[:0], s.lanes)[:s.lanes]
 	for lane := range s.remembered {
@@ -58,7 +59,7 @@ func (s *Shard) forgetAll() {
 	}
 }
 
-// forget forgets the distances of the rows that moved.
+// forget drops the cached distances of the rows that moved.
 func (s *Shard) forget(moves []labeling.Move) {
 	shape, number, t := s.shape(), -1, (*tile)(nil)
 	for _, m := range moves {
@@ -74,20 +75,21 @@ func (s *Shard) forget(moves []labeling.Move) {
 	}
 }
 
-// hasDistanceRoutine tells whether there is SIMD code for the distances of a tile's rows to single centroids.
+// hasDistanceRoutine reports whether there is SIMD code for the distances of a tile's rows to single centroids.
 func (t *terms) hasDistanceRoutine(of *tile) bool {
 	return of.packed != nil && t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full
 }
 
-// ownDistances are those of all rows of a tile in one lane. The lane's model must be remembered.
+// ownDistances returns the distances of all rows of a tile to their own centroids in one lane. rememberModels must have
+// been called with the lane's model.
 func (s *Shard) ownDistances(t *tile, lane int, terms *terms, w *workspace) []float64 {
 	s.addOwnDistances(t, lane, terms, w)
 	return t.own[lane].values
 }
 
-// addOwnDistances computes the distances that are not known and returns the sum of the finite ones, in row order. Each
-// group is added up while the next one is computed: an addition waits for the one before it, which the processor fills
-// with other work.
+// addOwnDistances computes the distances that are not cached and returns the sum of the finite ones, in row order. It
+// adds up each group while the next one is computed: an addition waits for the one before it, and the processor can do
+// other work meanwhile.
 func (s *Shard) addOwnDistances(t *tile, lane int, terms *terms, w *workspace) (total float64) {
 	if len(t.own) != s.lanes {
 		t.own = make([]ownDistances, s.lanes)
@@ -110,8 +112,7 @@ func (s *Shard) addOwnDistances(t *tile, lane int, terms *terms, w *workspace) (
 	return total
 }
 
-// computeOwn computes the distances of a group's rows, beginning with row from: those that are not known, or all of
-// them.
+// computeOwn computes the distances of a group's rows, starting at row from: only unknown ones, unless all is set.
 func (s *Shard) computeOwn(values []float64, from int, all bool, t *tile, labels []int32, first int32, terms *terms, w *workspace) {
 	routine := terms.hasDistanceRoutine(t)
 	if routine {

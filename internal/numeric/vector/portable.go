@@ -2,28 +2,28 @@ package vector
 
 import "math"
 
-// blockClusters is how many clusters a group of dense rows is scored against at a time.
+// blockClusters is the number of clusters that a group of dense rows is scored against at a time.
 const blockClusters = 6
 
-// sparsePadding is what the clusters of sparse scores are padded to a multiple of.
+// sparsePadding is the number that the clusters of sparse scores are padded to a multiple of.
 const sparsePadding = 8
 
-// Calls of assembly cannot be interrupted: longer ones would hold up the garbage collector.
+// Assembly cannot be preempted, so each call is limited: longer ones would hold up the garbage collector.
 const (
 	featuresPerCall = 4096
 	entriesPerCall  = 2048
 )
 
-// routines are the inner loops. Every implementation gives the same bits.
+// routines holds the inner loops. Every implementation gives the same bits.
 type routines struct {
 	name string
 	// scoreBlock adds some features to the scores of a group of rows against a block of clusters,
-	// scores[c*groupRows+r]. It starts from bias or, if that is nil, from the scores so far.
+	// scores[c*groupRows+r]. It starts from bias or, if that is nil, from the current scores.
 	scoreBlock func(scores, rows, weights, bias []float64)
 	// extremes finds the least and the greatest score of each row of a group.
 	extremes func(least, greatest *[groupRows]float64, scores []float64)
-	// distances computes the squared distances of a group of rows, with weighted features, each row's to the
-	// centroid that begins at its place.
+	// distances computes the squared distance, with weighted features, of each row of a group to the centroid that
+	// begins at its place.
 	distances func(out *[groupRows]float64, rows []float64, at *places, centroids, weights []float64)
 	// scoreSparse adds entries of one row to its scores. Each column has len(scores) weights.
 	scoreSparse func(scores, weights []float64, columns []int32, values []float64)

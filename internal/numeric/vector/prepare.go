@@ -12,8 +12,8 @@ import (
 // logarithms.
 const smoothing = 1e-12
 
-// preparer applies the preparation to rows, before they are rounded to their grids. Zeros do not affect it,
-// except by centering, so that dense and sparse rows get the same bits.
+// preparer applies the preparation to rows, before they are rounded to their grids. Zeros do not affect the result,
+// except by centering, so dense and sparse rows get the same bits. Exactly one of dense and sparse is set.
 type preparer struct {
 	spec   *RowSpec
 	dense  *dataset.Points
@@ -32,7 +32,7 @@ func newPreparer(spec *RowSpec, data dataset.Dataset) *preparer {
 	return p
 }
 
-// prepare returns row i, valid until the next call.
+// prepare returns row i. It is valid until the next call.
 func (p *preparer) prepare(i int) (row, error) {
 	var r row
 	if p.dense != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// Query is what one lane asks of the rows. An operation answers the queries of several lanes in one reading of each
-// tile, and none of them depends on the others.
+// Query is a request of one lane. An operation answers the queries of several lanes in one pass over each tile; their
+// results are independent of each other.
 type Query struct {
-	Lane   int // whose labels count; Distances and Nearest need none
+	Lane   int // selects the labels; Distances and Nearest ignore it
 	Model  *Model
-	Points []int32     // ascending: those that Distances measures, and that Assign and Farthest leave out
-	Counts []int32     // of Farthest: the sizes of the clusters over the tiles of all shards
-	Kind   ScatterKind // of Scatter
+	Points []int32     // ascending; Distances measures them, Assign and Farthest skip them
+	Counts []int32     // Farthest only: cluster sizes over the tiles of all shards
+	Kind   ScatterKind // Scatter only
 }
 
-// prepare is the common beginning of operations on labeled points: it finds the tiles and sets the models.
+// prepare starts an operation on labeled points: it checks the step, looks up the tiles and sets the models.
 func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries []Query, forScores bool) ([]*tile, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries
 	return tiles, s.setModels(ctx, queries, forScores)
 }
 
-// checkPoints makes sure that a list of points is ascending and in range.
+// checkPoints returns an error unless points are ascending and in range.
 func (s *Shard) checkPoints(points []int32) error {
 	previous := int32(-1)
 	for _, i := range points {
@@ -53,14 +53,14 @@ func (s *Shard) checkPoints(points []int32) error {
 	return nil
 }
 
-// piece is a few clusters of one query's model.
+// piece identifies a few clusters of one query's model.
 type piece struct {
 	*terms
 	number int
 }
 
-// setModels prepares the models of all queries. It computes weights only if they are needed: for scores, and for KL,
-// whose distances use their logarithms too.
+// setModels prepares the models of all queries. It computes weights only if needed: for scores, and for KL, whose
+// distances use their logarithms too.
 func (s *Shard) setModels(ctx context.Context, queries []Query, forScores bool) error {
 	spec := s.source.spec
 	for len(s.terms) < len(queries) {
@@ -96,14 +96,14 @@ func (s *Shard) setModels(ctx context.Context, queries []Query, forScores bool) 
 	return err
 }
 
-// valuesPerThread is how many values are worth waking up another thread for.
+// valuesPerThread is the number of values that justify waking up another thread.
 const valuesPerThread = 1 << 14
 
-// threadsFor is how many threads work on a number of values.
+// threadsFor returns how many threads to use for a number of values.
 func (s *Shard) threadsFor(values int) int { return min(s.threads, 1+values/valuesPerThread) }
 
-// perTile calls do for every tile with a workspace whose reader is open on it. Every value of a tile is used about so
-// many times.
+// perTile calls do for every tile with a workspace whose reader is open on it. uses is about how many times each value
+// of a tile is read; it determines the number of threads.
 func (s *Shard) perTile(ctx context.Context, tiles []*tile, uses int, do func(at int, t *tile, w *workspace)) error {
 	values := 0
 	for _, t := range tiles {
@@ -112,7 +112,7 @@ func (s *Shard) perTile(ctx context.Context, tiles []*tile, uses int, do func(at
 	return s.perTileOn(ctx, s.threadsFor(values*uses), tiles, do)
 }
 
-// perTileOn is perTile on a number of threads.
+// perTileOn is perTile with a given number of threads.
 func (s *Shard) perTileOn(ctx context.Context, threads int, tiles []*tile, do func(at int, t *tile, w *workspace)) error {
 	return s.pool.Run(ctx, threads, len(tiles), func(at int) error {
 		w := s.workspaces.borrow()
@@ -123,7 +123,7 @@ func (s *Shard) perTileOn(ctx context.Context, threads int, tiles []*tile, do fu
 	})
 }
 
-// measure computes count values of each of the given tiles for every query: per query, tile after tile.
+// measure computes count values for each query and tile. It returns one list per query, tile after tile.
 func (s *Shard) measure(ctx context.Context, tiles []*tile, queries []Query, uses int,
 	count func(q int, t *tile) int, compute func(q int, t *tile, w *workspace, dst []float64)) ([][]float64, error) {
 	begin, values := make([][]int, len(queries)), make([][]float64, len(queries))

@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// ScatterKind says which sum over the labeled points and their own centroids is wanted.
+// ScatterKind selects a sum over the labeled points and their own centroids.
 type ScatterKind uint8
 
 // The kinds of scatter. The last two are for squared Euclidean distances.
@@ -17,7 +17,7 @@ const (
 	Full                            // the sum of (x - mu)(x - mu)': one value per pair of features
 )
 
-// Size is the number of values of a scatter of d features.
+// Size returns the number of values of a scatter over d features.
 func (k ScatterKind) Size(d int) int {
 	switch k {
 	case Diagonal:
@@ -28,9 +28,9 @@ func (k ScatterKind) Size(d int) int {
 	return 1
 }
 
-// Scatter sums, for every query, each of the given tiles in row order, and returns the sums tile after tile. They are
-// rounded, so that the caller has to add them up in tile order. Points of absent clusters do not count. A full scatter
-// of many features is large: ask for a few tiles at a time.
+// Scatter returns, for every query, the sums over each of the given tiles, tile after tile. A tile is summed in row
+// order. The sums are rounded, so the caller must add them up in tile order. Points of absent clusters do not count. A
+// full scatter of many features is large: ask for a few tiles at a time.
 func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, queries []Query) ([][]float64, error) {
 	tiles, err := s.prepare(ctx, numbers, step, queries, false)
 	if err != nil {
@@ -61,11 +61,11 @@ func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, queries
 	})
 }
 
-// addDiagonal adds group by group, feature by feature, each in row order. Four features at a time, because every sum is
-// a chain of additions that wait for each other.
+// addDiagonal adds group by group, feature by feature, each in row order. It processes four features at a time, because
+// every sum is a chain of additions that wait for each other.
 func (s *Shard) addDiagonal(dst []float64, t *tile, lane int, terms *terms) {
 	first, labels, d := s.firstCluster(lane), s.labelsOf(t, lane), len(dst)
-	var rows, at [groupRows]int // those that count, and where their centroids begin
+	var rows, at [groupRows]int // rows that count, and where their centroids begin
 	for g := range t.groups() {
 		count := 0
 		for l, c := range labels[g*groupRows : min((g+1)*groupRows, len(labels))] {

@@ -9,38 +9,38 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Shard is some tiles of the points: what one worker holds or, with all tiles, a whole problem in one process.
+// Shard holds tiles of the points: the part of one worker or, with all tiles, a whole problem in one process.
 //
-// Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only
-// one method may run at a time; each spreads its tiles over the threads.
+// Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only one method
+// may run at a time; each distributes its tiles over the threads.
 //
 // The shard has several labelings of all points, its lanes: those of restarts that run side by side. Labels carry a
-// step. Load sets it, Update leads to the next one, and repeating either changes nothing, which makes every operation
-// safe to retry. A point with the label -1 has no cluster and does not count.
+// step. Load sets it, Update advances to the next one, and repeating either changes nothing, so every operation is safe
+// to retry. A point with the label -1 has no cluster and does not count.
 type Shard struct {
 	source     *Source
 	threads    int
 	pool       *parallel.Pool
 	tiles      map[int]*tile
-	clusters   int // how many clusters the labels of a lane have
+	clusters   int // clusters per lane
 	lanes      int
 	labels     []int32 // lane after lane
 	labelsStep uint64
 	loaded     bool
 	remembered []rememberedModel // per lane
-	versions   uint64            // of remembered models so far
-	// Buffers that are reused from call to call.
+	versions   uint64            // number of models remembered so far
+	// Buffers reused by later calls.
 	terms      []*terms // per query
 	pieces     []piece
 	workspaces workspaces
 }
 
-// NewShard makes a shard without tiles.
+// NewShard returns a shard without tiles that uses the given number of threads, at least one.
 func NewShard(source *Source, threads int) *Shard {
 	return &Shard{source: source, threads: max(1, threads), pool: parallel.NewPool(threads), tiles: map[int]*tile{}}
 }
 
-// Build makes the tiles that are missing and returns the bytes that all of the given ones take.
+// Build creates the given tiles, unless they exist, and returns the bytes that all of them take.
 func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
 	var missing []int
 	for _, number := range numbers {
@@ -69,20 +69,20 @@ func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
 	return total, nil
 }
 
-// Drop forgets tiles.
+// Drop removes tiles and frees their memory. Unknown numbers are ignored.
 func (s *Shard) Drop(numbers []int) {
 	for _, number := range numbers {
 		delete(s.tiles, number)
 	}
 }
 
-// Reset drops the labels, so that only the rows are left, as after Build.
+// Reset drops the labels, so that only the rows remain, as after Build.
 func (s *Shard) Reset() {
 	s.loaded = false
 	s.forgetAll()
 }
 
-// Bytes is the memory of all tiles, the labels, and the buffers beside them.
+// Bytes returns the memory of all tiles, the labels, and the buffers besides them.
 func (s *Shard) Bytes() int64 {
 	total := 4*int64(len(s.labels)) + s.workspaces.bytes()
 	for _, t := range s.terms {
@@ -107,15 +107,16 @@ func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	return tiles, nil
 }
 
-// isAt tells whether there are labels of a step.
+// isAt reports whether labels are loaded at the given step.
 func (s *Shard) isAt(step uint64) bool { return s.loaded && s.labelsStep == step }
 
-// shape says which labels and moves fit.
+// shape returns the shape that labels and moves must have.
 func (s *Shard) shape() labeling.Shape {
 	return labeling.Shape{Points: s.source.Rows(), Clusters: s.clusters, Lanes: s.lanes}
 }
 
-// labelsOf returns the labels of a tile's rows in one lane, whose clusters are numbered from firstCluster on.
+// labelsOf returns the labels of a tile's rows in one lane. The clusters of the lane are numbered starting at
+// firstCluster.
 func (s *Shard) labelsOf(t *tile, lane int) []int32 {
 	begin := lane * s.source.Rows()
 	return s.labels[begin+t.rows.From : begin+t.rows.To]

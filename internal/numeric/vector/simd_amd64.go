@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// detectRoutines chooses the widest routines that this processor supports.
+// detectRoutines returns the fastest routines that this processor supports.
 func detectRoutines() routines {
 	all := availableRoutines()
 	return all[len(all)-1]
 }
 
-// availableRoutines lists all routines that this processor supports, the portable ones first.
+// availableRoutines returns all routines that this processor supports, the portable ones first.
 func availableRoutines() []routines {
 	all := []routines{portable()}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
@@ -27,8 +27,8 @@ func availableRoutines() []routines {
 // sparseCode scores a sparse row against a fixed number of clusters.
 type sparseCode func(scores, weights *float64, stride int, columns *int32, values *float64, entries int)
 
-// simdRoutines wraps assembly, which takes pointers and some rows of a group at a time, in functions that take
-// slices and check their lengths.
+// simdRoutines wraps assembly, which takes pointers and a few rows of a group at a time, in functions that take slices
+// and check their lengths.
 func simdRoutines(name string, scoreRows, otherRows int,
 	scoreBlock func(scores, rows, weights, bias *float64, features int),
 	extremes func(least, greatest, scores *float64, clusters int),

@@ -8,16 +8,17 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Source is what tiles are made of: a worker's copy of the data, and how rows are prepared.
+// Source provides the rows that tiles are built from: a worker's copy of the data, and how rows are prepared. It is
+// safe for concurrent use.
 type Source struct {
 	spec     *RowSpec
 	data     dataset.Dataset
-	features *kernel.Features // nil: rows are those of the data
+	features *kernel.Features // nil if rows are those of the data
 	rounders []float64        // per feature, then for the background; see rounder
 	routines routines
 }
 
-// NewSource makes the source of the data that the spec was made from.
+// NewSource returns a source of the data that the spec was made from. It fails if they do not fit.
 func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 	if spec.Features != nil {
 		return newFeatureSource(spec, data)
@@ -55,12 +56,11 @@ func sourceOf(spec *RowSpec, data dataset.Dataset) *Source {
 	return s
 }
 
-// rounder is the constant c with which (v + c) - c rounds v to a multiple of g = 2^grid. Near 1.5 * 2^52 g the
-// spacing of float64 is exactly g, so that the addition rounds to the nearest multiple, ties to even.
+// rounder returns the constant c for which (v + c) - c rounds v to a multiple of g = 2^grid. Near 1.5 * 2^52 g the
+// spacing of float64 is exactly g, so the addition rounds to the nearest multiple, ties to even.
 func rounder(grid int32) float64 { return math.Ldexp(1.5, int(grid)+52) }
 
-// round rounds a prepared row to the grids, in place. A background never becomes 0, because its logarithm is
-// needed.
+// round rounds a prepared row to the grids, in place. A background never becomes 0, because its logarithm is needed.
 func (s *Source) round(r *row) {
 	for at, v := range r.values {
 		c := s.rounders[r.column(at)]
@@ -72,7 +72,7 @@ func (s *Source) round(r *row) {
 	}
 }
 
-// Row writes row i as tiles hold it: every feature rounded to its grid, and the background added.
+// Row writes row i to dst as tiles store it: every feature rounded to its grid, and the background added.
 func (s *Source) Row(dst []float64, i int) error {
 	if i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
 		return fmt.Errorf("vector: row %d of %d in %d values", i, s.spec.Rows, len(dst))
@@ -95,13 +95,13 @@ func (s *Source) Row(dst []float64, i int) error {
 	return nil
 }
 
-// Rows is n.
+// Rows returns n.
 func (s *Source) Rows() int { return s.spec.Rows }
 
 // Spec returns the spec that the source was made with.
 func (s *Source) Spec() *RowSpec { return s.spec }
 
-// sparse tells whether the points are sparse.
+// sparse reports whether tiles store sparse rows.
 func (s *Source) sparse() bool {
 	_, sparse := s.data.(*dataset.SparsePoints)
 	return sparse && s.features == nil

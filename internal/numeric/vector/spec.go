@@ -1,14 +1,15 @@
-// Package vector is the hot code of the vector family (k-means and its seeded, constrained, metric-learning and
-// HMRF relatives), which workers run on their rows: nearest centroids, sums of clusters, scatter.
+// Package vector contains the hot code of the vector family (k-means and its seeded, constrained, metric-learning and
+// HMRF relatives), which workers run on their rows: nearest centroids, cluster sums, scatter. Code belongs here if it
+// reads rows; algorithms that only use its results belong in package clustering.
 //
-// Every value is a float64 rounded to its feature's grid, a power of two chosen so that the sum of any of the
-// n values of a feature is exact. So the sums of clusters have the same bits in any order, on any number of
-// workers. Values are float64, not float32 as in package kernel: an objective computed here agrees to about 1e-9
-// with one computed from the raw data, which the 24 bits of float32 would not allow.
+// Every value is a float64 rounded to its feature's grid, a power of two chosen so that the sum of any of the n values
+// of a feature is exact. So cluster sums have the same bits in any order, on any number of workers. Values are float64,
+// not float32 as in package kernel: an objective computed here agrees to about 1e-9 with one computed from the raw
+// data, which the 24 bits of float32 would not allow.
 //
 // Scores and distortions cannot be exact, so they are fixed sequences of roundings. Scores are chains of fused
 // multiply-adds in feature order, with the same bits in SIMD and in portable code. Zeros change nothing in such a
-// chain, so that a sparse row has the same scores as the same row with all its zeros.
+// chain, so a sparse row has the same scores as the same row with all its zeros.
 package vector
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Preparation is what is done to rows before they are clustered.
+// Preparation selects how rows are transformed before they are clustered.
 type Preparation uint8
 
 // The preparations.
@@ -31,36 +32,35 @@ const (
 	Plain Preparation = iota + 1
 	// Unit scales rows to length 1, for cosines. A row of zeros is an error.
 	Unit
-	// Probability adds 1e-12 to every value and divides rows by their sums, for the KL divergence. Negative
-	// values are errors.
+	// Probability adds 1e-12 to every value and divides rows by their sums, for the KL divergence. Negative values are
+	// an error.
 	Probability
-	// NonNegative leaves rows as they are, for the I-divergence. Negative values are errors. A centroid is 0 in a
-	// feature only if all its members are, so that no member is infinitely far from it; for other points log 0
-	// counts as log 1e-12 (see Model).
+	// NonNegative leaves rows unchanged, for the I-divergence. Negative values are an error. A centroid is 0 in a
+	// feature only if all its members are, so no member is infinitely far from it; for other points log 0 counts as log
+	// 1e-12 (see Model).
 	NonNegative
 )
 
-// RowSpec determines every stored value to the last bit. It is the same on every worker.
+// RowSpec determines every stored value to the last bit. All workers of a job use the same spec.
 //
-// Under Probability a row is its values divided by its total, plus 1e-12 divided by its total in every feature:
-// the background. Rounded to a feature's grid the background would vanish, and added to every value it would
-// make sparse rows dense. So it is one number per row, which is stored and summed like one more feature after
-// the last.
+// Under Probability a row is its values divided by its total, plus 1e-12 divided by its total in every feature: the
+// background. Rounded to a feature's grid the background would vanish, and added to every value it would make sparse
+// rows dense. So it is one number per row, which is stored and summed like an additional last feature.
 type RowSpec struct {
 	Preparation    Preparation
 	Rows, Columns  int
-	Mean           []float64 // per feature, subtracted from dense rows; nil if nothing is
+	Mean           []float64 // per feature, subtracted from dense rows; nil means no centering
 	Grids          []int32   // per feature: its values are multiples of 2^grid
 	BackgroundGrid int32     // the same for the background
 
-	// Features, where there are any, are what the rows are made of: columns of kernel values instead of those of the data.
+	// Features, if not nil, replaces the columns of the data by features computed from kernel values.
 	Features *kernel.FeatureSpec
 }
 
-// HasBackground tells whether rows have a background.
+// HasBackground reports whether rows have a background.
 func (s *RowSpec) HasBackground() bool { return s.Preparation == Probability }
 
-// Width is the number of values that are summed: the features and, if there is one, the background.
+// Width returns the number of values that are summed: the features and, if there is one, the background.
 func (s *RowSpec) Width() int {
 	if s.HasBackground() {
 		return s.Columns + 1
@@ -68,8 +68,8 @@ func (s *RowSpec) Width() int {
 	return s.Columns
 }
 
-// Centroid computes the mean of count points from their sums, Width values, into dst, one value per feature.
-// The mean of unit rows does not have length 1.
+// Centroid computes the mean of count points from their sums (Width values) into dst, one value per feature. The mean
+// of unit rows does not have length 1.
 func (s *RowSpec) Centroid(dst, sums []float64, count int) {
 	background := 0.0
 	if s.HasBackground() {
@@ -83,8 +83,7 @@ func (s *RowSpec) Centroid(dst, sums []float64, count int) {
 // maxValue bounds data, centroids and metrics, so that sums of products of three of them stay finite.
 const maxValue = 1e90
 
-// NewRowSpec makes the spec of a data set. It reads all data once, and refuses what the preparation cannot
-// work with.
+// NewRowSpec returns the spec of a data set. It reads all data once, and fails if the preparation cannot handle a row.
 func NewRowSpec(data dataset.Dataset, preparation Preparation) (*RowSpec, error) {
 	spec := &RowSpec{Preparation: preparation}
 	switch data := data.(type) {
@@ -104,8 +103,8 @@ func NewRowSpec(data dataset.Dataset, preparation Preparation) (*RowSpec, error)
 	return spec, spec.chooseGrids(data)
 }
 
-// NewFeatureSpec makes the spec of rows that are features of points, given a bound of the kernel values that they are made
-// of. The data are not read: grids come from what features can be at most.
+// NewFeatureSpec returns the spec of rows that are features of points, given a bound of the kernel values. It does not
+// read the data: the grids follow from the largest values that features can have.
 func NewFeatureSpec(features *kernel.FeatureSpec, entry float64) *RowSpec {
 	spec := &RowSpec{Preparation: Plain, Rows: features.Matrix.Rows, Columns: features.Rank, Features: features}
 	for _, bound := range features.Bounds(entry) {
@@ -114,7 +113,7 @@ func NewFeatureSpec(features *kernel.FeatureSpec, entry float64) *RowSpec {
 	return spec
 }
 
-// meanOf computes the mean of each feature: each tile is summed in row order, then the tiles in tile order.
+// meanOf returns the mean of each feature: each tile is summed in row order, then the tiles in tile order.
 func meanOf(points *dataset.Points) []float64 {
 	mean := make([]float64, points.D)
 	points.EachColumns(func(from, to int) {
@@ -138,9 +137,9 @@ func meanOf(points *dataset.Points) []float64 {
 	return mean
 }
 
-// chooseGrids chooses for each feature the finest grid on which all sums are exact. With B the sum of all
-// magnitudes that is g = 2^e with 2 B <= 2^52 g. The factor 2 leaves room for rounding n < 2^31 values to the
-// grid, which adds less than half of it.
+// chooseGrids chooses for each feature the finest grid on which all sums are exact. With B the sum of all magnitudes,
+// that is g = 2^e with 2 B <= 2^52 g. The factor 2 leaves room for rounding n < 2^31 values to the grid, which adds
+// less than half of it.
 func (s *RowSpec) chooseGrids(data dataset.Dataset) error {
 	magnitudes, err := s.magnitudes(data)
 	if err != nil {
@@ -157,7 +156,7 @@ func (s *RowSpec) chooseGrids(data dataset.Dataset) error {
 	return nil
 }
 
-// magnitudes are the sums of all magnitudes of each feature, in row order.
+// magnitudes returns the sum of all magnitudes of each feature, in row order.
 func (s *RowSpec) magnitudes(data dataset.Dataset) ([]float64, error) {
 	sums := make([]float64, s.Width())
 	if points, dense := data.(*dataset.Points); dense && s.Preparation == Plain && centeredMagnitudes(points, s.Mean, sums) {
@@ -180,8 +179,8 @@ func (s *RowSpec) magnitudes(data dataset.Dataset) ([]float64, error) {
 	return sums, nil
 }
 
-// centeredMagnitudes adds up the magnitudes of centered points, many columns at a time. It gives up on values that are too
-// large, which are errors.
+// centeredMagnitudes adds up the magnitudes of centered points, many columns at a time. It returns false if a value is
+// too large; the caller then finds it and reports the error.
 func centeredMagnitudes(points *dataset.Points, mean, sums []float64) bool {
 	var tooLarge atomic.Bool
 	points.EachColumns(func(from, to int) {

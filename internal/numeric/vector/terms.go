@@ -2,8 +2,17 @@ package vector
 
 import "github.com/cleave-project/cleave/internal/numeric/metric"
 
-// terms is a model prepared for scoring. To find the nearest centroid, every distortion can be replaced by a
-// score that is linear in x; what is left out is the same for all clusters:
+// terms is a model prepared for scoring. To find the nearest centroid, every distortion can be replaced by a score that
+// is linear in x; the omitted terms are the same for all clusters:
+//
+//	score_ic = b_c - 2 x_i.w_c
+//	squared Euclidean  w = A mu,        b = mu'A mu
+//	cosine             w = mu / 2,      b = 0
+//	KL                 w = log(mu) / 2, b = 0
+//	I-divergence       w = log(mu) / 2, b = sum of mu
+//
+// The weights here are -2 w, so that a score is one chain of additions that begins with b. The weight of the
+// background, which is added to all features, is the sum of their weights.
 //
 //	score_ic = b_c - 2 x_i.w_c
 //	squared Euclidean  w = A mu,        b = mu'A mu
@@ -20,11 +29,11 @@ type terms struct {
 	// The weight of each feature in a squared Euclidean distance: the diagonal of A, or ones. Empty if A is
 	// a full matrix.
 	featureWeights []float64
-	// What scores are computed from: the clusters that are not absent, in pieces of several clusters.
+	// Scores are computed from these: the clusters that are not absent, in pieces of several clusters.
 	present []int32 // ascending
-	place   []int32 // per cluster: its place in present; -1 if it is absent
+	place   []int32 // per cluster: its index in present; -1 if it is absent
 	maxBias float64 // max |b_c| over present
-	piece   int     // how many clusters a piece has
+	piece   int     // clusters per piece
 	// The weight of feature f for the cluster at place p is
 	// weights[(p/piece)*pieceStride + f*featureStride + p%piece].
 	pieceStride, featureStride int
@@ -32,7 +41,8 @@ type terms struct {
 	starts                     []float64 // b_c by place, padded with copies of the last
 }
 
-// choose takes over a model and lists the clusters that are not absent.
+// choose sets the model and lists the clusters that are not absent. It returns errNoCluster if all are. It keeps the
+// model's slices.
 func (t *terms) choose(model *Model, columns int) error {
 	t.model, t.form = *model, model.form(columns)
 	t.present, t.place = t.present[:0], resized(t.place, model.Clusters)
@@ -69,9 +79,9 @@ func (t *terms) setFeatureWeights(columns int) {
 	}
 }
 
-// layOut allocates biases and weights, and returns the number of pieces. For dense rows a piece has all features
-// of a few clusters in one place. For sparse rows all clusters of one feature are in one place, because a row
-// needs only a few features.
+// layOut allocates biases and weights, and returns the number of pieces. For dense rows a piece has all features of a
+// few clusters in one place. For sparse rows all clusters of one feature are in one place, because a row needs only a
+// few features.
 func (t *terms) layOut(width int, sparse bool) (pieces int) {
 	t.piece = blockClusters
 	if sparse {
@@ -88,7 +98,7 @@ func (t *terms) layOut(width int, sparse bool) (pieces int) {
 	return pieces
 }
 
-// setPiece computes the biases and, if there is room for them, the weights of one piece, feature by feature.
+// setPiece computes the biases of one piece and, if weights are allocated, its weights, feature by feature.
 func (t *terms) setPiece(p int, spec *RowSpec) {
 	d, weighted := spec.Columns, len(t.weights) > 0
 	var bias, background [max(blockClusters, sparsePadding)]float64
@@ -121,14 +131,14 @@ func (t *terms) setPiece(p int, spec *RowSpec) {
 	t.fill(line, count)
 }
 
-// fill pads a piece with copies of its last cluster, which change no minimum.
+// fill pads a piece with copies of its last cluster, which do not change any minimum.
 func (t *terms) fill(line []float64, count int) {
 	for at := count; at < len(line); at++ {
 		line[at] = line[count-1]
 	}
 }
 
-// linear returns -2 w of feature f, if wanted, and the feature's part of b.
+// linear returns the feature's part of b and, if weighted is set, -2 w of feature f.
 func (t *terms) linear(mu []float64, f int, weighted bool) (weight, bias float64) {
 	switch t.model.Distortion {
 	case metric.Cosine:
@@ -155,7 +165,7 @@ func (t *terms) linear(mu []float64, f int, weighted bool) (weight, bias float64
 	return -2 * w, float64(w * mu[f])
 }
 
-// logOf returns the logarithm of a centroid's value.
+// logOf returns the logarithm of a centroid's value, which is finite even for 0.
 func logOf(mu float64) float64 { return metric.Log(notZero(mu)) }
 
 func notZero(mu float64) float64 {
@@ -165,7 +175,7 @@ func notZero(mu float64) float64 {
 	return mu
 }
 
-// weight returns -2 w_cf of a cluster that is not absent.
+// weight returns -2 w_cf. Cluster c must not be absent.
 func (t *terms) weight(c, f int) float64 {
 	p := int(t.place[c])
 	return t.weights[p/t.piece*t.pieceStride+f*t.featureStride+p%t.piece]

@@ -8,27 +8,26 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// groupRows is how many rows of a dense tile are stored side by side: as many as the widest SIMD code works on
-// at a time.
+// groupRows is the number of rows of a dense tile that are stored side by side: as many as the widest SIMD code
+// processes at a time.
 const groupRows = 32
 
-// tile is some consecutive rows, prepared and rounded to their grids.
+// tile is a range of consecutive rows, prepared and rounded to their grids.
 //
 // Dense rows are packed in groups: packed[(g*width+f)*groupRows+l] is feature f of row g*groupRows+l, with the
-// background as the last feature, and zeros after the last row. Sparse rows share the columns with the data
-// set.
+// background as the last feature, and zeros after the last row. Sparse rows share their columns with the data set.
 type tile struct {
 	rows  partition.Range
 	width int
 
-	packed []float64 // dense
+	packed []float64 // dense tiles only
 
-	starts      []int64 // sparse: where the rows begin, and where the last ends
+	starts      []int64 // sparse tiles only: where the rows begin, followed by the number of values
 	columns     []int32
 	values      []float64
-	backgrounds []float64 // per row; nil if rows have none
+	backgrounds []float64 // per row; nil if rows have no background
 
-	own   []ownDistances  // per lane, once they were asked for
+	own   []ownDistances  // per lane; nil until first used
 	moves []labeling.Move // scratch: what the last Assign found
 }
 
@@ -79,10 +78,10 @@ func (t *tile) store(r int, prepared *row) {
 	}
 }
 
-// groups is the number of groups of a dense tile.
+// groups returns the number of groups of a dense tile.
 func (t *tile) groups() int { return (t.rows.Len() + groupRows - 1) / groupRows }
 
-// group returns the values of one group of rows.
+// group returns the values of one group of rows. They alias the tile.
 func (t *tile) group(g int) []float64 {
 	return t.packed[g*t.width*groupRows : (g+1)*t.width*groupRows]
 }
@@ -91,7 +90,7 @@ func (t *tile) bytes() int64 {
 	return 8 * int64(len(t.packed)+len(t.values)+len(t.starts)+len(t.backgrounds))
 }
 
-// laneBytes is what the tile takes beside its rows.
+// laneBytes returns the memory that the tile takes besides its rows.
 func (t *tile) laneBytes() int64 {
 	total := 12 * int64(cap(t.moves))
 	for _, own := range t.own {
@@ -100,14 +99,14 @@ func (t *tile) laneBytes() int64 {
 	return total
 }
 
-// pointsOf returns those of ascending points that are in the tile.
+// pointsOf returns the points that lie in the tile. points must be ascending.
 func (t *tile) pointsOf(points []int32) []int32 {
 	from, _ := slices.BinarySearch(points, int32(t.rows.From))
 	to, _ := slices.BinarySearch(points, int32(t.rows.To))
 	return points[from:to]
 }
 
-// movesOf returns those of one lane's moves, which ascend, that are in the tile.
+// movesOf returns the moves of points in the tile. moves must be those of one lane, ascending by point.
 func (t *tile) movesOf(moves []labeling.Move) []labeling.Move {
 	compare := func(m labeling.Move, point int) int { return int(m.Point) - point }
 	from, _ := slices.BinarySearchFunc(moves, t.rows.From, compare)
@@ -115,15 +114,15 @@ func (t *tile) movesOf(moves []labeling.Move) []labeling.Move {
 	return moves[from:to]
 }
 
-// unpackedRows is how many rows are taken out of a group at a time: one cache line of each feature.
+// unpackedRows is the number of rows that are taken out of a group at a time: one cache line of each feature.
 const unpackedRows = 8
 
-// reader reads the rows of a tile one by one.
+// reader reads the rows of a tile one by one. Call open first.
 type reader struct {
 	tile     *tile
 	features int       // without the background
 	unpacked []float64 // a few rows of a dense tile, row by row
-	first    int       // the first of these rows
+	first    int       // index of the first unpacked row
 	read     row
 }
 
@@ -131,7 +130,7 @@ func (d *reader) open(t *tile, features int) {
 	d.tile, d.features, d.first, d.read = t, features, -1, row{}
 }
 
-// row returns a row of the tile, valid until the next call.
+// row returns a row of the tile. It is valid until the next call.
 func (d *reader) row(r int) *row {
 	t, read := d.tile, &d.read
 	if t.packed == nil {

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// workspace is one thread's scratch space, so that work on a tile allocates nothing.
+// workspace is the scratch space of one goroutine, so that work on a tile allocates nothing.
 type workspace struct {
 	reader
-	sums            []float64 // of the clusters over the tiles it was used for
+	sums            []float64 // cluster sums over the tiles it was used for
 	scores          []float64
 	lowest, highest [groupRows]float64
 	places          places
 	assignments     []assignment // per query
 	expanded        []float64    // a sparse row with all its zeros
 	difference      []float64    // x - mu
-	counts          []int32      // how many points each cluster has in a tile
+	counts          []int32      // points per cluster in a tile
 }
 
-// workspaces is a pool from which threads borrow a workspace for one tile.
+// workspaces is a pool from which goroutines borrow a workspace for one tile.
 type workspaces struct {
 	mutex sync.Mutex
 	idle  []*workspace
@@ -35,8 +35,8 @@ func (ws *workspaces) borrow() *workspace {
 	return &workspace{}
 }
 
-// giveBack returns a workspace after successful work. After a failure the workspace may be in any state, and
-// must not be returned.
+// giveBack returns a workspace after successful work. After a failure its state is undefined, so it must not be
+// returned.
 func (ws *workspaces) giveBack(w *workspace) {
 	ws.mutex.Lock()
 	defer ws.mutex.Unlock()
@@ -51,8 +51,7 @@ func (ws *workspaces) bytes() int64 {
 	return 8 * int64(total)
 }
 
-// resized returns a slice of the given length, which reuses the buffer if its capacity suffices. The contents
-// are arbitrary.
+// resized returns a slice of the given length, reusing the buffer if its capacity suffices. The contents are undefined.
 func resized[T any](buffer []T, length int) []T {
 	return slices.Grow(buffer[:0], length)[:length]
 }
