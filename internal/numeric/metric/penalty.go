@@ -58,7 +58,7 @@ func Penalty(c PenaltyKind, mustLink bool, weight, distance, bound float64) floa
 // Link is a constrained pair of points. X and Y must be prepared for the distortion.
 type Link struct {
 	Kind     constraint.Kind
-	Weight   float64 // Bound returns the bound that a kind of penalty compares distances with, under the current measure.\n\n    - Basu2003: a_max, the largest distance of the must-links, or of all links if fewer than two are\n      must-links (Basu2003 4.1).\n    - Bilenko2004: phi_max, an upper bound of all distances: Metric.PhiMax of the data's ranges for squared\n      Euclidean distances, 2 for cosines, the largest distance of the links for divergences.\n    - Potts: 0, which is not used.
+	Weight   float64
 	X, Y     []float64
 	Violated bool // by the current labels
 }
@@ -67,7 +67,8 @@ func (l Link) mustLink() bool { return l.Kind == constraint.MustLink }
 
 // Bound returns the bound that a kind of penalty compares distances with, under the current measure.
 //
-//   - Basu2003: a_max, the largest distance of the must-links, or of all links if fewer than two are must-links (Basu2003 4.1).
+//   - Basu2003: a_max, the largest distance of the must-links, or of all links if fewer than two are
+//     must-links (Basu2003 4.1).
 //   - Bilenko2004: phi_max, an upper bound of all distances: Metric.PhiMax of the data's ranges for squared
 //     Euclidean distances, 2 for cosines, the largest distance of the links for divergences.
 //   - Potts: 0, which is not used.
