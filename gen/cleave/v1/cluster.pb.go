@@ -23,15 +23,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// WorkerState tells whether a worker can take work.
 type WorkerState int32
 
 const (
+	// Never sent by the coordinator.
 	WorkerState_WORKER_STATE_UNSPECIFIED WorkerState = 0
-	WorkerState_WORKER_STATE_READY       WorkerState = 1
-	// Its stream broke or its heartbeats stopped. It keeps its tiles for a short while.
-	WorkerState_WORKER_STATE_SILENT   WorkerState = 2
+	// The worker takes work.
+	WorkerState_WORKER_STATE_READY WorkerState = 1
+	// The stream of the worker broke or its heartbeats stopped. It keeps its tiles for a short time, in case it returns.
+	WorkerState_WORKER_STATE_SILENT WorkerState = 2
+	// The worker was drained or is shutting down: it takes no new tiles, and its tiles move to other workers.
 	WorkerState_WORKER_STATE_DRAINING WorkerState = 3
-	// Its answers were wrong. It gets no work until its process is started again.
+	// The worker returned wrong results. It gets no work until its process is restarted.
 	WorkerState_WORKER_STATE_QUARANTINED WorkerState = 4
 )
 
@@ -80,6 +84,7 @@ func (WorkerState) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
+// GetLimitsRequest is the request of ClusterService.GetLimits.
 type GetLimitsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -116,10 +121,13 @@ func (*GetLimitsRequest) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
+// GetLimitsResponse is the response of ClusterService.GetLimits.
 type GetLimitsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Limits        *Limits                `protobuf:"bytes,1,opt,name=limits,proto3" json:"limits,omitempty"`
-	Usage         *Usage                 `protobuf:"bytes,2,opt,name=usage,proto3" json:"usage,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limits in force.
+	Limits *Limits `protobuf:"bytes,1,opt,name=limits,proto3" json:"limits,omitempty"`
+	// Current usage, for the limits that can be used up.
+	Usage         *Usage `protobuf:"bytes,2,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -168,44 +176,52 @@ func (x *GetLimitsResponse) GetUsage() *Usage {
 	return nil
 }
 
-// Limits are what a coordinator takes; 0, or an absent duration, means that there is no limit.
+// Limits holds the limits that a coordinator enforces. A value of 0, or an unset duration, means unlimited.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of one data set: rows, and bytes of its canonical form, which tables have too.
-	Rows         uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Maximum number of rows in one data set.
+	Rows uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Maximum size of one data set or table, in bytes of its canonical encoding.
 	DatasetBytes uint64 `protobuf:"varint,2,opt,name=dataset_bytes,json=datasetBytes,proto3" json:"dataset_bytes,omitempty"`
-	// Of one request.
+	// Maximum size of one request message, in bytes.
 	MessageBytes uint64 `protobuf:"varint,3,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
-	// Of one job.
-	Clusters    uint64 `protobuf:"varint,4,opt,name=clusters,proto3" json:"clusters,omitempty"`
+	// Maximum number of clusters in one job.
+	Clusters uint64 `protobuf:"varint,4,opt,name=clusters,proto3" json:"clusters,omitempty"`
+	// Maximum number of constraints, or of beliefs, in one job.
 	Constraints uint64 `protobuf:"varint,5,opt,name=constraints,proto3" json:"constraints,omitempty"`
-	// Jobs that run at once, and that wait: in all, and of one owner.
-	JobsRunning         uint64 `protobuf:"varint,6,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
+	// Maximum number of jobs running at once.
+	JobsRunning uint64 `protobuf:"varint,6,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
+	// Maximum number of jobs of one owner running at once.
 	JobsRunningPerOwner uint64 `protobuf:"varint,7,opt,name=jobs_running_per_owner,json=jobsRunningPerOwner,proto3" json:"jobs_running_per_owner,omitempty"`
-	JobsQueued          uint64 `protobuf:"varint,8,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
-	JobsQueuedPerOwner  uint64 `protobuf:"varint,9,opt,name=jobs_queued_per_owner,json=jobsQueuedPerOwner,proto3" json:"jobs_queued_per_owner,omitempty"`
-	// What a job gets that asks for no time limit, and the longest that it may ask for.
+	// Maximum number of jobs waiting to run.
+	JobsQueued uint64 `protobuf:"varint,8,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
+	// Maximum number of jobs of one owner waiting to run.
+	JobsQueuedPerOwner uint64 `protobuf:"varint,9,opt,name=jobs_queued_per_owner,json=jobsQueuedPerOwner,proto3" json:"jobs_queued_per_owner,omitempty"`
+	// Time limit of jobs that do not request one.
 	DefaultTimeLimit *durationpb.Duration `protobuf:"bytes,10,opt,name=default_time_limit,json=defaultTimeLimit,proto3" json:"default_time_limit,omitempty"`
-	MaxTimeLimit     *durationpb.Duration `protobuf:"bytes,11,opt,name=max_time_limit,json=maxTimeLimit,proto3" json:"max_time_limit,omitempty"`
-	// Calls that plan, submit or evaluate jobs in work at once. Further ones wait for their turn.
+	// Longest time limit that a job may request.
+	MaxTimeLimit *durationpb.Duration `protobuf:"bytes,11,opt,name=max_time_limit,json=maxTimeLimit,proto3" json:"max_time_limit,omitempty"`
+	// Maximum number of calls that plan, submit or evaluate jobs and are served at once. Further calls wait.
 	Calls uint64 `protobuf:"varint,12,opt,name=calls,proto3" json:"calls,omitempty"`
-	// Calls that only look something up in work at once.
+	// Maximum number of lookup calls served at once.
 	Reads uint64 `protobuf:"varint,22,opt,name=reads,proto3" json:"reads,omitempty"`
-	// Open streams.
+	// Maximum number of open streams.
 	Streams uint64 `protobuf:"varint,13,opt,name=streams,proto3" json:"streams,omitempty"`
-	// How long a stream may take to accept one message.
+	// Longest time a client may take to accept one message of a stream. A slower stream fails with UNAVAILABLE.
 	SlowReader *durationpb.Duration `protobuf:"bytes,14,opt,name=slow_reader,json=slowReader,proto3" json:"slow_reader,omitempty"`
-	// Bytes a second: of all uploads, and of those of one owner.
-	UploadBytesPerSecond         uint64 `protobuf:"varint,15,opt,name=upload_bytes_per_second,json=uploadBytesPerSecond,proto3" json:"upload_bytes_per_second,omitempty"`
+	// Maximum rate of all uploads together, in bytes per second.
+	UploadBytesPerSecond uint64 `protobuf:"varint,15,opt,name=upload_bytes_per_second,json=uploadBytesPerSecond,proto3" json:"upload_bytes_per_second,omitempty"`
+	// Maximum rate of the uploads of one owner, in bytes per second.
 	UploadBytesPerSecondPerOwner uint64 `protobuf:"varint,16,opt,name=upload_bytes_per_second_per_owner,json=uploadBytesPerSecondPerOwner,proto3" json:"upload_bytes_per_second_per_owner,omitempty"`
-	// How long an upload may be silent.
+	// Longest time an upload may stay silent before the coordinator aborts it.
 	UploadStall *durationpb.Duration `protobuf:"bytes,17,opt,name=upload_stall,json=uploadStall,proto3" json:"upload_stall,omitempty"`
-	// Of data and results.
+	// Maximum disk space for data and results, in bytes.
 	DiskQuotaBytes uint64 `protobuf:"varint,18,opt,name=disk_quota_bytes,json=diskQuotaBytes,proto3" json:"disk_quota_bytes,omitempty"`
-	// With less space left on their disk nothing is taken.
+	// Disk space to keep free, in bytes. The coordinator accepts no uploads and no jobs that would leave less.
 	FreeDiskBytes uint64 `protobuf:"varint,19,opt,name=free_disk_bytes,json=freeDiskBytes,proto3" json:"free_disk_bytes,omitempty"`
-	// How long jobs that have ended, and unused data sets and tables, are kept.
-	KeepJobs      *durationpb.Duration `protobuf:"bytes,20,opt,name=keep_jobs,json=keepJobs,proto3" json:"keep_jobs,omitempty"`
+	// How long a finished job is kept before it is deleted.
+	KeepJobs *durationpb.Duration `protobuf:"bytes,20,opt,name=keep_jobs,json=keepJobs,proto3" json:"keep_jobs,omitempty"`
+	// How long an unused data set or table is kept before it is deleted.
 	KeepDatasets  *durationpb.Duration `protobuf:"bytes,21,opt,name=keep_datasets,json=keepDatasets,proto3" json:"keep_datasets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -395,16 +411,20 @@ func (x *Limits) GetKeepDatasets() *durationpb.Duration {
 	return nil
 }
 
-// Usage is how much of the limits is in use.
+// Usage reports how much of the limits is in use.
 type Usage struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	JobsRunning uint64                 `protobuf:"varint,1,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
-	JobsQueued  uint64                 `protobuf:"varint,2,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
-	// Of the caller.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of jobs running.
+	JobsRunning uint64 `protobuf:"varint,1,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
+	// Number of jobs waiting to run.
+	JobsQueued uint64 `protobuf:"varint,2,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
+	// Number of the caller's jobs waiting to run.
 	JobsQueuedOwn uint64 `protobuf:"varint,3,opt,name=jobs_queued_own,json=jobsQueuedOwn,proto3" json:"jobs_queued_own,omitempty"`
-	Calls         uint64 `protobuf:"varint,4,opt,name=calls,proto3" json:"calls,omitempty"`
-	Streams       uint64 `protobuf:"varint,5,opt,name=streams,proto3" json:"streams,omitempty"`
-	// Only where there is a quota.
+	// Number of calls being served that count toward Limits.calls.
+	Calls uint64 `protobuf:"varint,4,opt,name=calls,proto3" json:"calls,omitempty"`
+	// Number of open streams.
+	Streams uint64 `protobuf:"varint,5,opt,name=streams,proto3" json:"streams,omitempty"`
+	// Disk space used by data and results, in bytes; 0 if the coordinator has no quota.
 	DiskBytes     uint64 `protobuf:"varint,6,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -482,10 +502,13 @@ func (x *Usage) GetDiskBytes() uint64 {
 	return 0
 }
 
+// ListWorkersRequest is the request of ClusterService.ListWorkers.
 type ListWorkersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 1,000; 0 means 100.
-	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Maximum number of workers to return. 0 means 100; values above 1,000 are treated as 1,000. A negative value is
+	// INVALID_ARGUMENT.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -535,10 +558,12 @@ func (x *ListWorkersRequest) GetPageToken() string {
 	return ""
 }
 
+// ListWorkersResponse is one page of workers.
 type ListWorkersResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Workers []*Worker              `protobuf:"bytes,1,rep,name=workers,proto3" json:"workers,omitempty"`
-	// Empty on the last page.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The workers of this page, ordered by name.
+	Workers []*Worker `protobuf:"bytes,1,rep,name=workers,proto3" json:"workers,omitempty"`
+	// Token to request the next page with; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -588,9 +613,10 @@ func (x *ListWorkersResponse) GetNextPageToken() string {
 	return ""
 }
 
+// DrainWorkerRequest is the request of ClusterService.DrainWorker.
 type DrainWorkerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A worker's id or its name.
+	// The ID or the name of the worker to drain. Required.
 	WorkerId      string `protobuf:"bytes,1,opt,name=worker_id,json=workerId,proto3" json:"worker_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -633,9 +659,11 @@ func (x *DrainWorkerRequest) GetWorkerId() string {
 	return ""
 }
 
+// DrainWorkerResponse is the response of ClusterService.DrainWorker.
 type DrainWorkerResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Worker        *Worker                `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The worker after the call.
+	Worker        *Worker `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -677,25 +705,35 @@ func (x *DrainWorkerResponse) GetWorker() *Worker {
 	return nil
 }
 
+// Worker describes an attached worker.
 type Worker struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of this attachment; a worker that attaches again gets another one.
-	WorkerId string      `protobuf:"bytes,1,opt,name=worker_id,json=workerId,proto3" json:"worker_id,omitempty"`
-	Name     string      `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	State    WorkerState `protobuf:"varint,3,opt,name=state,proto3,enum=cleave.v1.WorkerState" json:"state,omitempty"`
-	Version  string      `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
-	Threads  uint32      `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
-	// What it offers; 0 means that there is no limit.
+	// Identifies this attachment. A worker that attaches again gets a new ID.
+	WorkerId string `protobuf:"bytes,1,opt,name=worker_id,json=workerId,proto3" json:"worker_id,omitempty"`
+	// The name that the worker was started with. It need not be unique.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Whether the worker can take work.
+	State WorkerState `protobuf:"varint,3,opt,name=state,proto3,enum=cleave.v1.WorkerState" json:"state,omitempty"`
+	// The software version of the worker.
+	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
+	// Number of threads that the worker computes with.
+	Threads uint32 `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
+	// Memory that the worker offers, in bytes; 0 means unlimited.
 	MemoryBytes uint64 `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
-	// Workers of different numeric classes would not compute the same bits.
-	NumericClass      string                 `protobuf:"bytes,7,opt,name=numeric_class,json=numericClass,proto3" json:"numeric_class,omitempty"` // Field 8 is kept free for the accelerators of a worker.
-	AttachTime        *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=attach_time,json=attachTime,proto3" json:"attach_time,omitempty"`
+	// Identifies how the worker rounds. Workers of different numeric classes would not compute identical bits.
+	NumericClass string `protobuf:"bytes,7,opt,name=numeric_class,json=numericClass,proto3" json:"numeric_class,omitempty"` // Field 8 is kept free for the accelerators of a worker.
+	// When the worker attached.
+	AttachTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=attach_time,json=attachTime,proto3" json:"attach_time,omitempty"`
+	// When the last heartbeat of the worker arrived.
 	LastHeartbeatTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=last_heartbeat_time,json=lastHeartbeatTime,proto3" json:"last_heartbeat_time,omitempty"`
-	// Tiles that it holds, for which jobs, and what they take.
-	Tiles     uint32   `protobuf:"varint,11,opt,name=tiles,proto3" json:"tiles,omitempty"`
-	TileBytes uint64   `protobuf:"varint,12,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
-	JobIds    []string `protobuf:"bytes,13,rep,name=job_ids,json=jobIds,proto3" json:"job_ids,omitempty"`
-	// What is wrong with it, for people: why it is quarantined, or that it is slow. Empty if nothing is.
+	// Number of tiles that the worker holds.
+	Tiles uint32 `protobuf:"varint,11,opt,name=tiles,proto3" json:"tiles,omitempty"`
+	// Memory reserved for those tiles, in bytes.
+	TileBytes uint64 `protobuf:"varint,12,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
+	// The jobs that those tiles belong to. Only jobs visible to the caller are listed.
+	JobIds []string `protobuf:"bytes,13,rep,name=job_ids,json=jobIds,proto3" json:"job_ids,omitempty"`
+	// A human-readable description of what is wrong with the worker, such as why it is quarantined or that it is slow.
+	// Empty if nothing is wrong.
 	StatusMessage string `protobuf:"bytes,14,opt,name=status_message,json=statusMessage,proto3" json:"status_message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

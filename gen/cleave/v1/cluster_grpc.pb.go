@@ -28,15 +28,17 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ClusterService shows the workers, takes them out of service, and shows the limits.
+// ClusterService lists and drains workers and reports the limits of the coordinator.
 type ClusterServiceClient interface {
-	// ListWorkers lists the workers that are attached, by name.
+	// ListWorkers lists the attached workers, ordered by name.
 	ListWorkers(ctx context.Context, in *ListWorkersRequest, opts ...grpc.CallOption) (*ListWorkersResponse, error)
-	// DrainWorker gives a worker no new tiles and moves those that it has to others. The worker stays
-	// attached until its process ends. Draining it again changes nothing.
+	// DrainWorker stops placing tiles on a worker and moves the tiles it holds to other workers. The worker stays
+	// attached until its process exits. Draining a worker that is already draining has no effect. Returns NOT_FOUND if no
+	// such worker is attached, and FAILED_PRECONDITION if several attached workers have the given name.
 	DrainWorker(ctx context.Context, in *DrainWorkerRequest, opts ...grpc.CallOption) (*DrainWorkerResponse, error)
-	// GetLimits tells how much this coordinator takes, and how much of it is in use. What is over a limit is refused with
-	// RESOURCE_EXHAUSTED; where trying again may help, a google.rpc.RetryInfo says when.
+	// GetLimits returns the limits this coordinator enforces and how much of them is in use. A request that exceeds a
+	// limit fails with RESOURCE_EXHAUSTED; if a retry may succeed, the error carries a google.rpc.RetryInfo with the
+	// delay.
 	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
 }
 
@@ -82,15 +84,17 @@ func (c *clusterServiceClient) GetLimits(ctx context.Context, in *GetLimitsReque
 // All implementations must embed UnimplementedClusterServiceServer
 // for forward compatibility.
 //
-// ClusterService shows the workers, takes them out of service, and shows the limits.
+// ClusterService lists and drains workers and reports the limits of the coordinator.
 type ClusterServiceServer interface {
-	// ListWorkers lists the workers that are attached, by name.
+	// ListWorkers lists the attached workers, ordered by name.
 	ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error)
-	// DrainWorker gives a worker no new tiles and moves those that it has to others. The worker stays
-	// attached until its process ends. Draining it again changes nothing.
+	// DrainWorker stops placing tiles on a worker and moves the tiles it holds to other workers. The worker stays
+	// attached until its process exits. Draining a worker that is already draining has no effect. Returns NOT_FOUND if no
+	// such worker is attached, and FAILED_PRECONDITION if several attached workers have the given name.
 	DrainWorker(context.Context, *DrainWorkerRequest) (*DrainWorkerResponse, error)
-	// GetLimits tells how much this coordinator takes, and how much of it is in use. What is over a limit is refused with
-	// RESOURCE_EXHAUSTED; where trying again may help, a google.rpc.RetryInfo says when.
+	// GetLimits returns the limits this coordinator enforces and how much of them is in use. A request that exceeds a
+	// limit fails with RESOURCE_EXHAUSTED; if a retry may succeed, the error carries a google.rpc.RetryInfo with the
+	// delay.
 	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
 	mustEmbedUnimplementedClusterServiceServer()
 }

@@ -22,13 +22,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// DatasetKind is the form of a data set.
 type DatasetKind int32
 
 const (
-	DatasetKind_DATASET_KIND_UNSPECIFIED   DatasetKind = 0
-	DatasetKind_DATASET_KIND_POINTS        DatasetKind = 1
-	DatasetKind_DATASET_KIND_GRAPH         DatasetKind = 2
-	DatasetKind_DATASET_KIND_KERNEL        DatasetKind = 3
+	// Never sent by the coordinator.
+	DatasetKind_DATASET_KIND_UNSPECIFIED DatasetKind = 0
+	// Dense points.
+	DatasetKind_DATASET_KIND_POINTS DatasetKind = 1
+	// An undirected weighted graph.
+	DatasetKind_DATASET_KIND_GRAPH DatasetKind = 2
+	// A symmetric kernel matrix.
+	DatasetKind_DATASET_KIND_KERNEL DatasetKind = 3
+	// Sparse points.
 	DatasetKind_DATASET_KIND_SPARSE_POINTS DatasetKind = 4
 )
 
@@ -77,8 +83,12 @@ func (DatasetKind) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{0}
 }
 
+// CreateDatasetRequest is one message of an upload: the header, which comes first, or a part that matches the form in
+// the header.
 type CreateDatasetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Part:
 	//
 	//	*CreateDatasetRequest_Header
@@ -168,18 +178,22 @@ type isCreateDatasetRequest_Part interface {
 }
 
 type CreateDatasetRequest_Header struct {
+	// The header; must be the first message and must not be repeated.
 	Header *DatasetHeader `protobuf:"bytes,1,opt,name=header,proto3,oneof"`
 }
 
 type CreateDatasetRequest_Values struct {
+	// Values of points or of a kernel matrix.
 	Values *DenseValues `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 
 type CreateDatasetRequest_Edges struct {
+	// Edges of a graph.
 	Edges *Edges `protobuf:"bytes,3,opt,name=edges,proto3,oneof"`
 }
 
 type CreateDatasetRequest_SparseRows struct {
+	// Rows and entries of sparse points.
 	SparseRows *SparseRows `protobuf:"bytes,4,opt,name=sparse_rows,json=sparseRows,proto3,oneof"`
 }
 
@@ -191,11 +205,13 @@ func (*CreateDatasetRequest_Edges) isCreateDatasetRequest_Part() {}
 
 func (*CreateDatasetRequest_SparseRows) isCreateDatasetRequest_Part() {}
 
-// DatasetHeader comes first and alone. Exactly one form is set.
+// DatasetHeader describes a data set. It is the first message of an upload.
 type DatasetHeader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A name for people; it need not be unique.
+	// A human-readable name; need not be unique.
 	DisplayName string `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// The form of the data. Exactly one must be set.
+	//
 	// Types that are valid to be assigned to Form:
 	//
 	//	*DatasetHeader_Points
@@ -203,10 +219,11 @@ type DatasetHeader struct {
 	//	*DatasetHeader_Kernel
 	//	*DatasetHeader_SparsePoints
 	Form isDatasetHeader_Form `protobuf_oneof:"form"`
-	// A text of at most 200 bytes, such as a UUID, that names the upload. If it breaks off, another call with the same header
-	// goes on: first_part is the number of parts after the header that GetUpload says have arrived, and the parts after
-	// them follow. With first_part 0 it starts over.
-	UploadId      string `protobuf:"bytes,7,opt,name=upload_id,json=uploadId,proto3" json:"upload_id,omitempty"`
+	// Identifies the upload, so that it can be resumed if it is interrupted; at most 200 bytes, such as a UUID. Empty
+	// means that it cannot be resumed.
+	UploadId string `protobuf:"bytes,7,opt,name=upload_id,json=uploadId,proto3" json:"upload_id,omitempty"`
+	// Number of parts, not counting the header, that have already arrived according to GetUpload. To resume an upload,
+	// repeat the header with this number and send the remaining parts. 0 starts over.
 	FirstPart     uint32 `protobuf:"varint,8,opt,name=first_part,json=firstPart,proto3" json:"first_part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -311,18 +328,22 @@ type isDatasetHeader_Form interface {
 }
 
 type DatasetHeader_Points struct {
+	// Dense points; DenseValues follow.
 	Points *PointsForm `protobuf:"bytes,2,opt,name=points,proto3,oneof"`
 }
 
 type DatasetHeader_Graph struct {
+	// A graph; Edges follow.
 	Graph *GraphForm `protobuf:"bytes,3,opt,name=graph,proto3,oneof"`
 }
 
 type DatasetHeader_Kernel struct {
+	// A kernel matrix; DenseValues follow.
 	Kernel *KernelForm `protobuf:"bytes,4,opt,name=kernel,proto3,oneof"`
 }
 
 type DatasetHeader_SparsePoints struct {
+	// Sparse points; SparseRows follow.
 	SparsePoints *SparsePointsForm `protobuf:"bytes,5,opt,name=sparse_points,json=sparsePoints,proto3,oneof"`
 }
 
@@ -334,12 +355,13 @@ func (*DatasetHeader_Kernel) isDatasetHeader_Form() {}
 
 func (*DatasetHeader_SparsePoints) isDatasetHeader_Form() {}
 
-// PointsForm: rows x columns values follow, row by row. rows 0 means that they are counted when the
-// upload ends.
+// PointsForm announces dense points: rows x columns values follow in row-major order.
 type PointsForm struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rows          uint64                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
-	Columns       uint64                 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of points; 0 means that the coordinator counts them when the upload ends.
+	Rows uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Number of features of each point.
+	Columns       uint64 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -388,10 +410,11 @@ func (x *PointsForm) GetColumns() uint64 {
 	return 0
 }
 
-// GraphForm: edges follow in any order. vertices 0 means one more than the largest vertex named.
+// GraphForm announces a graph: its edges follow in any order.
 type GraphForm struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Vertices      uint64                 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of vertices; 0 means the largest vertex number among the edges plus one.
+	Vertices      uint64 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -433,10 +456,11 @@ func (x *GraphForm) GetVertices() uint64 {
 	return 0
 }
 
-// KernelForm: rows x rows values of a symmetric matrix follow, row by row.
+// KernelForm announces a kernel matrix: rows x rows values of a symmetric matrix follow in row-major order.
 type KernelForm struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rows          uint64                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of rows of the matrix.
+	Rows          uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -478,12 +502,13 @@ func (x *KernelForm) GetRows() uint64 {
 	return 0
 }
 
-// SparsePointsForm: rows of which few of the columns are not 0 follow, row by row. rows 0 means that they
-// are counted when the upload ends.
+// SparsePointsForm announces points with few nonzero values: they follow row by row.
 type SparsePointsForm struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rows          uint64                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
-	Columns       uint64                 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of points; 0 means that the coordinator counts them when the upload ends.
+	Rows uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Number of features of each point.
+	Columns       uint64 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -532,10 +557,11 @@ func (x *SparsePointsForm) GetColumns() uint64 {
 	return 0
 }
 
-// DenseValues are the next values of points or a kernel matrix; a part may end anywhere.
+// DenseValues holds the next values of points or of a kernel matrix.
 type DenseValues struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Values        []float64              `protobuf:"fixed64,1,rep,packed,name=values,proto3" json:"values,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The values in row-major order. A part may end anywhere, even within a row.
+	Values        []float64 `protobuf:"fixed64,1,rep,packed,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -577,13 +603,16 @@ func (x *DenseValues) GetValues() []float64 {
 	return nil
 }
 
-// Edges are undirected; repeats add their weights; a loop lands once on the diagonal. weights is
-// either empty (all 1) or as long as sources and targets.
+// Edges holds undirected edges of a graph. The weights of repeated edges add up. A loop counts once on the diagonal of
+// the adjacency matrix.
 type Edges struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sources       []uint32               `protobuf:"varint,1,rep,packed,name=sources,proto3" json:"sources,omitempty"`
-	Targets       []uint32               `protobuf:"varint,2,rep,packed,name=targets,proto3" json:"targets,omitempty"`
-	Weights       []float64              `protobuf:"fixed64,3,rep,packed,name=weights,proto3" json:"weights,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One end of each edge, a vertex number counted from 0.
+	Sources []uint32 `protobuf:"varint,1,rep,packed,name=sources,proto3" json:"sources,omitempty"`
+	// The other end of each edge; as many as sources.
+	Targets []uint32 `protobuf:"varint,2,rep,packed,name=targets,proto3" json:"targets,omitempty"`
+	// The weight of each edge; as many as sources, or empty if every edge has weight 1.
+	Weights       []float64 `protobuf:"fixed64,3,rep,packed,name=weights,proto3" json:"weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -639,15 +668,15 @@ func (x *Edges) GetWeights() []float64 {
 	return nil
 }
 
-// SparseRows are the next rows and the next entries of sparse points. The entries fill the rows in
-// order; a part may end anywhere, also within a row, and need not have both.
+// SparseRows holds the next rows and the next entries of sparse points. Entries fill the rows in order. A part may end
+// anywhere, even within a row, and may have only rows or only entries.
 type SparseRows struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many entries each of the next rows has.
+	// Number of entries in each of the next rows.
 	Lengths []uint32 `protobuf:"varint,1,rep,packed,name=lengths,proto3" json:"lengths,omitempty"`
-	// The columns of the next entries, counted from 0, ascending within a row, and their values: equally
-	// many.
-	Columns       []uint32  `protobuf:"varint,2,rep,packed,name=columns,proto3" json:"columns,omitempty"`
+	// The column of each of the next entries, counted from 0 and ascending within a row.
+	Columns []uint32 `protobuf:"varint,2,rep,packed,name=columns,proto3" json:"columns,omitempty"`
+	// The value of each of the next entries; as many as columns.
 	Values        []float64 `protobuf:"fixed64,3,rep,packed,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -704,9 +733,11 @@ func (x *SparseRows) GetValues() []float64 {
 	return nil
 }
 
+// CreateDatasetResponse is the response of DatasetService.CreateDataset.
 type CreateDatasetResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Dataset       *Dataset               `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The stored data set.
+	Dataset       *Dataset `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -748,9 +779,11 @@ func (x *CreateDatasetResponse) GetDataset() *Dataset {
 	return nil
 }
 
+// GetUploadRequest is the request of DatasetService.GetUpload.
 type GetUploadRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UploadId      string                 `protobuf:"bytes,1,opt,name=upload_id,json=uploadId,proto3" json:"upload_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The upload_id of the interrupted upload. Required.
+	UploadId      string `protobuf:"bytes,1,opt,name=upload_id,json=uploadId,proto3" json:"upload_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -792,9 +825,10 @@ func (x *GetUploadRequest) GetUploadId() string {
 	return ""
 }
 
+// GetUploadResponse is the response of DatasetService.GetUpload.
 type GetUploadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Parts that have arrived, without the header.
+	// Number of parts that have arrived, not counting the header.
 	Parts         uint32 `protobuf:"varint,1,opt,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -837,18 +871,24 @@ func (x *GetUploadResponse) GetParts() uint32 {
 	return 0
 }
 
+// Dataset describes a stored data set.
 type Dataset struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// SHA-256 of the content, in hexadecimal.
-	DatasetId   string      `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	DisplayName string      `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	Kind        DatasetKind `protobuf:"varint,3,opt,name=kind,proto3,enum=cleave.v1.DatasetKind" json:"kind,omitempty"`
-	Rows        uint64      `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
-	// Features of points, rows of a kernel matrix, 0 for a graph.
+	// The SHA-256 of the content, in hexadecimal.
+	DatasetId string `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	// The name from the upload.
+	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// The form of the data.
+	Kind DatasetKind `protobuf:"varint,3,opt,name=kind,proto3,enum=cleave.v1.DatasetKind" json:"kind,omitempty"`
+	// Number of points, vertices, or rows of a kernel matrix.
+	Rows uint64 `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Number of features of points, or of rows of a kernel matrix; 0 for a graph.
 	Columns uint64 `protobuf:"varint,5,opt,name=columns,proto3" json:"columns,omitempty"`
-	// Stored non-zeros of a graph's symmetric matrix, or of sparse points.
-	NonZeros      uint64                 `protobuf:"varint,6,opt,name=non_zeros,json=nonZeros,proto3" json:"non_zeros,omitempty"`
-	Bytes         uint64                 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Number of stored nonzero entries of sparse points or of the symmetric adjacency matrix of a graph.
+	NonZeros uint64 `protobuf:"varint,6,opt,name=non_zeros,json=nonZeros,proto3" json:"non_zeros,omitempty"`
+	// Size of the canonical encoding, in bytes.
+	Bytes uint64 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// When the caller uploaded it.
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -940,9 +980,11 @@ func (x *Dataset) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// GetDatasetRequest is the request of DatasetService.GetDataset.
 type GetDatasetRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	DatasetId     string                 `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The data set to look up. Required.
+	DatasetId     string `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -984,9 +1026,11 @@ func (x *GetDatasetRequest) GetDatasetId() string {
 	return ""
 }
 
+// GetDatasetResponse is the response of DatasetService.GetDataset.
 type GetDatasetResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Dataset       *Dataset               `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The data set.
+	Dataset       *Dataset `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1028,10 +1072,13 @@ func (x *GetDatasetResponse) GetDataset() *Dataset {
 	return nil
 }
 
+// ListDatasetsRequest is the request of DatasetService.ListDatasets.
 type ListDatasetsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 1,000; 0 means 100.
-	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Maximum number of data sets to return. 0 means 100; values above 1,000 are treated as 1,000. A negative value is
+	// INVALID_ARGUMENT.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1081,10 +1128,13 @@ func (x *ListDatasetsRequest) GetPageToken() string {
 	return ""
 }
 
+// ListDatasetsResponse is one page of data sets.
 type ListDatasetsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Datasets      []*Dataset             `protobuf:"bytes,1,rep,name=datasets,proto3" json:"datasets,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The data sets of this page.
+	Datasets []*Dataset `protobuf:"bytes,1,rep,name=datasets,proto3" json:"datasets,omitempty"`
+	// Token to request the next page with; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1133,9 +1183,11 @@ func (x *ListDatasetsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// DeleteDatasetRequest is the request of DatasetService.DeleteDataset.
 type DeleteDatasetRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	DatasetId     string                 `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The data set to delete. Required.
+	DatasetId     string `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1177,6 +1229,7 @@ func (x *DeleteDatasetRequest) GetDatasetId() string {
 	return ""
 }
 
+// DeleteDatasetResponse is the response of DatasetService.DeleteDataset.
 type DeleteDatasetResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -30,19 +30,24 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// DatasetService keeps the data that jobs cluster. A data set is immutable and named by the
-// SHA-256 of its content: uploading the same data twice gives the same data set.
+// DatasetService stores the data that jobs cluster. A data set is immutable and identified by the SHA-256 of its
+// content, so uploading the same data twice yields the same data set.
 type DatasetServiceClient interface {
-	// CreateDataset uploads one data set: first a header, then parts in order.
+	// CreateDataset uploads one data set: first a header, then its parts in order. Returns RESOURCE_EXHAUSTED if the data
+	// set exceeds a limit of the coordinator (see ClusterService.GetLimits).
 	CreateDataset(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[CreateDatasetRequest, CreateDatasetResponse], error)
-	// GetUpload says how much of an upload that broke off has arrived, of a data set or of a table. A coordinator keeps it for
-	// ten minutes, as long as no other upload needs the memory; after that, and after a change of the leader, it is NOT_FOUND
-	// and starts over.
+	// GetUpload reports how much of an interrupted upload has arrived, so that the client can resume it. It works for
+	// data sets and for tables. The coordinator keeps an interrupted upload in memory for ten minutes, or less if other
+	// uploads need the memory; after that, or after another coordinator becomes the leader, the call returns NOT_FOUND
+	// and the client must start over.
 	GetUpload(ctx context.Context, in *GetUploadRequest, opts ...grpc.CallOption) (*GetUploadResponse, error)
+	// GetDataset returns the metadata of a data set, or NOT_FOUND if it does not exist.
 	GetDataset(ctx context.Context, in *GetDatasetRequest, opts ...grpc.CallOption) (*GetDatasetResponse, error)
+	// ListDatasets lists the data sets visible to the caller.
 	ListDatasets(ctx context.Context, in *ListDatasetsRequest, opts ...grpc.CallOption) (*ListDatasetsResponse, error)
-	// DeleteDataset refuses while a job that has not ended uses the data set. A data set that does not exist is
-	// no error, so that the call can be repeated.
+	// DeleteDataset deletes a data set; if other owners have uploaded the same data, it stays theirs. Returns
+	// FAILED_PRECONDITION while an unfinished job uses it. Deleting a data set that does not exist succeeds, so the call
+	// may be retried.
 	DeleteDataset(ctx context.Context, in *DeleteDatasetRequest, opts ...grpc.CallOption) (*DeleteDatasetResponse, error)
 }
 
@@ -111,19 +116,24 @@ func (c *datasetServiceClient) DeleteDataset(ctx context.Context, in *DeleteData
 // All implementations must embed UnimplementedDatasetServiceServer
 // for forward compatibility.
 //
-// DatasetService keeps the data that jobs cluster. A data set is immutable and named by the
-// SHA-256 of its content: uploading the same data twice gives the same data set.
+// DatasetService stores the data that jobs cluster. A data set is immutable and identified by the SHA-256 of its
+// content, so uploading the same data twice yields the same data set.
 type DatasetServiceServer interface {
-	// CreateDataset uploads one data set: first a header, then parts in order.
+	// CreateDataset uploads one data set: first a header, then its parts in order. Returns RESOURCE_EXHAUSTED if the data
+	// set exceeds a limit of the coordinator (see ClusterService.GetLimits).
 	CreateDataset(grpc.ClientStreamingServer[CreateDatasetRequest, CreateDatasetResponse]) error
-	// GetUpload says how much of an upload that broke off has arrived, of a data set or of a table. A coordinator keeps it for
-	// ten minutes, as long as no other upload needs the memory; after that, and after a change of the leader, it is NOT_FOUND
-	// and starts over.
+	// GetUpload reports how much of an interrupted upload has arrived, so that the client can resume it. It works for
+	// data sets and for tables. The coordinator keeps an interrupted upload in memory for ten minutes, or less if other
+	// uploads need the memory; after that, or after another coordinator becomes the leader, the call returns NOT_FOUND
+	// and the client must start over.
 	GetUpload(context.Context, *GetUploadRequest) (*GetUploadResponse, error)
+	// GetDataset returns the metadata of a data set, or NOT_FOUND if it does not exist.
 	GetDataset(context.Context, *GetDatasetRequest) (*GetDatasetResponse, error)
+	// ListDatasets lists the data sets visible to the caller.
 	ListDatasets(context.Context, *ListDatasetsRequest) (*ListDatasetsResponse, error)
-	// DeleteDataset refuses while a job that has not ended uses the data set. A data set that does not exist is
-	// no error, so that the call can be repeated.
+	// DeleteDataset deletes a data set; if other owners have uploaded the same data, it stays theirs. Returns
+	// FAILED_PRECONDITION while an unfinished job uses it. Deleting a data set that does not exist succeeds, so the call
+	// may be retried.
 	DeleteDataset(context.Context, *DeleteDatasetRequest) (*DeleteDatasetResponse, error)
 	mustEmbedUnimplementedDatasetServiceServer()
 }

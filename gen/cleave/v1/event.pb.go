@@ -26,18 +26,19 @@ const (
 type Space int32
 
 const (
+	// Not known, or not applicable.
 	Space_SPACE_UNSPECIFIED Space = 0
 	// The rows as they are.
 	Space_SPACE_ROWS Space = 1
-	// The rows with columns of mean 0 and variance 1.
+	// The rows, with every column standardized to mean 0 and variance 1.
 	Space_SPACE_STANDARDIZED Space = 2
-	// Eigenvectors of the graph of nearest neighbors of the rows.
+	// Eigenvectors of the nearest-neighbor graph of the rows.
 	Space_SPACE_NEIGHBORS Space = 3
-	// And of the standardized rows.
+	// Eigenvectors of the nearest-neighbor graph of the standardized rows.
 	Space_SPACE_STANDARDIZED_NEIGHBORS Space = 4
 	// Eigenvectors of the given graph.
 	Space_SPACE_GRAPH Space = 5
-	// No coordinates: the normalized cut of the given graph, from the coarse to the fine.
+	// No coordinates: the normalized cut of the given graph, optimized from coarse to fine levels.
 	Space_SPACE_LEVELS Space = 6
 )
 
@@ -90,24 +91,25 @@ func (Space) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{0}
 }
 
-// Use is how constraints enter.
+// ConstraintUse is how a method uses constraints.
 type ConstraintUse int32
 
 const (
+	// Not known, or not applicable.
 	ConstraintUse_CONSTRAINT_USE_UNSPECIFIED ConstraintUse = 0
-	// Not at all.
+	// Constraints are ignored.
 	ConstraintUse_CONSTRAINT_USE_NONE ConstraintUse = 1
 	// A violated constraint costs its weight.
 	ConstraintUse_CONSTRAINT_USE_SOFT ConstraintUse = 2
-	// Must-linked points are one, and what follows from cannot-links holds too.
+	// Must-linked points are merged into one, and constraints implied by others hold too.
 	ConstraintUse_CONSTRAINT_USE_HARD ConstraintUse = 3
-	// Hard, and a metric is learned.
+	// Constraints hold as with HARD, and a metric is learned.
 	ConstraintUse_CONSTRAINT_USE_METRIC ConstraintUse = 4
-	// They choose coordinates in the span of more eigenvectors, as in constrained-spectral.
+	// Constraints select coordinates from the span of additional eigenvectors, as constrained_spectral does.
 	ConstraintUse_CONSTRAINT_USE_CUTS ConstraintUse = 5
-	// A classifier is fitted to the rows whose group they tell, and predicts the group of all others.
+	// A classifier is fitted to the rows whose group follows from the constraints, and predicts the group of all others.
 	ConstraintUse_CONSTRAINT_USE_DISCRIMINANT ConstraintUse = 6
-	// The groups that they tell spread along the edges of the graph.
+	// The groups that follow from the constraints spread along the edges of the graph.
 	ConstraintUse_CONSTRAINT_USE_SPREAD ConstraintUse = 7
 )
 
@@ -162,18 +164,22 @@ func (ConstraintUse) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{1}
 }
 
+// Phase is a stage of a job.
 type Phase int32
 
 const (
+	// The phase is not known.
 	Phase_PHASE_UNSPECIFIED Phase = 0
-	// For its turn, or for workers.
+	// The job waits for its turn or for workers.
 	Phase_PHASE_WAITING Phase = 1
-	// Reading the data set and preparing the problem.
+	// The coordinator is reading the data set and preparing the problem.
 	Phase_PHASE_LOADING Phase = 2
 	// Workers are building tiles.
-	Phase_PHASE_BUILDING     Phase = 3
+	Phase_PHASE_BUILDING Phase = 3
+	// The initial labelings are being computed.
 	Phase_PHASE_INITIALIZING Phase = 4
-	Phase_PHASE_ITERATING    Phase = 5
+	// The algorithm is iterating.
+	Phase_PHASE_ITERATING Phase = 5
 )
 
 // Enum value maps for Phase.
@@ -223,12 +229,14 @@ func (Phase) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{2}
 }
 
-// Event is something that a run determines: the same spec over the same data gives the same events. They
-// are numbered without gaps, durable before they are sent, and the same at every replay.
+// Event records one step of a job. The same spec over the same data produces the same events. Events are numbered
+// without gaps, are durable before they are sent, and are identical in every replay.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 for the first event of a job.
+	// Number of this event within its job, starting at 1.
 	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What happened. Exactly one is set.
+	//
 	// Types that are valid to be assigned to What:
 	//
 	//	*Event_Restart
@@ -385,43 +393,52 @@ type isEvent_What interface {
 }
 
 type Event_Restart struct {
+	// One of several restarts began.
 	Restart *RestartStarted `protobuf:"bytes,2,opt,name=restart,proto3,oneof"`
 }
 
 type Event_Iteration struct {
+	// A step of the run was accepted.
 	Iteration *Iteration `protobuf:"bytes,3,opt,name=iteration,proto3,oneof"`
 }
 
 type Event_Shift struct {
+	// A step was undone and the diagonal shift was changed.
 	Shift *ShiftChange `protobuf:"bytes,4,opt,name=shift,proto3,oneof"`
 }
 
 type Event_Solver struct {
+	// The eigensolver made a step.
 	Solver *SolverStep `protobuf:"bytes,5,opt,name=solver,proto3,oneof"`
 }
 
 type Event_Notice struct {
+	// The run issued a warning.
 	Notice *Notice `protobuf:"bytes,6,opt,name=notice,proto3,oneof"`
 }
 
 type Event_Ended struct {
-	// The last event of every job.
+	// The job ended. This is the last event of every job.
 	Ended *JobEnded `protobuf:"bytes,7,opt,name=ended,proto3,oneof"`
 }
 
 type Event_MethodTried struct {
+	// auto tried a method on held-out constraints.
 	MethodTried *MethodTried `protobuf:"bytes,8,opt,name=method_tried,json=methodTried,proto3,oneof"`
 }
 
 type Event_Level struct {
+	// Multilevel refinement moved on to the next level.
 	Level *LevelStarted `protobuf:"bytes,9,opt,name=level,proto3,oneof"`
 }
 
 type Event_Revoked struct {
+	// Earlier events became void.
 	Revoked *EventsRevoked `protobuf:"bytes,10,opt,name=revoked,proto3,oneof"`
 }
 
 type Event_K struct {
+	// The run for one k of a range began.
 	K *KStarted `protobuf:"bytes,11,opt,name=k,proto3,oneof"`
 }
 
@@ -445,12 +462,14 @@ func (*Event_Revoked) isEvent_What() {}
 
 func (*Event_K) isEvent_What() {}
 
-// KStarted: one of several numbers of clusters is run. The events that follow are about it.
+// KStarted reports that the run for one number of clusters of a range begins. The events that follow belong to it.
 type KStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	K     uint32                 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
-	// The range.
-	Min           uint32 `protobuf:"varint,2,opt,name=min,proto3" json:"min,omitempty"`
+	// The number of clusters being run.
+	K uint32 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
+	// The smallest number of clusters in the range.
+	Min uint32 `protobuf:"varint,2,opt,name=min,proto3" json:"min,omitempty"`
+	// The largest number of clusters in the range.
 	Max           uint32 `protobuf:"varint,3,opt,name=max,proto3" json:"max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -507,10 +526,11 @@ func (x *KStarted) GetMax() uint32 {
 	return 0
 }
 
-// RestartStarted: one of several restarts begins.
+// RestartStarted reports that one of several restarts begins.
 type RestartStarted struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Restart       uint32                 `protobuf:"varint,1,opt,name=restart,proto3" json:"restart,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the restart, counted from 0.
+	Restart       uint32 `protobuf:"varint,1,opt,name=restart,proto3" json:"restart,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -552,17 +572,21 @@ func (x *RestartStarted) GetRestart() uint32 {
 	return 0
 }
 
-// Iteration is one accepted step of a run. Iteration 0 is the start.
+// Iteration reports one accepted step of a run. Iteration 0 is the initial labeling.
 type Iteration struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Iteration uint32                 `protobuf:"varint,1,opt,name=iteration,proto3" json:"iteration,omitempty"`
-	Objective float64                `protobuf:"fixed64,2,opt,name=objective,proto3" json:"objective,omitempty"`
-	// Points that changed their cluster.
-	Moved   uint32 `protobuf:"varint,3,opt,name=moved,proto3" json:"moved,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the step within its restart.
+	Iteration uint32 `protobuf:"varint,1,opt,name=iteration,proto3" json:"iteration,omitempty"`
+	// Value of the objective after the step.
+	Objective float64 `protobuf:"fixed64,2,opt,name=objective,proto3" json:"objective,omitempty"`
+	// Number of points that changed clusters.
+	Moved uint32 `protobuf:"varint,3,opt,name=moved,proto3" json:"moved,omitempty"`
+	// Number of the restart, counted from 0.
 	Restart uint32 `protobuf:"varint,4,opt,name=restart,proto3" json:"restart,omitempty"`
-	// Vector family: the objective once points were assigned, before centroids and metric were updated.
+	// Value of the objective after points were assigned, before centroids and metric were updated. Set only by the vector
+	// family.
 	AssignmentObjective *float64 `protobuf:"fixed64,5,opt,name=assignment_objective,json=assignmentObjective,proto3,oneof" json:"assignment_objective,omitempty"`
-	// Only when the objective has several terms.
+	// The terms of the objective; unset if it has a single term.
 	Parts         *ObjectiveParts `protobuf:"bytes,6,opt,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -640,16 +664,20 @@ func (x *Iteration) GetParts() *ObjectiveParts {
 	return nil
 }
 
-// ObjectiveParts are the terms of objective = distortion + must_link + cannot_link - log_det.
+// ObjectiveParts holds the terms of objective = distortion + must_link + cannot_link - log_det.
 type ObjectiveParts struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Distortion float64                `protobuf:"fixed64,1,opt,name=distortion,proto3" json:"distortion,omitempty"`
-	MustLink   float64                `protobuf:"fixed64,2,opt,name=must_link,json=mustLink,proto3" json:"must_link,omitempty"`
-	CannotLink float64                `protobuf:"fixed64,3,opt,name=cannot_link,json=cannotLink,proto3" json:"cannot_link,omitempty"`
-	LogDet     float64                `protobuf:"fixed64,4,opt,name=log_det,json=logDet,proto3" json:"log_det,omitempty"`
-	// How many constraints are violated.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sum of the distortions of all points from their centroids.
+	Distortion float64 `protobuf:"fixed64,1,opt,name=distortion,proto3" json:"distortion,omitempty"`
+	// Sum of the penalties of violated must-links.
+	MustLink float64 `protobuf:"fixed64,2,opt,name=must_link,json=mustLink,proto3" json:"must_link,omitempty"`
+	// Sum of the penalties of violated cannot-links.
+	CannotLink float64 `protobuf:"fixed64,3,opt,name=cannot_link,json=cannotLink,proto3" json:"cannot_link,omitempty"`
+	// The log-determinant term of the learned metric.
+	LogDet float64 `protobuf:"fixed64,4,opt,name=log_det,json=logDet,proto3" json:"log_det,omitempty"`
+	// Number of violated constraints.
 	Violated uint32 `protobuf:"varint,5,opt,name=violated,proto3" json:"violated,omitempty"`
-	// The metric's largest eigenvalue over its smallest.
+	// Ratio of the largest to the smallest eigenvalue of the metric.
 	MetricSpread  float64 `protobuf:"fixed64,6,opt,name=metric_spread,json=metricSpread,proto3" json:"metric_spread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -727,12 +755,14 @@ func (x *ObjectiveParts) GetMetricSpread() float64 {
 	return 0
 }
 
-// ShiftChange: a step was undone and the diagonal shift set to sigma.
+// ShiftChange reports that a step was undone and the diagonal shift was set to sigma.
 type ShiftChange struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Iteration uint32                 `protobuf:"varint,1,opt,name=iteration,proto3" json:"iteration,omitempty"`
-	Sigma     float64                `protobuf:"fixed64,2,opt,name=sigma,proto3" json:"sigma,omitempty"`
-	// For people.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the step that was undone.
+	Iteration uint32 `protobuf:"varint,1,opt,name=iteration,proto3" json:"iteration,omitempty"`
+	// The new diagonal shift.
+	Sigma float64 `protobuf:"fixed64,2,opt,name=sigma,proto3" json:"sigma,omitempty"`
+	// A human-readable reason.
 	Why           string `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -789,19 +819,22 @@ func (x *ShiftChange) GetWhy() string {
 	return ""
 }
 
-// SolverStep is one step of an eigensolver.
+// SolverStep reports one step of an eigensolver.
 type SolverStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Step  uint32                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	// Products of the matrix with a vector so far.
+	// Number of the step.
+	Step uint32 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// Number of matrix-vector products so far.
 	Products uint32 `protobuf:"varint,2,opt,name=products,proto3" json:"products,omitempty"`
-	// The largest residual of the wanted eigenpairs, and what it has to come down to.
-	Residual  float64 `protobuf:"fixed64,3,opt,name=residual,proto3" json:"residual,omitempty"`
+	// Largest residual among the wanted eigenpairs.
+	Residual float64 `protobuf:"fixed64,3,opt,name=residual,proto3" json:"residual,omitempty"`
+	// The residual at which the solver stops.
 	Tolerance float64 `protobuf:"fixed64,4,opt,name=tolerance,proto3" json:"tolerance,omitempty"`
-	// How many of the wanted eigenpairs are accurate enough.
+	// Number of wanted eigenpairs that have converged.
 	Converged uint32 `protobuf:"varint,5,opt,name=converged,proto3" json:"converged,omitempty"`
-	Wanted    uint32 `protobuf:"varint,6,opt,name=wanted,proto3" json:"wanted,omitempty"`
-	// About how many more steps it takes; absent while there is no estimate.
+	// Number of wanted eigenpairs.
+	Wanted uint32 `protobuf:"varint,6,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	// Estimated number of remaining steps; unset while there is no estimate.
 	StepsLeft     *uint32 `protobuf:"varint,7,opt,name=steps_left,json=stepsLeft,proto3,oneof" json:"steps_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -886,13 +919,14 @@ func (x *SolverStep) GetStepsLeft() uint32 {
 	return 0
 }
 
-// LevelStarted: a graph is refined on one of its levels, of more vertices than the last.
+// LevelStarted reports that multilevel refinement moved on to a level with more vertices than the previous one.
 type LevelStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 0 is the graph itself, and the last one.
+	// The level. Levels count down to 0, which is the given graph.
 	Level uint32 `protobuf:"varint,1,opt,name=level,proto3" json:"level,omitempty"`
-	// How many there are.
-	Levels        uint32 `protobuf:"varint,2,opt,name=levels,proto3" json:"levels,omitempty"`
+	// Number of levels.
+	Levels uint32 `protobuf:"varint,2,opt,name=levels,proto3" json:"levels,omitempty"`
+	// Number of vertices of the graph on this level.
 	Vertices      uint64 `protobuf:"varint,3,opt,name=vertices,proto3" json:"vertices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -949,11 +983,13 @@ func (x *LevelStarted) GetVertices() uint64 {
 	return 0
 }
 
-// Way is one way to an answer: a representation of the data, and how constraints enter.
+// Method is one way to cluster: a representation of the data, and how constraints are used.
 type Method struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Space         Space                  `protobuf:"varint,1,opt,name=space,proto3,enum=cleave.v1.Space" json:"space,omitempty"`
-	ConstraintUse ConstraintUse          `protobuf:"varint,2,opt,name=constraint_use,json=constraintUse,proto3,enum=cleave.v1.ConstraintUse" json:"constraint_use,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The representation that points are clustered in.
+	Space Space `protobuf:"varint,1,opt,name=space,proto3,enum=cleave.v1.Space" json:"space,omitempty"`
+	// How constraints are used.
+	ConstraintUse ConstraintUse `protobuf:"varint,2,opt,name=constraint_use,json=constraintUse,proto3,enum=cleave.v1.ConstraintUse" json:"constraint_use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1002,17 +1038,22 @@ func (x *Method) GetConstraintUse() ConstraintUse {
 	return ConstraintUse_CONSTRAINT_USE_UNSPECIFIED
 }
 
-// MethodTried: a way was tried with some of the constraints held out.
+// MethodTried reports that a method was tried with some of the constraints held out.
 type MethodTried struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Method *Method                `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	// Counts from 1 to folds; 0 of a way that looks at no constraints, for which all are held out.
-	Fold  uint32 `protobuf:"varint,2,opt,name=fold,proto3" json:"fold,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The method that was tried.
+	Method *Method `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
+	// The fold that was held out, counted from 1; 0 for a method that ignores constraints, for which all are held out.
+	Fold uint32 `protobuf:"varint,2,opt,name=fold,proto3" json:"fold,omitempty"`
+	// Number of folds.
 	Folds uint32 `protobuf:"varint,3,opt,name=folds,proto3" json:"folds,omitempty"`
-	// Constraints that were held out, and how many of them the answer satisfies.
-	MustLinks        uint32 `protobuf:"varint,4,opt,name=must_links,json=mustLinks,proto3" json:"must_links,omitempty"`
-	MustLinksRight   uint32 `protobuf:"varint,5,opt,name=must_links_right,json=mustLinksRight,proto3" json:"must_links_right,omitempty"`
-	CannotLinks      uint32 `protobuf:"varint,6,opt,name=cannot_links,json=cannotLinks,proto3" json:"cannot_links,omitempty"`
+	// Number of must-links held out.
+	MustLinks uint32 `protobuf:"varint,4,opt,name=must_links,json=mustLinks,proto3" json:"must_links,omitempty"`
+	// Number of those that the labels satisfy.
+	MustLinksRight uint32 `protobuf:"varint,5,opt,name=must_links_right,json=mustLinksRight,proto3" json:"must_links_right,omitempty"`
+	// Number of cannot-links held out.
+	CannotLinks uint32 `protobuf:"varint,6,opt,name=cannot_links,json=cannotLinks,proto3" json:"cannot_links,omitempty"`
+	// Number of those that the labels satisfy.
 	CannotLinksRight uint32 `protobuf:"varint,7,opt,name=cannot_links_right,json=cannotLinksRight,proto3" json:"cannot_links_right,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1097,12 +1138,14 @@ func (x *MethodTried) GetCannotLinksRight() uint32 {
 	return 0
 }
 
-// EventsRevoked: a worker turned out to be wrong, and earlier events came of its answers. The job started over without
-// it. The events from first_sequence to the one before this one are void; those that follow take their place.
+// EventsRevoked reports that earlier events are void because a worker had computed wrong results. The job started over
+// without that worker. The void events are those from first_sequence up to, but not including, this one; the events
+// that follow replace them.
 type EventsRevoked struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	FirstSequence uint64                 `protobuf:"varint,1,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
-	// For people.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the first void event.
+	FirstSequence uint64 `protobuf:"varint,1,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
+	// A human-readable explanation.
 	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1152,12 +1195,12 @@ func (x *EventsRevoked) GetMessage() string {
 	return ""
 }
 
-// Notice is a warning about the run.
+// Notice is a warning about a run.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A stable identifier in UPPER_SNAKE_CASE, for programs.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
-	// For people.
+	// A human-readable message.
 	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1207,14 +1250,16 @@ func (x *Notice) GetMessage() string {
 	return ""
 }
 
-// JobEnded has what the Job says of its end.
+// JobEnded reports how a job ended. It repeats the corresponding fields of Job.
 type JobEnded struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	State      JobState               `protobuf:"varint,1,opt,name=state,proto3,enum=cleave.v1.JobState" json:"state,omitempty"`
-	StopReason StopReason             `protobuf:"varint,2,opt,name=stop_reason,json=stopReason,proto3,enum=cleave.v1.StopReason" json:"stop_reason,omitempty"`
-	// For people: what a canceled job left behind.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// SUCCEEDED, FAILED or CANCELLED.
+	State JobState `protobuf:"varint,1,opt,name=state,proto3,enum=cleave.v1.JobState" json:"state,omitempty"`
+	// Why the iterations stopped; unspecified if the job failed.
+	StopReason StopReason `protobuf:"varint,2,opt,name=stop_reason,json=stopReason,proto3,enum=cleave.v1.StopReason" json:"stop_reason,omitempty"`
+	// A human-readable description of what a canceled job left behind.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Set if and only if the job failed.
+	// Why the job failed; set if and only if it failed.
 	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1278,36 +1323,42 @@ func (x *JobEnded) GetError() *Error {
 	return nil
 }
 
-// Progress is what a job does at this moment. It is not numbered, not durable and never replayed.
+// Progress reports what a job is doing right now. It is not numbered, not durable, and never replayed.
 type Progress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Phase Phase                  `protobuf:"varint,1,opt,name=phase,proto3,enum=cleave.v1.Phase" json:"phase,omitempty"`
-	// For people, as in "waiting for a worker".
+	// The current phase.
+	Phase Phase `protobuf:"varint,1,opt,name=phase,proto3,enum=cleave.v1.Phase" json:"phase,omitempty"`
+	// A human-readable status, such as "waiting for a worker".
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Since the job was accepted by this coordinator.
+	// Time since this coordinator accepted the job.
 	Elapsed *durationpb.Duration `protobuf:"bytes,3,opt,name=elapsed,proto3" json:"elapsed,omitempty"`
-	// Estimated for the tiles or for the eigensolver; absent while there is no estimate.
+	// Estimated time to build the tiles or to finish the eigensolver; unset while there is no estimate.
 	TimeLeft *durationpb.Duration `protobuf:"bytes,4,opt,name=time_left,json=timeLeft,proto3" json:"time_left,omitempty"`
-	// Workers that hold parts of the job.
-	Workers    uint32 `protobuf:"varint,5,opt,name=workers,proto3" json:"workers,omitempty"`
+	// Number of workers that hold parts of the job.
+	Workers uint32 `protobuf:"varint,5,opt,name=workers,proto3" json:"workers,omitempty"`
+	// Number of tiles built so far.
 	TilesBuilt uint32 `protobuf:"varint,6,opt,name=tiles_built,json=tilesBuilt,proto3" json:"tiles_built,omitempty"`
-	// Built or not.
+	// Number of tiles in all.
 	Tiles uint32 `protobuf:"varint,7,opt,name=tiles,proto3" json:"tiles,omitempty"`
-	// Of the last iteration.
-	Iteration           uint32  `protobuf:"varint,8,opt,name=iteration,proto3" json:"iteration,omitempty"`
-	Objective           float64 `protobuf:"fixed64,9,opt,name=objective,proto3" json:"objective,omitempty"`
-	Moved               uint32  `protobuf:"varint,10,opt,name=moved,proto3" json:"moved,omitempty"`
+	// Number of the last iteration.
+	Iteration uint32 `protobuf:"varint,8,opt,name=iteration,proto3" json:"iteration,omitempty"`
+	// Value of the objective after the last iteration.
+	Objective float64 `protobuf:"fixed64,9,opt,name=objective,proto3" json:"objective,omitempty"`
+	// Number of points that the last iteration moved.
+	Moved uint32 `protobuf:"varint,10,opt,name=moved,proto3" json:"moved,omitempty"`
+	// Current rate of iterations, per second.
 	IterationsPerSecond float64 `protobuf:"fixed64,11,opt,name=iterations_per_second,json=iterationsPerSecond,proto3" json:"iterations_per_second,omitempty"`
-	// The last step of the eigensolver, until something else begins.
+	// The last step of the eigensolver; unset once the next stage begins.
 	Solver *SolverStep `protobuf:"bytes,12,opt,name=solver,proto3" json:"solver,omitempty"`
-	// The last way that was tried, until something else begins.
+	// The last method tried; unset once the next stage begins.
 	MethodTried *MethodTried `protobuf:"bytes,13,opt,name=method_tried,json=methodTried,proto3" json:"method_tried,omitempty"`
-	// The last level that was begun, until something else begins.
+	// The last level begun; unset once the next stage begins.
 	Level *LevelStarted `protobuf:"bytes,14,opt,name=level,proto3" json:"level,omitempty"`
-	// Which of several restarts the iteration is of, from 0 on, and how many there are; 0 restarts where there is only one.
-	Restart  uint32 `protobuf:"varint,15,opt,name=restart,proto3" json:"restart,omitempty"`
+	// The restart that the iteration belongs to, counted from 0.
+	Restart uint32 `protobuf:"varint,15,opt,name=restart,proto3" json:"restart,omitempty"`
+	// Number of restarts; 0 if there is only one.
 	Restarts uint32 `protobuf:"varint,16,opt,name=restarts,proto3" json:"restarts,omitempty"`
-	// The number of clusters that is run, of a range.
+	// The number of clusters being run; unset unless the job has a range.
 	K             *KStarted `protobuf:"bytes,17,opt,name=k,proto3" json:"k,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -23,16 +23,21 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// JobState is the state of a job. PENDING and RUNNING jobs are unfinished; the other states are final.
 type JobState int32
 
 const (
+	// Never sent by the coordinator.
 	JobState_JOB_STATE_UNSPECIFIED JobState = 0
-	// Durable but not running yet; status_message says what it waits for.
-	JobState_JOB_STATE_PENDING   JobState = 1
-	JobState_JOB_STATE_RUNNING   JobState = 2
+	// The job is durable but not running yet; Job.status_message says what it waits for.
+	JobState_JOB_STATE_PENDING JobState = 1
+	// The job is running.
+	JobState_JOB_STATE_RUNNING JobState = 2
+	// The job ended with a result.
 	JobState_JOB_STATE_SUCCEEDED JobState = 3
-	JobState_JOB_STATE_FAILED    JobState = 4
-	// It has labels if it was running.
+	// The job ended with an error; see Job.error.
+	JobState_JOB_STATE_FAILED JobState = 4
+	// The job was canceled or reached its time limit. If it had labels by then, they are its result.
 	JobState_JOB_STATE_CANCELLED JobState = 5
 )
 
@@ -83,24 +88,27 @@ func (JobState) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_job_proto_rawDescGZIP(), []int{0}
 }
 
-// StopReason says why the iterations of a run ended.
+// StopReason is why the iterations of a run stopped.
 type StopReason int32
 
 const (
+	// The run has not stopped, or it failed.
 	StopReason_STOP_REASON_UNSPECIFIED StopReason = 0
 	// A step changed no label.
-	StopReason_STOP_REASON_CONVERGED      StopReason = 1
+	StopReason_STOP_REASON_CONVERGED StopReason = 1
+	// The run reached JobSpec.max_iterations.
 	StopReason_STOP_REASON_MAX_ITERATIONS StopReason = 2
-	// The objective changed by no more than the tolerance.
+	// The objective changed by no more than JobSpec.tolerance.
 	StopReason_STOP_REASON_TOLERANCE StopReason = 3
 	// A step raised the objective and was undone.
 	StopReason_STOP_REASON_RISE StopReason = 4
-	// A labeling came up a second time.
-	StopReason_STOP_REASON_CYCLE     StopReason = 5
+	// A labeling occurred a second time.
+	StopReason_STOP_REASON_CYCLE StopReason = 5
+	// The job was canceled.
 	StopReason_STOP_REASON_CANCELLED StopReason = 6
-	// An eigensolver came to the limit of its products before it converged.
+	// An eigensolver reached its limit of matrix-vector products before it converged.
 	StopReason_STOP_REASON_MAX_PRODUCTS StopReason = 7
-	// The job's time limit.
+	// The job reached its time limit.
 	StopReason_STOP_REASON_TIME_LIMIT StopReason = 8
 )
 
@@ -157,40 +165,48 @@ func (StopReason) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_job_proto_rawDescGZIP(), []int{1}
 }
 
-// Job is the state of a job. Its spec comes with GetJob, its outcome with GetResult.
+// Job is the state of a job. GetJob also returns its spec, and GetResult its outcome.
 type Job struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	JobId       string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	DisplayName string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	DatasetId   string                 `protobuf:"bytes,3,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	// Of the request that created the job, in canonical form.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the job.
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The human-readable name from the request.
+	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// The data set that the job clusters; empty if it clusters a table.
+	DatasetId string `protobuf:"bytes,3,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	// The request_id of the request that created the job, in canonical form; empty if it had none.
 	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Who created it; empty where callers are not authenticated.
-	Owner string   `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Who created the job; empty if callers are not authenticated.
+	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
+	// The current state.
 	State JobState `protobuf:"varint,6,opt,name=state,proto3,enum=cleave.v1.JobState" json:"state,omitempty"`
-	// For people: what a pending job waits for, or what a canceled job left behind.
+	// A human-readable description of what a pending job waits for, or of what a canceled job left behind.
 	StatusMessage string `protobuf:"bytes,7,opt,name=status_message,json=statusMessage,proto3" json:"status_message,omitempty"`
-	// A cancellation was accepted. The job may still be on its way to JOB_STATE_CANCELLED.
+	// Whether a cancellation was accepted. The job may not have reached JOB_STATE_CANCELLED yet.
 	CancelRequested bool `protobuf:"varint,8,opt,name=cancel_requested,json=cancelRequested,proto3" json:"cancel_requested,omitempty"`
-	// Set if and only if the job failed.
-	Error      *Error                 `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`
+	// Why the job failed; set if and only if it failed.
+	Error *Error `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`
+	// When the job was created.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// When it began to run; absent while it is pending.
+	// When the job began to run; unset while it is pending.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	EndTime   *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
-	// The number of the last event.
+	// When the job ended; unset until then.
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	// Sequence number of the last event; 0 if there is none yet.
 	LastSequence uint64 `protobuf:"varint,13,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
-	// Accepted iterations so far.
+	// Number of iterations accepted so far.
 	Iterations uint32 `protobuf:"varint,14,opt,name=iterations,proto3" json:"iterations,omitempty"`
-	// What is minimized or maximized, and its value after the last iteration.
-	ObjectiveName string  `protobuf:"bytes,15,opt,name=objective_name,json=objectiveName,proto3" json:"objective_name,omitempty"`
-	Objective     float64 `protobuf:"fixed64,16,opt,name=objective,proto3" json:"objective,omitempty"`
-	// Unspecified until the job has ended, and when it failed.
+	// Name of the objective being minimized or maximized.
+	ObjectiveName string `protobuf:"bytes,15,opt,name=objective_name,json=objectiveName,proto3" json:"objective_name,omitempty"`
+	// Value of the objective after the last iteration.
+	Objective float64 `protobuf:"fixed64,16,opt,name=objective,proto3" json:"objective,omitempty"`
+	// Why the iterations stopped; unspecified until the job has ended, and if it failed.
 	StopReason StopReason `protobuf:"varint,17,opt,name=stop_reason,json=stopReason,proto3,enum=cleave.v1.StopReason" json:"stop_reason,omitempty"`
-	// How long it may take once its turn has come: what the request asks for, or the coordinator's default; absent means
-	// that there is no limit.
-	TimeLimit     *durationpb.Duration `protobuf:"bytes,18,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
-	Priority      Priority             `protobuf:"varint,19,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
+	// How long the job may take once its turn has come: the limit from the request or the default of the coordinator.
+	// Unset means unlimited.
+	TimeLimit *durationpb.Duration `protobuf:"bytes,18,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
+	// The priority of the job in the queue.
+	Priority      Priority `protobuf:"varint,19,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -358,19 +374,19 @@ func (x *Job) GetPriority() Priority {
 	return Priority_PRIORITY_UNSPECIFIED
 }
 
-// Error says why a job failed, with the parts that an RPC error has in its status and its
-// google.rpc.ErrorInfo and google.rpc.BadRequest details.
+// Error is why a job failed. It has the same content as an RPC error has in its status and in its google.rpc.ErrorInfo
+// and google.rpc.BadRequest details.
 type Error struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The canonical gRPC code: INVALID_ARGUMENT (3) when the input is at fault.
+	// The canonical gRPC status code, such as INVALID_ARGUMENT (3) if the input is at fault.
 	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
 	// A stable identifier in UPPER_SNAKE_CASE, for programs.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// For people: what is wrong, where, and what to do about it.
+	// A human-readable message: what is wrong, where, and what to do about it.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// The field of the request that is at fault, as in "spec.k"; empty when it is none in particular.
+	// The request field at fault, such as "spec.k"; empty if it is not a particular one.
 	Field string `protobuf:"bytes,4,opt,name=field,proto3" json:"field,omitempty"`
-	// Details that depend on the reason, such as identifiers.
+	// Further details, such as identifiers. The keys depend on the reason.
 	Metadata      map[string]string `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -26,9 +26,11 @@ const (
 type JobOrder int32
 
 const (
-	// NEWEST_FIRST.
-	JobOrder_JOB_ORDER_UNSPECIFIED  JobOrder = 0
+	// The same as NEWEST_FIRST.
+	JobOrder_JOB_ORDER_UNSPECIFIED JobOrder = 0
+	// Most recently created jobs first.
 	JobOrder_JOB_ORDER_NEWEST_FIRST JobOrder = 1
+	// Least recently created jobs first.
 	JobOrder_JOB_ORDER_OLDEST_FIRST JobOrder = 2
 )
 
@@ -73,9 +75,11 @@ func (JobOrder) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{0}
 }
 
+// PlanJobRequest is the request of JobService.PlanJob.
 type PlanJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Spec          *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job to plan. Required.
+	Spec          *JobSpec `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -117,11 +121,14 @@ func (x *PlanJobRequest) GetSpec() *JobSpec {
 	return nil
 }
 
+// PlanJobResponse is the response of JobService.PlanJob.
 type PlanJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Plan  *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
-	// How points would be made of the rows of a table, and what there is to say about it; absent unless the job is on one.
-	Recipe        *Recipe   `protobuf:"bytes,10,opt,name=recipe,proto3" json:"recipe,omitempty"`
+	// The predicted plan.
+	Plan *Plan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	// How the rows of the table would be converted to points; unset unless the job clusters a table.
+	Recipe *Recipe `protobuf:"bytes,10,opt,name=recipe,proto3" json:"recipe,omitempty"`
+	// Warnings about the table; empty unless the job clusters one.
 	Notices       []*Notice `protobuf:"bytes,11,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -178,15 +185,18 @@ func (x *PlanJobResponse) GetNotices() []*Notice {
 	return nil
 }
 
+// CreateJobRequest is the request of JobService.CreateJob.
 type CreateJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Spec  *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	// A text of at most 200 bytes, such as a UUID, that makes creation idempotent: the same id with the same spec returns
-	// the same job, whatever its name and scheduling; with another spec it is ALREADY_EXISTS. When empty, every call
-	// creates a job.
+	// What to cluster and how. Required.
+	Spec *JobSpec `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	// Makes the call idempotent; at most 200 bytes, such as a UUID. Repeating the ID with the same spec returns the
+	// existing job, whatever its name and scheduling; with another spec it is ALREADY_EXISTS. If empty, every call creates
+	// a job.
 	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// A name for people; it need not be unique.
-	DisplayName   string      `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// A human-readable name; need not be unique.
+	DisplayName string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// When and how to run the job; unset means the defaults.
 	Scheduling    *Scheduling `protobuf:"bytes,4,opt,name=scheduling,proto3" json:"scheduling,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -250,9 +260,11 @@ func (x *CreateJobRequest) GetScheduling() *Scheduling {
 	return nil
 }
 
+// CreateJobResponse is the response of JobService.CreateJob.
 type CreateJobResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Job           *Job                   `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new job, or the existing one with the same request_id.
+	Job           *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -294,9 +306,11 @@ func (x *CreateJobResponse) GetJob() *Job {
 	return nil
 }
 
+// GetJobRequest is the request of JobService.GetJob.
 type GetJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job to look up. Required.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,10 +352,13 @@ func (x *GetJobRequest) GetJobId() string {
 	return ""
 }
 
+// GetJobResponse is the response of JobService.GetJob.
 type GetJobResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Job           *Job                   `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
-	Spec          *JobSpec               `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state of the job.
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// The spec that the job runs. The algorithm is set even if the request left it open.
+	Spec          *JobSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -390,24 +407,30 @@ func (x *GetJobResponse) GetSpec() *JobSpec {
 	return nil
 }
 
+// ListJobsRequest is the request of JobService.ListJobs. A job is listed if it matches every filter that is set.
 type ListJobsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 1,000; 0 means 100.
-	PageSize  int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Maximum number of jobs to return. 0 means 100; values above 1,000 are treated as 1,000. A negative value is
+	// INVALID_ARGUMENT.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only jobs in one of these states; when empty, in any.
+	// Lists only jobs in one of these states; empty means any state.
 	States []JobState `protobuf:"varint,4,rep,packed,name=states,proto3,enum=cleave.v1.JobState" json:"states,omitempty"`
-	// Only jobs of this owner. Callers other than administrators see their own jobs only.
+	// Lists only jobs of this owner; empty means any owner. Callers other than administrators see only their own jobs.
 	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Only jobs on this data set, or on this table.
+	// Lists only jobs on this data set; empty means any.
 	DatasetId string `protobuf:"bytes,6,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	TableId   string `protobuf:"bytes,7,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
-	// Only jobs whose display name contains this text.
+	// Lists only jobs on this table; empty means any.
+	TableId string `protobuf:"bytes,7,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	// Lists only jobs whose display name contains this text.
 	NameContains string `protobuf:"bytes,8,opt,name=name_contains,json=nameContains,proto3" json:"name_contains,omitempty"`
-	// Only jobs that were created at this time or later, and before that time.
-	CreatedFrom   *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_from,json=createdFrom,proto3" json:"created_from,omitempty"`
+	// Lists only jobs created at or after this time.
+	CreatedFrom *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_from,json=createdFrom,proto3" json:"created_from,omitempty"`
+	// Lists only jobs created before this time.
 	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
-	Order         JobOrder               `protobuf:"varint,11,opt,name=order,proto3,enum=cleave.v1.JobOrder" json:"order,omitempty"`
+	// The order of the list.
+	Order         JobOrder `protobuf:"varint,11,opt,name=order,proto3,enum=cleave.v1.JobOrder" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -512,10 +535,12 @@ func (x *ListJobsRequest) GetOrder() JobOrder {
 	return JobOrder_JOB_ORDER_UNSPECIFIED
 }
 
+// ListJobsResponse is one page of jobs.
 type ListJobsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Jobs  []*Job                 `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
-	// Empty on the last page.
+	// The jobs of this page.
+	Jobs []*Job `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	// Token to request the next page with; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -565,9 +590,11 @@ func (x *ListJobsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// CancelJobRequest is the request of JobService.CancelJob.
 type CancelJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job to cancel. Required.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -609,9 +636,11 @@ func (x *CancelJobRequest) GetJobId() string {
 	return ""
 }
 
+// CancelJobResponse is the response of JobService.CancelJob.
 type CancelJobResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Job           *Job                   `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job, which may not have stopped yet.
+	Job           *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -653,9 +682,11 @@ func (x *CancelJobResponse) GetJob() *Job {
 	return nil
 }
 
+// DeleteJobRequest is the request of JobService.DeleteJob.
 type DeleteJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job to delete. Required.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -697,6 +728,7 @@ func (x *DeleteJobRequest) GetJobId() string {
 	return ""
 }
 
+// DeleteJobResponse is the response of JobService.DeleteJob.
 type DeleteJobResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -733,10 +765,12 @@ func (*DeleteJobResponse) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{11}
 }
 
+// WatchJobRequest is the request of JobService.WatchJob.
 type WatchJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// Only events with larger sequence numbers are sent; 0 means all of them.
+	// The job to watch. Required.
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// Sends only events with larger sequence numbers; 0 means all events.
 	AfterSequence uint64 `protobuf:"varint,2,opt,name=after_sequence,json=afterSequence,proto3" json:"after_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -786,8 +820,11 @@ func (x *WatchJobRequest) GetAfterSequence() uint64 {
 	return 0
 }
 
+// WatchJobResponse is an event or a progress report.
 type WatchJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Item:
 	//
 	//	*WatchJobResponse_Event
@@ -857,10 +894,12 @@ type isWatchJobResponse_Item interface {
 }
 
 type WatchJobResponse_Event struct {
+	// The next event.
 	Event *Event `protobuf:"bytes,1,opt,name=event,proto3,oneof"`
 }
 
 type WatchJobResponse_Progress struct {
+	// What the job is doing now.
 	Progress *Progress `protobuf:"bytes,2,opt,name=progress,proto3,oneof"`
 }
 
@@ -868,9 +907,11 @@ func (*WatchJobResponse_Event) isWatchJobResponse_Item() {}
 
 func (*WatchJobResponse_Progress) isWatchJobResponse_Item() {}
 
+// GetResultRequest is the request of JobService.GetResult.
 type GetResultRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job whose result to return. Required.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -912,9 +953,11 @@ func (x *GetResultRequest) GetJobId() string {
 	return ""
 }
 
+// GetResultResponse is the response of JobService.GetResult.
 type GetResultResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Result        *Result                `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The result.
+	Result        *Result `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -956,15 +999,17 @@ func (x *GetResultResponse) GetResult() *Result {
 	return nil
 }
 
+// GetLabelsRequest is the request of JobService.GetLabels.
 type GetLabelsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The first row to send, among those that were clustered: a download that broke off goes on where it was.
+	// The job whose labels to stream. Required.
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The first clustered row to send, counted from 0; use it to resume an interrupted download.
 	FirstIndex uint32 `protobuf:"varint,3,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
-	// Of a job with a range of k, the labels for this one; 0 means the one that is proposed.
+	// For a job with a range of k, the number of clusters to return the labels for; 0 means the proposed one. A k without
+	// labels is INVALID_ARGUMENT.
 	K uint32 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
-	// Labels of a job on a table come with the rows and the ids of that table, as far as they differ from the numbers of
-	// the labels.
+	// Whether to send the rows and IDs of the table along with the labels, where they differ from the label positions.
 	WithRows      bool `protobuf:"varint,10,opt,name=with_rows,json=withRows,proto3" json:"with_rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1028,14 +1073,16 @@ func (x *GetLabelsRequest) GetWithRows() bool {
 	return false
 }
 
+// GetLabelsResponse holds the next labels.
 type GetLabelsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The row of the first of these labels, among those that were clustered.
-	FirstIndex uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
-	Labels     []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
-	// For each of these labels the row of the table; empty if no row was left out.
+	// Position of the first of these labels among the clustered rows, counted from 0.
+	FirstIndex uint32 `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
+	// The clusters, from 0 to k - 1.
+	Labels []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// The table row of each label; empty if no row was dropped.
 	Rows []uint32 `protobuf:"varint,10,rep,packed,name=rows,proto3" json:"rows,omitempty"`
-	// For each of these labels the id of its row; empty if the table has no column of ids.
+	// The ID of each label's row; empty if the table has no ID column.
 	Ids           []string `protobuf:"bytes,11,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1099,10 +1146,12 @@ func (x *GetLabelsResponse) GetIds() []string {
 	return nil
 }
 
+// GetRowScoresRequest is the request of JobService.GetRowScores.
 type GetRowScoresRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The first row to send. The head comes in any case.
+	// The job whose row scores to stream. Required.
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The first row to send, counted from 0. The head is sent in any case.
 	FirstRow      uint32 `protobuf:"varint,2,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1152,9 +1201,11 @@ func (x *GetRowScoresRequest) GetFirstRow() uint32 {
 	return 0
 }
 
-// GetRowScoresResponse is the head, which comes first and once, or a portion of the values.
+// GetRowScoresResponse is the head, sent once at the beginning, or a chunk of the values.
 type GetRowScoresResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Part:
 	//
 	//	*GetRowScoresResponse_Head
@@ -1224,12 +1275,13 @@ type isGetRowScoresResponse_Part interface {
 }
 
 type GetRowScoresResponse_Head struct {
+	// What the values are.
 	Head *RowScoresHead `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
 }
 
 type GetRowScoresResponse_Values struct {
-	// The next values, row by row, as little-endian float64: distance and margin, if the head has a measure, and confidence,
-	// if it has several runs. NaN: the row has no such value.
+	// The next values as little-endian float64, row by row: distance and margin if the head names a measure, then
+	// confidence if the head counts at least two runs. NaN means that the row has no such value.
 	Values []byte `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 
@@ -1237,10 +1289,12 @@ func (*GetRowScoresResponse_Head) isGetRowScoresResponse_Part() {}
 
 func (*GetRowScoresResponse_Values) isGetRowScoresResponse_Part() {}
 
+// GetModelRequest is the request of JobService.GetModel.
 type GetModelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The first value to send. The head comes in any case.
+	// The job whose model to stream. Required.
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The first value to send, counted from 0. The head is sent in any case.
 	FirstValue    uint64 `protobuf:"varint,2,opt,name=first_value,json=firstValue,proto3" json:"first_value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1290,9 +1344,11 @@ func (x *GetModelRequest) GetFirstValue() uint64 {
 	return 0
 }
 
-// GetModelResponse is the head, which comes first and once, or a portion of the values.
+// GetModelResponse is the head, sent once at the beginning, or a chunk of the values.
 type GetModelResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Part:
 	//
 	//	*GetModelResponse_Head
@@ -1362,11 +1418,13 @@ type isGetModelResponse_Part interface {
 }
 
 type GetModelResponse_Head struct {
+	// What the values are.
 	Head *ModelHead `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
 }
 
 type GetModelResponse_Values struct {
-	// The next values, as little-endian float64: the centroids row by row, then the metric.
+	// The next values as little-endian float64: the centroids row by row, the landmarks if there are any, the metric,
+	// and the units if there are any.
 	Values []byte `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 
@@ -1374,10 +1432,12 @@ func (*GetModelResponse_Head) isGetModelResponse_Part() {}
 
 func (*GetModelResponse_Values) isGetModelResponse_Part() {}
 
+// GetEmbeddingRequest is the request of JobService.GetEmbedding.
 type GetEmbeddingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The first row to send. The head comes in any case.
+	// The job whose embedding to stream. Required.
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The first row to send, counted from 0. The head is sent in any case.
 	FirstRow      uint32 `protobuf:"varint,2,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1427,9 +1487,11 @@ func (x *GetEmbeddingRequest) GetFirstRow() uint32 {
 	return 0
 }
 
-// GetEmbeddingResponse is the head, which comes first and once, or a portion of the values.
+// GetEmbeddingResponse is the head, sent once at the beginning, or a chunk of the values.
 type GetEmbeddingResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Part:
 	//
 	//	*GetEmbeddingResponse_Head
@@ -1499,11 +1561,12 @@ type isGetEmbeddingResponse_Part interface {
 }
 
 type GetEmbeddingResponse_Head struct {
+	// The shape of the embedding.
 	Head *EmbeddingHead `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
 }
 
 type GetEmbeddingResponse_Values struct {
-	// The next values, row by row, as little-endian float64.
+	// The next values as little-endian float64, row by row.
 	Values []byte `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 
@@ -1511,9 +1574,11 @@ func (*GetEmbeddingResponse_Head) isGetEmbeddingResponse_Part() {}
 
 func (*GetEmbeddingResponse_Values) isGetEmbeddingResponse_Part() {}
 
+// GetNeighborGraphRequest is the request of JobService.GetNeighborGraph.
 type GetNeighborGraphRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job whose nearest-neighbor graph to stream. Required.
+	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1555,9 +1620,11 @@ func (x *GetNeighborGraphRequest) GetJobId() string {
 	return ""
 }
 
-// GetNeighborGraphResponse is the head, which comes first and once, or a portion of the edges, each of them once.
+// GetNeighborGraphResponse is the head, sent once at the beginning, or a chunk of the edges.
 type GetNeighborGraphResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Part:
 	//
 	//	*GetNeighborGraphResponse_Head
@@ -1627,10 +1694,12 @@ type isGetNeighborGraphResponse_Part interface {
 }
 
 type GetNeighborGraphResponse_Head struct {
+	// The size of the graph.
 	Head *NeighborGraphHead `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
 }
 
 type GetNeighborGraphResponse_Edges struct {
+	// The next edges. Each edge is sent once.
 	Edges *Edges `protobuf:"bytes,2,opt,name=edges,proto3,oneof"`
 }
 
@@ -1638,11 +1707,13 @@ func (*GetNeighborGraphResponse_Head) isGetNeighborGraphResponse_Part() {}
 
 func (*GetNeighborGraphResponse_Edges) isGetNeighborGraphResponse_Part() {}
 
-// NeighborGraphHead is the size of a graph of neighbors.
+// NeighborGraphHead is the size of a nearest-neighbor graph.
 type NeighborGraphHead struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Vertices      uint64                 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
-	Edges         uint64                 `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of vertices.
+	Vertices uint64 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	// Number of undirected edges.
+	Edges         uint64 `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1691,13 +1762,15 @@ func (x *NeighborGraphHead) GetEdges() uint64 {
 	return 0
 }
 
+// PredictJobRequest is the request of JobService.PredictJob. Exactly one of dataset_id and table_id is set.
 type PredictJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The job whose clusters to assign the points to. Required.
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	// The new points, with the same columns as the points of the job.
 	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	// In place of a data set, for a job on a table: new rows, which the recipe of the job makes points of. Columns may stand in
-	// any order, and there may be others.
+	// For a job on a table: the new rows, converted to points by the recipe of the job. Columns may come in any order, and
+	// extra columns are ignored.
 	TableId       string `protobuf:"bytes,10,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1754,19 +1827,22 @@ func (x *PredictJobRequest) GetTableId() string {
 	return ""
 }
 
+// PredictJobResponse holds the next labels.
 type PredictJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The row of the first of these labels, among those that became points.
-	FirstIndex uint32   `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
-	Labels     []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
-	// Of the same points, where the job has centroids: their distances to the clusters that they got, and how much farther
-	// the nearest other ones are.
+	// Position of the first of these labels among the new points, counted from 0.
+	FirstIndex uint32 `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
+	// The clusters, from 0 to k - 1.
+	Labels []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// The distance of each point to its cluster; empty if the job has no centroids.
 	Distances []float64 `protobuf:"fixed64,3,rep,packed,name=distances,proto3" json:"distances,omitempty"`
-	Margins   []float64 `protobuf:"fixed64,4,rep,packed,name=margins,proto3" json:"margins,omitempty"`
-	// Of a table, as in GetLabelsResponse.
+	// How much farther each point is from the nearest other cluster; empty if the job has no centroids.
+	Margins []float64 `protobuf:"fixed64,4,rep,packed,name=margins,proto3" json:"margins,omitempty"`
+	// The table row of each label; empty if no row was dropped.
 	Rows []uint32 `protobuf:"varint,10,rep,packed,name=rows,proto3" json:"rows,omitempty"`
-	Ids  []string `protobuf:"bytes,11,rep,name=ids,proto3" json:"ids,omitempty"`
-	// In the first message: what there is to say about the table.
+	// The ID of each label's row; empty if the table has no ID column.
+	Ids []string `protobuf:"bytes,11,rep,name=ids,proto3" json:"ids,omitempty"`
+	// Warnings about the table; only in the first message.
 	Notices       []*Notice `protobuf:"bytes,12,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1851,12 +1927,14 @@ func (x *PredictJobResponse) GetNotices() []*Notice {
 	return nil
 }
 
+// EvaluateJobRequest is the request of JobService.EvaluateJob.
 type EvaluateJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The true class of every row, as labels; any integers.
+	// The job whose labels to score. Required.
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The true class of every row, as a table of labels; the labels may be any integers. Required.
 	Truth *TableInput `protobuf:"bytes,2,opt,name=truth,proto3" json:"truth,omitempty"`
-	// Only these rows are scored, a column index; when absent, all rows.
+	// The rows to score, as a table with the column index; unset means all rows.
 	ScoreOn       *TableInput `protobuf:"bytes,3,opt,name=score_on,json=scoreOn,proto3" json:"score_on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1913,9 +1991,11 @@ func (x *EvaluateJobRequest) GetScoreOn() *TableInput {
 	return nil
 }
 
+// EvaluateJobResponse is the response of JobService.EvaluateJob.
 type EvaluateJobResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Evaluation    *Evaluation            `protobuf:"bytes,1,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The scores.
+	Evaluation    *Evaluation `protobuf:"bytes,1,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -40,47 +40,53 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// JobService plans, runs and reports clustering jobs.
+// JobService plans and runs clustering jobs and returns their results.
 //
-// Every method but CreateJob without a request_id may be repeated after an answer was lost: the second
-// call does no harm and does not fail because of the first.
+// Every method may be retried after a lost response, except CreateJob without a request_id: the second call does no
+// harm and does not fail because of the first. Methods that name a job, except DeleteJob, return NOT_FOUND if the caller
+// may not see it or it does not exist.
 type JobServiceClient interface {
-	// PlanJob says how a job would be cut over the workers that are attached now, without running it.
-	// A job that does not fit is RESOURCE_EXHAUSTED, and the message says what would fit.
+	// PlanJob reports how a job would be distributed over the workers attached now, without running it. Returns
+	// RESOURCE_EXHAUSTED if the job does not fit, with a message that says what would, and FAILED_PRECONDITION if no
+	// worker is attached.
 	PlanJob(ctx context.Context, in *PlanJobRequest, opts ...grpc.CallOption) (*PlanJobResponse, error)
-	// CreateJob queues a job. It answers once the job is durable.
+	// CreateJob queues a job. It returns once the job is durable. Returns INVALID_ARGUMENT if the spec is invalid,
+	// ALREADY_EXISTS if the request_id was used with another spec, RESOURCE_EXHAUSTED if a limit is exceeded, and
+	// PERMISSION_DENIED if the caller may not request the priority.
 	CreateJob(ctx context.Context, in *CreateJobRequest, opts ...grpc.CallOption) (*CreateJobResponse, error)
+	// GetJob returns the state and the spec of a job.
 	GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*GetJobResponse, error)
-	// ListJobs lists the jobs that the caller may see.
+	// ListJobs lists the jobs visible to the caller.
 	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
-	// CancelJob asks a job to stop and returns the job; it does not wait until the job has stopped. A
-	// job that has ended, or that is being canceled already, stays as it is, and the call succeeds: the
-	// returned state says whether the job was canceled, succeeded or failed.
+	// CancelJob asks a job to stop and returns without waiting until it has stopped. The call succeeds and changes nothing
+	// if the job has ended or is already being canceled; the returned state tells whether it was canceled, succeeded or
+	// failed.
 	CancelJob(ctx context.Context, in *CancelJobRequest, opts ...grpc.CallOption) (*CancelJobResponse, error)
-	// DeleteJob removes a job that has ended, with its events and results. A job that does not exist
-	// counts as deleted; one that has not ended is FAILED_PRECONDITION.
+	// DeleteJob deletes a finished job with its events and results. Deleting a job that does not exist succeeds. Returns
+	// FAILED_PRECONDITION if the job has not ended.
 	DeleteJob(ctx context.Context, in *DeleteJobRequest, opts ...grpc.CallOption) (*DeleteJobResponse, error)
-	// WatchJob streams a job's events and, between them, its progress. The stream ends after the event
-	// that ends the job.
+	// WatchJob streams the events of a job and, between them, its progress. The stream ends after the JobEnded event.
 	WatchJob(ctx context.Context, in *WatchJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchJobResponse], error)
-	// GetResult returns what the job found, except for the labels, the model, the embedding and the graph of neighbors.
+	// GetResult returns the result of a job without its large parts: labels, row scores, model, embedding and
+	// nearest-neighbor graph.
 	GetResult(ctx context.Context, in *GetResultRequest, opts ...grpc.CallOption) (*GetResultResponse, error)
 	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(ctx context.Context, in *GetLabelsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetLabelsResponse], error)
-	// GetRowScores streams how near every row is to its cluster and to the next, and how sure its label is, in row order.
+	// GetRowScores streams, in row order, how close each row is to its own and to the next cluster, and how certain its
+	// label is.
 	GetRowScores(ctx context.Context, in *GetRowScoresRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRowScoresResponse], error)
-	// GetModel streams the centroids and the metric of a job of the vector family, or of one of auto in the space of
-	// the rows.
+	// GetModel streams the centroids and the metric of a job that has them: one of the vector family, or one of auto that
+	// clustered the rows themselves.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
-	// GetEmbedding streams the coordinates that a job of the spectral family gave to the rows.
+	// GetEmbedding streams the coordinates that a job of the spectral family computed for the rows.
 	GetEmbedding(ctx context.Context, in *GetEmbeddingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEmbeddingResponse], error)
-	// GetNeighborGraph streams the graph of nearest neighbors that a job made of its rows and clustered. A data set of
-	// these edges gives the same answer again.
+	// GetNeighborGraph streams the nearest-neighbor graph that a job built from its rows and clustered. Clustering these
+	// edges as a graph data set gives the same answer.
 	GetNeighborGraph(ctx context.Context, in *GetNeighborGraphRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetNeighborGraphResponse], error)
-	// PredictJob assigns new points, which are a data set or a table of their own, to the clusters of a job of auto, of the
-	// vector or kernel family or on a graph of neighbors, and streams their labels in row order.
+	// PredictJob assigns new points, given as a data set or a table, to the clusters of a job and streams their labels in
+	// row order. It works for jobs of auto, of the vector family, of the kernel family, and on nearest-neighbor graphs.
 	PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error)
-	// EvaluateJob scores a job's labels against the truth.
+	// EvaluateJob scores the labels of a job against known classes.
 	EvaluateJob(ctx context.Context, in *EvaluateJobRequest, opts ...grpc.CallOption) (*EvaluateJobResponse, error)
 }
 
@@ -309,47 +315,53 @@ func (c *jobServiceClient) EvaluateJob(ctx context.Context, in *EvaluateJobReque
 // All implementations must embed UnimplementedJobServiceServer
 // for forward compatibility.
 //
-// JobService plans, runs and reports clustering jobs.
+// JobService plans and runs clustering jobs and returns their results.
 //
-// Every method but CreateJob without a request_id may be repeated after an answer was lost: the second
-// call does no harm and does not fail because of the first.
+// Every method may be retried after a lost response, except CreateJob without a request_id: the second call does no
+// harm and does not fail because of the first. Methods that name a job, except DeleteJob, return NOT_FOUND if the caller
+// may not see it or it does not exist.
 type JobServiceServer interface {
-	// PlanJob says how a job would be cut over the workers that are attached now, without running it.
-	// A job that does not fit is RESOURCE_EXHAUSTED, and the message says what would fit.
+	// PlanJob reports how a job would be distributed over the workers attached now, without running it. Returns
+	// RESOURCE_EXHAUSTED if the job does not fit, with a message that says what would, and FAILED_PRECONDITION if no
+	// worker is attached.
 	PlanJob(context.Context, *PlanJobRequest) (*PlanJobResponse, error)
-	// CreateJob queues a job. It answers once the job is durable.
+	// CreateJob queues a job. It returns once the job is durable. Returns INVALID_ARGUMENT if the spec is invalid,
+	// ALREADY_EXISTS if the request_id was used with another spec, RESOURCE_EXHAUSTED if a limit is exceeded, and
+	// PERMISSION_DENIED if the caller may not request the priority.
 	CreateJob(context.Context, *CreateJobRequest) (*CreateJobResponse, error)
+	// GetJob returns the state and the spec of a job.
 	GetJob(context.Context, *GetJobRequest) (*GetJobResponse, error)
-	// ListJobs lists the jobs that the caller may see.
+	// ListJobs lists the jobs visible to the caller.
 	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
-	// CancelJob asks a job to stop and returns the job; it does not wait until the job has stopped. A
-	// job that has ended, or that is being canceled already, stays as it is, and the call succeeds: the
-	// returned state says whether the job was canceled, succeeded or failed.
+	// CancelJob asks a job to stop and returns without waiting until it has stopped. The call succeeds and changes nothing
+	// if the job has ended or is already being canceled; the returned state tells whether it was canceled, succeeded or
+	// failed.
 	CancelJob(context.Context, *CancelJobRequest) (*CancelJobResponse, error)
-	// DeleteJob removes a job that has ended, with its events and results. A job that does not exist
-	// counts as deleted; one that has not ended is FAILED_PRECONDITION.
+	// DeleteJob deletes a finished job with its events and results. Deleting a job that does not exist succeeds. Returns
+	// FAILED_PRECONDITION if the job has not ended.
 	DeleteJob(context.Context, *DeleteJobRequest) (*DeleteJobResponse, error)
-	// WatchJob streams a job's events and, between them, its progress. The stream ends after the event
-	// that ends the job.
+	// WatchJob streams the events of a job and, between them, its progress. The stream ends after the JobEnded event.
 	WatchJob(*WatchJobRequest, grpc.ServerStreamingServer[WatchJobResponse]) error
-	// GetResult returns what the job found, except for the labels, the model, the embedding and the graph of neighbors.
+	// GetResult returns the result of a job without its large parts: labels, row scores, model, embedding and
+	// nearest-neighbor graph.
 	GetResult(context.Context, *GetResultRequest) (*GetResultResponse, error)
 	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error
-	// GetRowScores streams how near every row is to its cluster and to the next, and how sure its label is, in row order.
+	// GetRowScores streams, in row order, how close each row is to its own and to the next cluster, and how certain its
+	// label is.
 	GetRowScores(*GetRowScoresRequest, grpc.ServerStreamingServer[GetRowScoresResponse]) error
-	// GetModel streams the centroids and the metric of a job of the vector family, or of one of auto in the space of
-	// the rows.
+	// GetModel streams the centroids and the metric of a job that has them: one of the vector family, or one of auto that
+	// clustered the rows themselves.
 	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
-	// GetEmbedding streams the coordinates that a job of the spectral family gave to the rows.
+	// GetEmbedding streams the coordinates that a job of the spectral family computed for the rows.
 	GetEmbedding(*GetEmbeddingRequest, grpc.ServerStreamingServer[GetEmbeddingResponse]) error
-	// GetNeighborGraph streams the graph of nearest neighbors that a job made of its rows and clustered. A data set of
-	// these edges gives the same answer again.
+	// GetNeighborGraph streams the nearest-neighbor graph that a job built from its rows and clustered. Clustering these
+	// edges as a graph data set gives the same answer.
 	GetNeighborGraph(*GetNeighborGraphRequest, grpc.ServerStreamingServer[GetNeighborGraphResponse]) error
-	// PredictJob assigns new points, which are a data set or a table of their own, to the clusters of a job of auto, of the
-	// vector or kernel family or on a graph of neighbors, and streams their labels in row order.
+	// PredictJob assigns new points, given as a data set or a table, to the clusters of a job and streams their labels in
+	// row order. It works for jobs of auto, of the vector family, of the kernel family, and on nearest-neighbor graphs.
 	PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error
-	// EvaluateJob scores a job's labels against the truth.
+	// EvaluateJob scores the labels of a job against known classes.
 	EvaluateJob(context.Context, *EvaluateJobRequest) (*EvaluateJobResponse, error)
 	mustEmbedUnimplementedJobServiceServer()
 }

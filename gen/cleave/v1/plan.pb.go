@@ -22,26 +22,27 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// PlanStorage is what the workers hold of a job's data.
+// PlanStorage is what the workers store of the data of a job.
 type PlanStorage int32
 
 const (
+	// The storage is not known.
 	PlanStorage_PLAN_STORAGE_UNSPECIFIED PlanStorage = 0
 	// The whole matrix, in float32.
 	PlanStorage_PLAN_STORAGE_FLOAT32 PlanStorage = 1
 	// The whole matrix, in float16.
 	PlanStorage_PLAN_STORAGE_FLOAT16 PlanStorage = 2
-	// Nothing of the matrix: its entries are computed whenever they are needed.
+	// Nothing of the matrix: its entries are recomputed whenever they are needed.
 	PlanStorage_PLAN_STORAGE_NONE PlanStorage = 3
-	// Some tiles in float32; the others are computed whenever they are needed.
+	// Some tiles in float32; the others are recomputed whenever they are needed.
 	PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32 PlanStorage = 4
-	// Some tiles in float16; the others are computed whenever they are needed.
+	// Some tiles in float16; the others are recomputed whenever they are needed.
 	PlanStorage_PLAN_STORAGE_PARTLY_FLOAT16 PlanStorage = 5
 	// The adjacency lists of a graph.
 	PlanStorage_PLAN_STORAGE_SPARSE PlanStorage = 6
-	// Rows of points, for the vector family.
+	// Dense points, for the vector family.
 	PlanStorage_PLAN_STORAGE_VECTORS PlanStorage = 7
-	// Rows of sparse points, for the vector family.
+	// Sparse points, for the vector family.
 	PlanStorage_PLAN_STORAGE_SPARSE_VECTORS PlanStorage = 8
 )
 
@@ -98,35 +99,43 @@ func (PlanStorage) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_plan_proto_rawDescGZIP(), []int{0}
 }
 
-// Plan is how the rows are cut into tiles and where the tiles are held: as predicted (PlanJob), or as it
-// was (Result).
+// Plan describes how the rows of a job are cut into tiles and where the tiles are held. PlanJob returns it as a
+// prediction; Result holds what was actually done.
 type Plan struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Tiles       uint32                 `protobuf:"varint,1,opt,name=tiles,proto3" json:"tiles,omitempty"`
-	TileRows    uint32                 `protobuf:"varint,2,opt,name=tile_rows,json=tileRows,proto3" json:"tile_rows,omitempty"`
-	Storage     PlanStorage            `protobuf:"varint,3,opt,name=storage,proto3,enum=cleave.v1.PlanStorage" json:"storage,omitempty"`
-	StoredTiles uint32                 `protobuf:"varint,4,opt,name=stored_tiles,json=storedTiles,proto3" json:"stored_tiles,omitempty"`
-	// Tiles that are not stored but computed whenever they are needed.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of tiles.
+	Tiles uint32 `protobuf:"varint,1,opt,name=tiles,proto3" json:"tiles,omitempty"`
+	// Number of rows in each tile; the last tile may have fewer.
+	TileRows uint32 `protobuf:"varint,2,opt,name=tile_rows,json=tileRows,proto3" json:"tile_rows,omitempty"`
+	// What the workers store.
+	Storage PlanStorage `protobuf:"varint,3,opt,name=storage,proto3,enum=cleave.v1.PlanStorage" json:"storage,omitempty"`
+	// Number of tiles that are stored.
+	StoredTiles uint32 `protobuf:"varint,4,opt,name=stored_tiles,json=storedTiles,proto3" json:"stored_tiles,omitempty"`
+	// Number of tiles that are not stored but recomputed whenever they are needed.
 	ComputedTiles uint32 `protobuf:"varint,5,opt,name=computed_tiles,json=computedTiles,proto3" json:"computed_tiles,omitempty"`
-	// What the stored tiles take; for a graph, what the graph takes.
+	// Memory of the stored tiles, or of the graph, in bytes.
 	TileBytes uint64 `protobuf:"varint,6,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
-	// All memory that the job reserves on its workers: tiles, sums, data.
+	// All memory that the job reserves on its workers for tiles, sums and data, in bytes.
 	Bytes uint64 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Every entry of the matrix is a multiple of 2^grid_exponent.
-	GridExponent int32          `protobuf:"varint,8,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
-	Workers      uint32         `protobuf:"varint,9,opt,name=workers,proto3" json:"workers,omitempty"`
-	Shares       []*WorkerShare `protobuf:"bytes,10,rep,name=shares,proto3" json:"shares,omitempty"`
-	// For people: why it is planned like this.
+	GridExponent int32 `protobuf:"varint,8,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
+	// Number of workers.
+	Workers uint32 `protobuf:"varint,9,opt,name=workers,proto3" json:"workers,omitempty"`
+	// The part of each worker.
+	Shares []*WorkerShare `protobuf:"bytes,10,rep,name=shares,proto3" json:"shares,omitempty"`
+	// A human-readable explanation of the plan.
 	Explanation string `protobuf:"bytes,11,opt,name=explanation,proto3" json:"explanation,omitempty"`
-	// How often the run is expected to go over the whole matrix.
+	// Expected number of passes over the whole matrix.
 	Passes float64 `protobuf:"fixed64,12,opt,name=passes,proto3" json:"passes,omitempty"`
-	// By the rates of typical machines, not of these.
+	// Expected run time, based on typical machines rather than on the attached workers.
 	PredictedTime *durationpb.Duration `protobuf:"bytes,13,opt,name=predicted_time,json=predictedTime,proto3" json:"predicted_time,omitempty"`
-	// Jobs that find eigenvectors: how many products of the matrix with a vector are assumed. These, and jobs on a
-	// graph of neighbors: the memory that the coordinator needs at its peak, the data set not counted.
-	Products         uint32 `protobuf:"varint,14,opt,name=products,proto3" json:"products,omitempty"`
+	// Assumed number of matrix-vector products; 0 for jobs that compute no eigenvectors.
+	Products uint32 `protobuf:"varint,14,opt,name=products,proto3" json:"products,omitempty"`
+	// Peak memory that the coordinator needs, in bytes, without the data set. Set for jobs that compute eigenvectors and
+	// for jobs on a nearest-neighbor graph.
 	CoordinatorBytes uint64 `protobuf:"varint,15,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
-	// The coordinator's memory for states of the job from which it goes on after a restart; 0 if there are none.
+	// Memory that the coordinator needs for snapshots, from which the job continues after a restart, in bytes; 0 if it
+	// takes none.
 	SnapshotBytes uint64 `protobuf:"varint,16,opt,name=snapshot_bytes,json=snapshotBytes,proto3" json:"snapshot_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -274,17 +283,20 @@ func (x *Plan) GetSnapshotBytes() uint64 {
 	return 0
 }
 
-// WorkerShare is one worker's part of a plan.
+// WorkerShare is the part of one worker in a plan.
 type WorkerShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The worker's name.
-	Name    string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The name of the worker.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of threads that the worker computes with.
 	Threads uint32 `protobuf:"varint,2,opt,name=threads,proto3" json:"threads,omitempty"`
-	// Memory that this job may use; 0 means that there is no limit.
+	// Memory that this job may use on the worker, in bytes; 0 means unlimited.
 	MemoryBytes uint64 `protobuf:"varint,3,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
-	// Memory that it uses, at its peak.
-	Bytes         uint64 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	StoredTiles   uint32 `protobuf:"varint,5,opt,name=stored_tiles,json=storedTiles,proto3" json:"stored_tiles,omitempty"`
+	// Peak memory that this job uses on the worker, in bytes.
+	Bytes uint64 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Number of tiles that the worker stores.
+	StoredTiles uint32 `protobuf:"varint,5,opt,name=stored_tiles,json=storedTiles,proto3" json:"stored_tiles,omitempty"`
+	// Number of tiles that the worker recomputes whenever they are needed.
 	ComputedTiles uint32 `protobuf:"varint,6,opt,name=computed_tiles,json=computedTiles,proto3" json:"computed_tiles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -21,21 +21,21 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// MissingPolicy says what becomes of empty cells.
+// MissingPolicy is how empty cells are treated.
 type MissingPolicy int32
 
 const (
-	// AUTO.
+	// The same as AUTO.
 	MissingPolicy_MISSING_POLICY_UNSPECIFIED MissingPolicy = 0
-	// Rows that are alike in other columns fill them. Columns that are mostly empty are left out.
+	// Empty cells are filled from rows that are similar in the other columns. Columns that are mostly empty are ignored.
 	MissingPolicy_MISSING_POLICY_AUTO MissingPolicy = 1
-	// They are refused.
+	// A table with empty cells is rejected.
 	MissingPolicy_MISSING_POLICY_ERROR MissingPolicy = 2
-	// Their rows are left out, and have no labels.
+	// Rows with empty cells are dropped and get no labels.
 	MissingPolicy_MISSING_POLICY_DROP MissingPolicy = 3
-	// The mean of a column of numbers, and the most frequent category of one of categories.
+	// Empty cells are filled with the mean of a numeric column, or with the most frequent category.
 	MissingPolicy_MISSING_POLICY_MEAN MissingPolicy = 4
-	// The median, and the most frequent category.
+	// Empty cells are filled with the median of a numeric column, or with the most frequent category.
 	MissingPolicy_MISSING_POLICY_MEDIAN MissingPolicy = 5
 )
 
@@ -86,35 +86,38 @@ func (MissingPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_recipe_proto_rawDescGZIP(), []int{0}
 }
 
-// TablePoints says that the points of a job are the rows of a table, and what is known about its columns. What is left open is
-// found from the table, and notices say what was found. The result has the Recipe.
+// TablePoints selects the rows of a table as the points of a job and describes its columns. Whatever is left unset is
+// inferred from the table, and notices report what was inferred. The result contains the Recipe that was used.
 //
-// Columns go by their names, or by their numbers from 1. Tables of constraints, seeds and the like name rows of this table:
-// integers are their numbers from 0, and texts what stands in the id column, or numbers again where there is none.
+// Columns are referred to by name, or by number counted from 1. Tables of constraints, seeds and so on refer to rows of
+// this table: integers are row numbers counted from 0; texts are values of the ID column, or row numbers if there is no
+// ID column.
 type TablePoints struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	TableId string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
-	// Names the rows, and is no part of the points. Absent, a column that looks like one is taken: it is called id, key or the
-	// like, or its texts are all different.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The table to cluster. Required.
+	TableId string `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	// The column that identifies rows; it is not a feature. If unset, a column that looks like an ID is used: one with a
+	// name such as "id" or "key", or one whose texts are all different.
 	IdColumn string `protobuf:"bytes,2,opt,name=id_column,json=idColumn,proto3" json:"id_column,omitempty"`
-	// Holds classes that are known, and is no part of the points.
+	// The column with known classes; it is not a feature. If unset, there is none.
 	LabelColumn string `protobuf:"bytes,3,opt,name=label_column,json=labelColumn,proto3" json:"label_column,omitempty"`
-	// Columns that are no part of the points.
+	// Columns that are not features.
 	Ignore []string `protobuf:"bytes,4,rep,name=ignore,proto3" json:"ignore,omitempty"`
-	// Only these columns are.
+	// If not empty, only these columns are features.
 	Only []string `protobuf:"bytes,5,rep,name=only,proto3" json:"only,omitempty"`
-	// Columns of integers or numbers that are names of categories. Texts always are.
-	Categorical []string      `protobuf:"bytes,6,rep,name=categorical,proto3" json:"categorical,omitempty"`
-	Missing     MissingPolicy `protobuf:"varint,7,opt,name=missing,proto3,enum=cleave.v1.MissingPolicy" json:"missing,omitempty"`
-	// What stands before the decimals in the text that the table was read from, "." or ",". The table has the numbers themselves;
-	// the recipe keeps this, so that other texts are read in the same way. Absent, it is unknown, or there are no decimals.
+	// Columns of integers or numbers to treat as categories. Columns of texts always are categories.
+	Categorical []string `protobuf:"bytes,6,rep,name=categorical,proto3" json:"categorical,omitempty"`
+	// How to treat empty cells.
+	Missing MissingPolicy `protobuf:"varint,7,opt,name=missing,proto3,enum=cleave.v1.MissingPolicy" json:"missing,omitempty"`
+	// The decimal mark, "." or ",", of the text that the table was read from. The table itself holds numbers; the recipe
+	// keeps the mark so that further texts are read the same way. Unset if unknown or if there are no decimals.
 	DecimalMark string `protobuf:"bytes,8,opt,name=decimal_mark,json=decimalMark,proto3" json:"decimal_mark,omitempty"`
-	// Columns that are used as they are, although they look like running ids, codes, constants or copies of others, are mostly empty,
-	// or have numbers and words that seem to stand for missing values.
+	// Columns to use unchanged, even if they look like running IDs, codes, constants or copies of other columns, are
+	// mostly empty, or contain numbers or words that seem to stand for missing values.
 	Keep []string `protobuf:"bytes,9,rep,name=keep,proto3" json:"keep,omitempty"`
-	// Dates become numbers, in days since 1970. Otherwise columns of dates are left out.
+	// Whether to convert dates to numbers, in days since 1970-01-01. If false, columns of dates are ignored.
 	DatesAsNumbers bool `protobuf:"varint,10,opt,name=dates_as_numbers,json=datesAsNumbers,proto3" json:"dates_as_numbers,omitempty"`
-	// The last row is a point, also where it looks like the totals of those before.
+	// Whether to keep the last row even if it looks like the totals of the other rows.
 	KeepLastRow   bool `protobuf:"varint,11,opt,name=keep_last_row,json=keepLastRow,proto3" json:"keep_last_row,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -227,20 +230,22 @@ func (x *TablePoints) GetKeepLastRow() bool {
 	return false
 }
 
-// Recipe is how points were made of the rows of a table. New rows become points in the same way: PredictJob takes a table.
+// Recipe describes how the rows of a table were converted to points. PredictJob applies it to the rows of other tables.
 type Recipe struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty where there is none.
-	IdColumn    string        `protobuf:"bytes,1,opt,name=id_column,json=idColumn,proto3" json:"id_column,omitempty"`
-	LabelColumn string        `protobuf:"bytes,2,opt,name=label_column,json=labelColumn,proto3" json:"label_column,omitempty"`
-	Missing     MissingPolicy `protobuf:"varint,3,opt,name=missing,proto3,enum=cleave.v1.MissingPolicy" json:"missing,omitempty"`
-	// In the order of the columns of the points.
+	// The column that identifies rows; empty if there is none.
+	IdColumn string `protobuf:"bytes,1,opt,name=id_column,json=idColumn,proto3" json:"id_column,omitempty"`
+	// The column with known classes; empty if there is none.
+	LabelColumn string `protobuf:"bytes,2,opt,name=label_column,json=labelColumn,proto3" json:"label_column,omitempty"`
+	// How empty cells are treated.
+	Missing MissingPolicy `protobuf:"varint,3,opt,name=missing,proto3,enum=cleave.v1.MissingPolicy" json:"missing,omitempty"`
+	// The features, in the order of the columns of the points.
 	Features []*RecipeFeature `protobuf:"bytes,4,rep,name=features,proto3" json:"features,omitempty"`
-	// As in TablePoints: how a text of new rows is read.
+	// The decimal mark for reading texts; see TablePoints.decimal_mark.
 	DecimalMark string `protobuf:"bytes,5,opt,name=decimal_mark,json=decimalMark,proto3" json:"decimal_mark,omitempty"`
-	// The last row of a table is left out if this column calls it a total.
+	// If not empty, the last row of a table is dropped if this column marks it as a total.
 	TotalColumn string `protobuf:"bytes,6,opt,name=total_column,json=totalColumn,proto3" json:"total_column,omitempty"`
-	// The last row of a table is left out if it has the sums of the others, or their means.
+	// Whether the last row of a table is dropped if it holds the sums or the means of the other rows.
 	TotalSums     bool `protobuf:"varint,7,opt,name=total_sums,json=totalSums,proto3" json:"total_sums,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -325,29 +330,33 @@ func (x *Recipe) GetTotalSums() bool {
 	return false
 }
 
-// RecipeFeature is a column of the table that is part of the points.
+// RecipeFeature describes how one column of the table becomes part of the points.
 type RecipeFeature struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Column string                 `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
-	// A column of categories becomes one column of zeros and ones for each of these; a column of numbers has none.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the column.
+	Column string `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
+	// The categories of the column, each of which becomes a 0/1 column of the points; empty for a numeric column.
 	Categories []string `protobuf:"bytes,2,rep,name=categories,proto3" json:"categories,omitempty"`
-	// What stands for an empty cell, unless those are refused or dropped.
-	Fill         float64 `protobuf:"fixed64,3,opt,name=fill,proto3" json:"fill,omitempty"`
-	FillCategory string  `protobuf:"bytes,4,opt,name=fill_category,json=fillCategory,proto3" json:"fill_category,omitempty"`
-	// The values of some rows of the table, of a category its number: rows that are like them get their missing values from them.
-	// All features have as many. Absent, fill and fill_category stand in.
+	// The value for empty cells of a numeric column. Not used if empty cells are rejected or dropped.
+	Fill float64 `protobuf:"fixed64,3,opt,name=fill,proto3" json:"fill,omitempty"`
+	// The category for empty cells of a column of categories. Not used if empty cells are rejected or dropped.
+	FillCategory string `protobuf:"bytes,4,opt,name=fill_category,json=fillCategory,proto3" json:"fill_category,omitempty"`
+	// The values of this column in some rows of the table, the donors; for categories, the numbers of the categories.
+	// Missing values are taken from similar donors. All features have the same number of donors. If empty, fill and
+	// fill_category are used.
 	Donors []float64 `protobuf:"fixed64,5,rep,packed,name=donors,proto3" json:"donors,omitempty"`
-	// The donors, from 0, that have no value in this column.
+	// The donors, counted from 0, that have no value in this column.
 	DonorGaps []uint32 `protobuf:"varint,6,rep,packed,name=donor_gaps,json=donorGaps,proto3" json:"donor_gaps,omitempty"`
-	// Distances to donors are in this unit: the standard deviation, or what takes its place for categories.
+	// Unit of distances to donors: the standard deviation, or its counterpart for categories.
 	Unit float64 `protobuf:"fixed64,7,opt,name=unit,proto3" json:"unit,omitempty"`
 	// Numbers that stand for a missing value, such as -999.
 	Absent []float64 `protobuf:"fixed64,8,rep,packed,name=absent,proto3" json:"absent,omitempty"`
-	// Cells that are not numbers count as missing.
+	// Whether cells that are not numbers count as missing.
 	AbsentTexts bool `protobuf:"varint,9,opt,name=absent_texts,json=absentTexts,proto3" json:"absent_texts,omitempty"`
-	// One of the categories: that of all values which are none of the others.
+	// The one of the categories that all values outside the other categories belong to; empty if there is none.
 	Other string `protobuf:"bytes,10,opt,name=other,proto3" json:"other,omitempty"`
-	// Dates become days since 1970: year, month and day are in the order ymd, dmy or mdy.
+	// The order of year, month and day if the column holds dates, which become days since 1970-01-01: "ymd", "dmy" or
+	// "mdy". Empty if it does not hold dates.
 	Dates         string `protobuf:"bytes,11,opt,name=dates,proto3" json:"dates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -22,15 +22,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Confidence is how sure a proposal is.
+// Confidence is how certain a proposal is.
 type Confidence int32
 
 const (
+	// Not known.
 	Confidence_CONFIDENCE_UNSPECIFIED Confidence = 0
-	// Several numbers are as plausible.
+	// Several numbers of clusters are equally plausible.
 	Confidence_CONFIDENCE_UNSURE Confidence = 1
+	// The proposal is more plausible than the alternatives.
 	Confidence_CONFIDENCE_LIKELY Confidence = 2
-	// All that is known speaks for it.
+	// All evidence supports the proposal.
 	Confidence_CONFIDENCE_CLEAR Confidence = 3
 )
 
@@ -77,22 +79,23 @@ func (Confidence) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
 }
 
-// RowMeasure is what distances of rows to clusters are. The margin is the distance to the nearest other cluster less that
-// to the own one: below 0 where the row is nearer to another.
+// RowMeasure is what the distance of a row to a cluster measures. The margin is the distance to the nearest other
+// cluster minus the distance to the row's own cluster; it is negative if the row is nearer to another cluster.
 type RowMeasure int32
 
 const (
+	// There are no distances.
 	RowMeasure_ROW_MEASURE_UNSPECIFIED RowMeasure = 0
-	// The distortion from the centroid that the run minimized, such as the squared Euclidean distance, in the units and the
-	// metric of the model.
+	// The distortion from the centroid that the run minimized, such as the squared Euclidean distance, in the units and
+	// the metric of the model.
 	RowMeasure_ROW_MEASURE_DISTORTION RowMeasure = 1
 	// The squared distance from the mean of the cluster in the feature space of the kernel.
 	RowMeasure_ROW_MEASURE_FEATURE_SPACE RowMeasure = 2
 	// The squared distance from the mean of the cluster in the embedding.
 	RowMeasure_ROW_MEASURE_EMBEDDING RowMeasure = 3
-	// The share of the vertex's edge weights that leads out of the cluster.
+	// The share of the vertex's edge weight that leads out of the cluster.
 	RowMeasure_ROW_MEASURE_EDGE_SHARE RowMeasure = 4
-	// The squared distance of the row's scores, one for each group, from those that a row of the group should have.
+	// The squared distance between the row's scores, one per group, and the ideal scores of the group.
 	RowMeasure_ROW_MEASURE_GROUP_SCORES RowMeasure = 5
 )
 
@@ -147,16 +150,17 @@ func (RowMeasure) EnumDescriptor() ([]byte, []int) {
 type CutRule int32
 
 const (
+	// No rule was selected.
 	CutRule_CUT_RULE_UNSPECIFIED CutRule = 0
-	// They do not: the eigenvectors as they are.
+	// The eigenvectors are used unchanged; constraints are ignored.
 	CutRule_CUT_RULE_UNCONSTRAINED CutRule = 1
-	// By the eigenproblem of the paper, in the span of the lowest eigenvectors.
+	// The eigenproblem of Wang et al. (2014), restricted to the span of the lowest eigenvectors.
 	CutRule_CUT_RULE_PENCIL CutRule = 2
-	// By completion of the matrix of all pairs, in that span.
+	// Completion of the matrix of all pairs, within that span.
 	CutRule_CUT_RULE_COMPLETION CutRule = 3
-	// BETA_RULE_PAPER.
+	// The same as BETA_RULE_PAPER.
 	CutRule_CUT_RULE_PAPER CutRule = 4
-	// BETA_RULE_STRICT.
+	// The same as BETA_RULE_STRICT.
 	CutRule_CUT_RULE_STRICT CutRule = 5
 )
 
@@ -207,71 +211,85 @@ func (CutRule) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
 }
 
-// Result is the outcome of a job that succeeded or was canceled. Of one that was canceled before it had
-// labels, only the state, the stop reason, the plan and the timings are set. The command line writes the
-// JSON of this message to result.json.
+// Result is the outcome of a job that succeeded or was canceled. If the job was canceled before it had labels, only the
+// state, the stop reason, the plan and the timings are set. The command line writes this message as JSON to
+// result.json.
 type Result struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         JobState               `protobuf:"varint,1,opt,name=state,proto3,enum=cleave.v1.JobState" json:"state,omitempty"`
-	StopReason    StopReason             `protobuf:"varint,2,opt,name=stop_reason,json=stopReason,proto3,enum=cleave.v1.StopReason" json:"stop_reason,omitempty"`
-	ObjectiveName string                 `protobuf:"bytes,3,opt,name=objective_name,json=objectiveName,proto3" json:"objective_name,omitempty"`
-	// What the run minimized or maximized: of a cut it includes the rewards and penalties of constraints.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// SUCCEEDED or CANCELLED.
+	State JobState `protobuf:"varint,1,opt,name=state,proto3,enum=cleave.v1.JobState" json:"state,omitempty"`
+	// Why the iterations stopped.
+	StopReason StopReason `protobuf:"varint,2,opt,name=stop_reason,json=stopReason,proto3,enum=cleave.v1.StopReason" json:"stop_reason,omitempty"`
+	// Name of the objective that the run minimized or maximized.
+	ObjectiveName string `protobuf:"bytes,3,opt,name=objective_name,json=objectiveName,proto3" json:"objective_name,omitempty"`
+	// Final value of the objective. For a cut it includes the rewards and penalties of constraints.
 	Objective float64 `protobuf:"fixed64,4,opt,name=objective,proto3" json:"objective,omitempty"`
-	// The same of the data alone, without constraints; absent where constraints are no part of the objective's
-	// matrix.
+	// Value of the objective on the data alone, without constraints; unset if constraints are not part of the matrix of
+	// the objective.
 	PlainObjective *float64 `protobuf:"fixed64,24,opt,name=plain_objective,json=plainObjective,proto3,oneof" json:"plain_objective,omitempty"`
-	Iterations     uint32   `protobuf:"varint,5,opt,name=iterations,proto3" json:"iterations,omitempty"`
-	K              uint32   `protobuf:"varint,6,opt,name=k,proto3" json:"k,omitempty"`
-	// Rows that were clustered.
+	// Number of iterations.
+	Iterations uint32 `protobuf:"varint,5,opt,name=iterations,proto3" json:"iterations,omitempty"`
+	// Number of clusters.
+	K uint32 `protobuf:"varint,6,opt,name=k,proto3" json:"k,omitempty"`
+	// Number of rows that were clustered.
 	Rows uint32 `protobuf:"varint,7,opt,name=rows,proto3" json:"rows,omitempty"`
-	// Rows that were left out because values were missing: of a table by the coordinator, else by the client, and then the
-	// coordinator does not know of them.
-	DroppedRows  uint32            `protobuf:"varint,8,opt,name=dropped_rows,json=droppedRows,proto3" json:"dropped_rows,omitempty"`
-	ClusterSizes []uint32          `protobuf:"varint,9,rep,packed,name=cluster_sizes,json=clusterSizes,proto3" json:"cluster_sizes,omitempty"`
-	Constraints  *ConstraintReport `protobuf:"bytes,10,opt,name=constraints,proto3" json:"constraints,omitempty"`
-	// Set by whoever knows the truth; the coordinator only answers EvaluateJob.
+	// Number of rows dropped because of missing values. The coordinator counts them for tables only; for other data the
+	// client does.
+	DroppedRows uint32 `protobuf:"varint,8,opt,name=dropped_rows,json=droppedRows,proto3" json:"dropped_rows,omitempty"`
+	// Number of rows in each cluster.
+	ClusterSizes []uint32 `protobuf:"varint,9,rep,packed,name=cluster_sizes,json=clusterSizes,proto3" json:"cluster_sizes,omitempty"`
+	// How many constraints the labels satisfy.
+	Constraints *ConstraintReport `protobuf:"bytes,10,opt,name=constraints,proto3" json:"constraints,omitempty"`
+	// Scores against known classes. Never set by the coordinator, which only answers EvaluateJob; a client that knows the
+	// classes may set it.
 	Evaluation *Evaluation `protobuf:"bytes,11,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
-	// How points were compared; absent for graphs, kernel matrices and the vector family.
+	// The kernel that compared points; unset for graphs, kernel matrices and the vector family.
 	Kernel *KernelReport `protobuf:"bytes,12,opt,name=kernel,proto3" json:"kernel,omitempty"`
-	// The diagonal shift in force at the end.
+	// The diagonal shift at the end of the run.
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
-	// ZSCORE, MINMAX or ROBUST if the columns of the points were scaled; else absent.
+	// ZSCORE, MINMAX or ROBUST if the columns of the points were scaled; otherwise unset.
 	Scale *Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale,oneof" json:"scale,omitempty"`
-	// What GetNeighborGraph streams; absent unless the rows were made a graph of neighbors.
+	// The graph that GetNeighborGraph streams; unset unless the job clustered a nearest-neighbor graph of its rows.
 	NeighborGraph *NeighborGraphReport `protobuf:"bytes,27,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`
-	// Absent unless constrained points were assigned together.
+	// How constrained points were assigned; unset unless they were assigned jointly.
 	Inference *InferenceReport `protobuf:"bytes,14,opt,name=inference,proto3" json:"inference,omitempty"`
-	// Spectral family only.
+	// The eigenvectors that were used; set only by the spectral family.
 	Spectral *SpectralReport `protobuf:"bytes,15,opt,name=spectral,proto3" json:"spectral,omitempty"`
-	// What GetModel streams; absent when there is no model.
+	// The model that GetModel streams; unset if there is none.
 	Model *ModelHead `protobuf:"bytes,16,opt,name=model,proto3" json:"model,omitempty"`
-	// What GetEmbedding streams; absent when there is no embedding.
+	// The embedding that GetEmbedding streams; unset if there is none.
 	Embedding *EmbeddingHead `protobuf:"bytes,17,opt,name=embedding,proto3" json:"embedding,omitempty"`
-	Warnings  []*Notice      `protobuf:"bytes,18,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// The restart that won, and the course of it. Kernel family: entry 0 is the start, then one entry for
-	// each accepted step that changed a label. Vector family: one entry for each iteration, from 1 on.
-	Restart uint32         `protobuf:"varint,19,opt,name=restart,proto3" json:"restart,omitempty"`
-	History []*Iteration   `protobuf:"bytes,20,rep,name=history,proto3" json:"history,omitempty"`
-	Shifts  []*ShiftChange `protobuf:"bytes,21,rep,name=shifts,proto3" json:"shifts,omitempty"`
-	Plan    *Plan          `protobuf:"bytes,22,opt,name=plan,proto3" json:"plan,omitempty"`
-	Timings *Timings       `protobuf:"bytes,23,opt,name=timings,proto3" json:"timings,omitempty"`
-	// How the way to this answer was chosen; absent unless the algorithm was auto.
+	// Warnings about the run.
+	Warnings []*Notice `protobuf:"bytes,18,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// Number of the restart that won, counted from 0.
+	Restart uint32 `protobuf:"varint,19,opt,name=restart,proto3" json:"restart,omitempty"`
+	// The iterations of that restart. In the kernel family, entry 0 is the initial labeling and every further entry is an
+	// accepted step that changed a label. In the vector family, there is one entry per iteration, starting at 1.
+	History []*Iteration `protobuf:"bytes,20,rep,name=history,proto3" json:"history,omitempty"`
+	// Changes of the diagonal shift during that restart.
+	Shifts []*ShiftChange `protobuf:"bytes,21,rep,name=shifts,proto3" json:"shifts,omitempty"`
+	// How the data was distributed over the workers.
+	Plan *Plan `protobuf:"bytes,22,opt,name=plan,proto3" json:"plan,omitempty"`
+	// Time spent in each phase.
+	Timings *Timings `protobuf:"bytes,23,opt,name=timings,proto3" json:"timings,omitempty"`
+	// How the method was chosen; unset unless the algorithm was auto.
 	Choice *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
-	// Absent unless landmarks stood for the matrix.
+	// How well the landmarks approximate the kernel matrix; unset unless landmarks were used.
 	Landmarks *LandmarkReport `protobuf:"bytes,28,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
-	// What GetRowScores streams; absent when there is nothing.
+	// The scores that GetRowScores streams; unset if there are none.
 	RowScores *RowScoresHead `protobuf:"bytes,29,opt,name=row_scores,json=rowScores,proto3" json:"row_scores,omitempty"`
-	// Of the coordinator that ran the job.
+	// Version of the coordinator that ran the job.
 	Version string `protobuf:"bytes,30,opt,name=version,proto3" json:"version,omitempty"`
-	// What it takes to run it again. The command line sets it in result.json.
+	// What is needed to run the job again. Set by the command line in result.json, never by the coordinator.
 	Origin *Origin `protobuf:"bytes,31,opt,name=origin,proto3" json:"origin,omitempty"`
-	// How k was found; absent unless the job had a range of them. Everything else in the result is about the k that is proposed.
+	// How k was chosen; unset unless the job had a range of k. All other fields describe the run for the proposed k.
 	KSelection *KSelection `protobuf:"bytes,32,opt,name=k_selection,json=kSelection,proto3" json:"k_selection,omitempty"`
-	// How points were made of the rows of a table; absent unless the job clustered one.
+	// How the rows of the table were converted to points; unset unless the job clustered a table.
 	Recipe *Recipe `protobuf:"bytes,40,opt,name=recipe,proto3" json:"recipe,omitempty"`
-	// The course of the eigensolver, where there is an embedding. The command line sets it in result.json, from the events of the job.
+	// The steps of the eigensolver that computed the embedding. Set by the command line in result.json, from the events of
+	// the job.
 	SolverSteps []*SolverStep `protobuf:"bytes,41,rep,name=solver_steps,json=solverSteps,proto3" json:"solver_steps,omitempty"`
-	// Seeds and constraints that the data speak against, the clearest first.
+	// Seeds and constraints that the data contradicts, the strongest first.
 	Suspects      []*Suspect `protobuf:"bytes,42,rep,name=suspects,proto3" json:"suspects,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -552,16 +570,18 @@ func (x *Result) GetSuspects() []*Suspect {
 	return nil
 }
 
-// KSelection is how a number of clusters was proposed, without knowing the truth.
+// KSelection is how a number of clusters was proposed without knowing the true classes.
 type KSelection struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Proposed   uint32                 `protobuf:"varint,1,opt,name=proposed,proto3" json:"proposed,omitempty"`
-	Confidence Confidence             `protobuf:"varint,2,opt,name=confidence,proto3,enum=cleave.v1.Confidence" json:"confidence,omitempty"`
-	// The numbers that the scores allow, in ascending order; the proposed one is among them.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The proposed number of clusters.
+	Proposed uint32 `protobuf:"varint,1,opt,name=proposed,proto3" json:"proposed,omitempty"`
+	// How certain the proposal is.
+	Confidence Confidence `protobuf:"varint,2,opt,name=confidence,proto3,enum=cleave.v1.Confidence" json:"confidence,omitempty"`
+	// The numbers of clusters that the scores support, in ascending order, including the proposed one.
 	Plausible []uint32 `protobuf:"varint,3,rep,packed,name=plausible,proto3" json:"plausible,omitempty"`
-	// For people.
+	// A human-readable reason for the proposal.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// One for each k of the range, in ascending order; of a job that was canceled, for those that were done.
+	// The scores of each k of the range, in ascending order. If the job was canceled, only those that were completed.
 	Scores        []*KScore `protobuf:"bytes,5,rep,name=scores,proto3" json:"scores,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -632,23 +652,25 @@ func (x *KSelection) GetScores() []*KScore {
 	return nil
 }
 
-// KScore is what tells of a number of clusters. Higher scores are better; those that are not known are absent.
+// KScore holds the scores of one number of clusters. Higher scores are better. Scores that were not computed are unset.
 type KScore struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	K         uint32                 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
-	Objective float64                `protobuf:"fixed64,2,opt,name=objective,proto3" json:"objective,omitempty"`
-	// Of auto: the space that it took for this k.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of clusters.
+	K uint32 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
+	// Value of the objective of the run.
+	Objective float64 `protobuf:"fixed64,2,opt,name=objective,proto3" json:"objective,omitempty"`
+	// For auto, the space that it chose for this k.
 	Space Space `protobuf:"varint,3,opt,name=space,proto3,enum=cleave.v1.Space" json:"space,omitempty"`
-	// With at least 50 constraints: agreement with those that were held out, 1 at best and 0 by chance.
+	// Agreement with held-out constraints, from 0 (chance) to 1 (perfect). Set if there are at least 50 constraints.
 	Agreement *float64 `protobuf:"fixed64,4,opt,name=agreement,proto3,oneof" json:"agreement,omitempty"`
-	// Else: how well the worst of the clusters comes out again from half of the data, 1 at best.
+	// How well the least stable cluster is found again in half of the data, at most 1. Set if agreement is not.
 	Stability *float64 `protobuf:"fixed64,5,opt,name=stability,proto3,oneof" json:"stability,omitempty"`
-	// The mean over points, in the space that was clustered, -1 to 1; not for graphs. Above 4,096 points, or fewer where they
-	// have many columns, of a sample.
+	// Mean silhouette of the points in the space that was clustered, from -1 to 1; unset for graphs. With more than 4,096
+	// points, or fewer if they have many columns, it is computed on a sample.
 	Silhouette *float64 `protobuf:"fixed64,6,opt,name=silhouette,proto3,oneof" json:"silhouette,omitempty"`
-	// Of graphs: the share of the edges' weight within clusters beyond chance.
+	// For graphs, the modularity: the share of edge weight within clusters, beyond what chance would give.
 	Modularity *float64 `protobuf:"fixed64,7,opt,name=modularity,proto3,oneof" json:"modularity,omitempty"`
-	// Of graphs that are not large: how much smaller the next eigenvalue of D^-1/2 A D^-1/2 is than the k-th.
+	// For graphs that are not too large, the k-th minus the next eigenvalue of D^-1/2 A D^-1/2.
 	Eigengap      *float64 `protobuf:"fixed64,8,opt,name=eigengap,proto3,oneof" json:"eigengap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -740,18 +762,20 @@ func (x *KScore) GetEigengap() float64 {
 	return 0
 }
 
-// Origin is what a run was made of.
+// Origin records what a run was made from, so that it can be repeated.
 type Origin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the command line.
+	// Version of the command line.
 	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The arguments of cleave, without secrets, and the folder that paths among them start from.
-	Command   []string `protobuf:"bytes,2,rep,name=command,proto3" json:"command,omitempty"`
-	Directory string   `protobuf:"bytes,3,opt,name=directory,proto3" json:"directory,omitempty"`
-	Seed      uint64   `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	// The arguments of the cleave command, without secrets.
+	Command []string `protobuf:"bytes,2,rep,name=command,proto3" json:"command,omitempty"`
+	// The directory that relative paths among the arguments start from.
+	Directory string `protobuf:"bytes,3,opt,name=directory,proto3" json:"directory,omitempty"`
+	// The random seed.
+	Seed uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
 	// The files that were read, in the order of their flags.
 	Inputs []*InputFile `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
-	// With the data set and tables by their ids, which are hashes of their content.
+	// The spec. Data sets and tables are identified by the hashes of their content.
 	Spec *JobSpec `protobuf:"bytes,6,opt,name=spec,proto3" json:"spec,omitempty"`
 	// The name of the job.
 	DisplayName   string `protobuf:"bytes,7,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
@@ -838,14 +862,16 @@ func (x *Origin) GetDisplayName() string {
 	return ""
 }
 
-// InputFile is a file as it was read.
+// InputFile identifies a file as it was read.
 type InputFile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// That named it, such as "data".
+	// The flag that named the file, such as "data".
 	Flag string `protobuf:"bytes,1,opt,name=flag,proto3" json:"flag,omitempty"`
+	// The path as given.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// Of its bytes, in hexadecimal.
-	Sha256        string `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	// The SHA-256 of the bytes of the file, in hexadecimal.
+	Sha256 string `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	// Size of the file, in bytes.
 	Bytes         uint64 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -909,14 +935,16 @@ func (x *InputFile) GetBytes() uint64 {
 	return 0
 }
 
-// RowScoresHead says what there is to know of every row: its distance to its cluster and its margin to the next where a
-// measure is named, and a confidence where there were several runs.
+// RowScoresHead describes the scores of each row: its distance to its cluster and its margin to the next one if a
+// measure is set, and a confidence if there were several runs.
 type RowScoresHead struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Rows    uint32                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
-	Measure RowMeasure             `protobuf:"varint,2,opt,name=measure,proto3,enum=cleave.v1.RowMeasure" json:"measure,omitempty"`
-	// Restarts, and folds of auto: the confidence is the share of them whose labels put the row with its cluster. 0 and 1
-	// are no runs to compare.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of rows.
+	Rows uint32 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	// What distances and margins measure; unspecified if there are none.
+	Measure RowMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=cleave.v1.RowMeasure" json:"measure,omitempty"`
+	// Number of restarts, and of folds of auto, that were compared. The confidence of a row is the share of them whose
+	// labels put it together with its cluster. With 0 or 1 runs there are no confidences.
 	Runs          uint32 `protobuf:"varint,3,opt,name=runs,proto3" json:"runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -973,18 +1001,21 @@ func (x *RowScoresHead) GetRuns() uint32 {
 	return 0
 }
 
-// LandmarkReport says how well landmarks stand for the kernel matrix K of all points. Features of the points, made of their
-// kernel values with the landmarks, have the inner products K~ instead.
+// LandmarkReport says how well landmarks approximate the kernel matrix K of all points. The features that they give to
+// points have the inner products K~ instead.
 type LandmarkReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Count uint32                 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
-	// Features of a point.
+	// Number of landmarks.
+	Count uint32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// Number of features of each point.
 	Rank uint32 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
-	// The share of the kernel that features leave out: trace(K - K~) / trace(K), over all points.
+	// The share of the kernel that the features lose: trace(K - K~) / trace(K), over all points.
 	Lost float64 `protobuf:"fixed64,3,opt,name=lost,proto3" json:"lost,omitempty"`
-	// Up to 5,000 points the same job runs by the matrix too: the normalized mutual information of its labels with these.
+	// Normalized mutual information between these labels and those of the same job run with the full matrix. Set if there
+	// are at most 5,000 points.
 	ExactNmi *float64 `protobuf:"fixed64,4,opt,name=exact_nmi,json=exactNmi,proto3,oneof" json:"exact_nmi,omitempty"`
-	// Its objective, to be compared with that of the result; absent also with constraints, which enter otherwise.
+	// The objective of that run, comparable with Result.objective. Unset with constraints, which the two runs use
+	// differently.
 	ExactObjective *float64 `protobuf:"fixed64,5,opt,name=exact_objective,json=exactObjective,proto3,oneof" json:"exact_objective,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1055,13 +1086,14 @@ func (x *LandmarkReport) GetExactObjective() float64 {
 	return 0
 }
 
-// Choice is how one of several ways was chosen.
+// Choice is how auto chose its method.
 type Choice struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Chosen *Method                `protobuf:"bytes,1,opt,name=chosen,proto3" json:"chosen,omitempty"`
-	// Empty where there were too few constraints, or none, to compare ways by.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The method that was used.
+	Chosen *Method `protobuf:"bytes,1,opt,name=chosen,proto3" json:"chosen,omitempty"`
+	// The scores of all methods that were compared; empty if there were too few constraints to compare by.
 	Tried []*MethodScore `protobuf:"bytes,2,rep,name=tried,proto3" json:"tried,omitempty"`
-	// For people.
+	// A human-readable reason.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1118,18 +1150,22 @@ func (x *Choice) GetReason() string {
 	return ""
 }
 
-// MethodScore is what a way had right of constraints that it was not shown.
+// MethodScore is how well a method satisfied constraints that it had not seen.
 type MethodScore struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Method           *Method                `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	MustLinks        uint32                 `protobuf:"varint,2,opt,name=must_links,json=mustLinks,proto3" json:"must_links,omitempty"`
-	MustLinksRight   uint32                 `protobuf:"varint,3,opt,name=must_links_right,json=mustLinksRight,proto3" json:"must_links_right,omitempty"`
-	CannotLinks      uint32                 `protobuf:"varint,4,opt,name=cannot_links,json=cannotLinks,proto3" json:"cannot_links,omitempty"`
-	CannotLinksRight uint32                 `protobuf:"varint,5,opt,name=cannot_links_right,json=cannotLinksRight,proto3" json:"cannot_links_right,omitempty"`
-	// With the held-out constraints, beyond chance: the adjusted Rand index over these pairs. 1: all are right; 0: as many
-	// as by chance.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The method.
+	Method *Method `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
+	// Number of must-links held out.
+	MustLinks uint32 `protobuf:"varint,2,opt,name=must_links,json=mustLinks,proto3" json:"must_links,omitempty"`
+	// Number of those that the labels satisfy.
+	MustLinksRight uint32 `protobuf:"varint,3,opt,name=must_links_right,json=mustLinksRight,proto3" json:"must_links_right,omitempty"`
+	// Number of cannot-links held out.
+	CannotLinks uint32 `protobuf:"varint,4,opt,name=cannot_links,json=cannotLinks,proto3" json:"cannot_links,omitempty"`
+	// Number of those that the labels satisfy.
+	CannotLinksRight uint32 `protobuf:"varint,5,opt,name=cannot_links_right,json=cannotLinksRight,proto3" json:"cannot_links_right,omitempty"`
+	// Adjusted Rand index over the held-out pairs: 1 if all are satisfied, 0 if as many as by chance.
 	Agreement float64 `protobuf:"fixed64,6,opt,name=agreement,proto3" json:"agreement,omitempty"`
-	// By how many standard errors it has more of them right than the way that is taken without constraints.
+	// How many standard errors more of them are satisfied than by the method that would be used without constraints.
 	Advantage     float64 `protobuf:"fixed64,7,opt,name=advantage,proto3" json:"advantage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1214,12 +1250,17 @@ func (x *MethodScore) GetAdvantage() float64 {
 	return 0
 }
 
+// ConstraintReport counts the constraints that the labels satisfy and violate.
 type ConstraintReport struct {
-	state              protoimpl.MessageState `protogen:"open.v1"`
-	Total              uint32                 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
-	Satisfied          uint32                 `protobuf:"varint,2,opt,name=satisfied,proto3" json:"satisfied,omitempty"`
-	MustLinkViolated   uint32                 `protobuf:"varint,3,opt,name=must_link_violated,json=mustLinkViolated,proto3" json:"must_link_violated,omitempty"`
-	CannotLinkViolated uint32                 `protobuf:"varint,4,opt,name=cannot_link_violated,json=cannotLinkViolated,proto3" json:"cannot_link_violated,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of constraints.
+	Total uint32 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
+	// Number of satisfied constraints.
+	Satisfied uint32 `protobuf:"varint,2,opt,name=satisfied,proto3" json:"satisfied,omitempty"`
+	// Number of violated must-links.
+	MustLinkViolated uint32 `protobuf:"varint,3,opt,name=must_link_violated,json=mustLinkViolated,proto3" json:"must_link_violated,omitempty"`
+	// Number of violated cannot-links.
+	CannotLinkViolated uint32 `protobuf:"varint,4,opt,name=cannot_link_violated,json=cannotLinkViolated,proto3" json:"cannot_link_violated,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -1282,22 +1323,25 @@ func (x *ConstraintReport) GetCannotLinkViolated() uint32 {
 	return 0
 }
 
-// Evaluation compares labels with the truth. All scores but mutual_information are at most 1.
+// Evaluation compares labels with known classes. All scores except mutual_information are at most 1; higher is better.
 type Evaluation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Normalized mutual information.
-	Nmi               float64 `protobuf:"fixed64,1,opt,name=nmi,proto3" json:"nmi,omitempty"`
+	Nmi float64 `protobuf:"fixed64,1,opt,name=nmi,proto3" json:"nmi,omitempty"`
+	// Mutual information, not normalized.
 	MutualInformation float64 `protobuf:"fixed64,2,opt,name=mutual_information,json=mutualInformation,proto3" json:"mutual_information,omitempty"`
 	// Adjusted Rand index.
 	Ari float64 `protobuf:"fixed64,3,opt,name=ari,proto3" json:"ari,omitempty"`
-	// Over pairs of points: of those in the same cluster, the share in the same class; the other way
-	// around; and the harmonic mean of the two.
+	// Among the pairs of points in the same cluster, the share in the same class.
 	PairwisePrecision float64 `protobuf:"fixed64,4,opt,name=pairwise_precision,json=pairwisePrecision,proto3" json:"pairwise_precision,omitempty"`
-	PairwiseRecall    float64 `protobuf:"fixed64,5,opt,name=pairwise_recall,json=pairwiseRecall,proto3" json:"pairwise_recall,omitempty"`
-	PairwiseF         float64 `protobuf:"fixed64,6,opt,name=pairwise_f,json=pairwiseF,proto3" json:"pairwise_f,omitempty"`
-	Purity            float64 `protobuf:"fixed64,7,opt,name=purity,proto3" json:"purity,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Among the pairs of points in the same class, the share in the same cluster.
+	PairwiseRecall float64 `protobuf:"fixed64,5,opt,name=pairwise_recall,json=pairwiseRecall,proto3" json:"pairwise_recall,omitempty"`
+	// Harmonic mean of pairwise precision and recall.
+	PairwiseF float64 `protobuf:"fixed64,6,opt,name=pairwise_f,json=pairwiseF,proto3" json:"pairwise_f,omitempty"`
+	// Share of points that belong to the most frequent class of their cluster.
+	Purity        float64 `protobuf:"fixed64,7,opt,name=purity,proto3" json:"purity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Evaluation) Reset() {
@@ -1379,15 +1423,19 @@ func (x *Evaluation) GetPurity() float64 {
 	return 0
 }
 
-// KernelReport is the kernel by which points were compared, with the parameters that its function has.
+// KernelReport is the kernel that compared points. Only the parameters of its function are set.
 type KernelReport struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Function KernelFunction         `protobuf:"varint,1,opt,name=function,proto3,enum=cleave.v1.KernelFunction" json:"function,omitempty"`
-	// The width, also when it was chosen by the data.
-	Rho           *float64 `protobuf:"fixed64,2,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
-	Gamma         *float64 `protobuf:"fixed64,3,opt,name=gamma,proto3,oneof" json:"gamma,omitempty"`
-	Coef0         *float64 `protobuf:"fixed64,4,opt,name=coef0,proto3,oneof" json:"coef0,omitempty"`
-	Degree        *uint32  `protobuf:"varint,5,opt,name=degree,proto3,oneof" json:"degree,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kernel function.
+	Function KernelFunction `protobuf:"varint,1,opt,name=function,proto3,enum=cleave.v1.KernelFunction" json:"function,omitempty"`
+	// The width, whether given or derived from the data.
+	Rho *float64 `protobuf:"fixed64,2,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
+	// The factor of the inner product.
+	Gamma *float64 `protobuf:"fixed64,3,opt,name=gamma,proto3,oneof" json:"gamma,omitempty"`
+	// The constant added to the inner product.
+	Coef0 *float64 `protobuf:"fixed64,4,opt,name=coef0,proto3,oneof" json:"coef0,omitempty"`
+	// The degree of a polynomial kernel.
+	Degree        *uint32 `protobuf:"varint,5,opt,name=degree,proto3,oneof" json:"degree,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1457,13 +1505,15 @@ func (x *KernelReport) GetDegree() uint32 {
 	return 0
 }
 
-// NeighborGraphReport is the graph of nearest neighbors that was clustered.
+// NeighborGraphReport describes the nearest-neighbor graph that was clustered.
 type NeighborGraphReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of each row.
-	Neighbors     uint32          `protobuf:"varint,1,opt,name=neighbors,proto3" json:"neighbors,omitempty"`
-	Weights       NeighborWeights `protobuf:"varint,2,opt,name=weights,proto3,enum=cleave.v1.NeighborWeights" json:"weights,omitempty"`
-	Edges         uint64          `protobuf:"varint,3,opt,name=edges,proto3" json:"edges,omitempty"`
+	// Number of neighbors of each row.
+	Neighbors uint32 `protobuf:"varint,1,opt,name=neighbors,proto3" json:"neighbors,omitempty"`
+	// How edges are weighted.
+	Weights NeighborWeights `protobuf:"varint,2,opt,name=weights,proto3,enum=cleave.v1.NeighborWeights" json:"weights,omitempty"`
+	// Number of undirected edges.
+	Edges         uint64 `protobuf:"varint,3,opt,name=edges,proto3" json:"edges,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1519,17 +1569,18 @@ func (x *NeighborGraphReport) GetEdges() uint64 {
 	return 0
 }
 
-// InferenceReport is about the last time that constrained points were assigned together.
+// InferenceReport describes the last joint assignment of the constrained points.
 type InferenceReport struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Engine Inference              `protobuf:"varint,1,opt,name=engine,proto3,enum=cleave.v1.Inference" json:"engine,omitempty"`
-	// No other assignment of the constrained points would have been better.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The engine that made the assignment.
+	Engine Inference `protobuf:"varint,1,opt,name=engine,proto3,enum=cleave.v1.Inference" json:"engine,omitempty"`
+	// Whether the assignment is provably optimal.
 	Exact bool `protobuf:"varint,2,opt,name=exact,proto3" json:"exact,omitempty"`
-	// LP: a lower bound of the objective of that assignment, unconstrained points included.
+	// For LP, a lower bound of the objective of that assignment, including unconstrained points.
 	LpValue *float64 `protobuf:"fixed64,3,opt,name=lp_value,json=lpValue,proto3,oneof" json:"lp_value,omitempty"`
-	// Components of the constraints that were too large for the engine and were left to another one.
+	// Number of constraint components that were too large for the engine and were left to another one.
 	Fallbacks uint32 `protobuf:"varint,4,opt,name=fallbacks,proto3" json:"fallbacks,omitempty"`
-	// Iterations of the engine in its largest component.
+	// Number of iterations of the engine in its largest component.
 	Rounds        uint32 `protobuf:"varint,5,opt,name=rounds,proto3" json:"rounds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1600,27 +1651,31 @@ func (x *InferenceReport) GetRounds() uint32 {
 	return 0
 }
 
-// SpectralReport is about the eigenvectors that were used. Each list has one entry per eigenvector, in
-// the order of their use.
+// SpectralReport describes the eigenvectors that were used. Each list has one entry per eigenvector, in the order of
+// use.
 type SpectralReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// constrained_spectral only: the lower bound of the constraints' satisfaction, and how many eigenvectors
-	// reach it.
-	Beta            *float64  `protobuf:"fixed64,1,opt,name=beta,proto3,oneof" json:"beta,omitempty"`
-	FeasibleVectors *uint32   `protobuf:"varint,2,opt,name=feasible_vectors,json=feasibleVectors,proto3,oneof" json:"feasible_vectors,omitempty"`
-	Volume          float64   `protobuf:"fixed64,3,opt,name=volume,proto3" json:"volume,omitempty"`
-	Eigenvalues     []float64 `protobuf:"fixed64,4,rep,packed,name=eigenvalues,proto3" json:"eigenvalues,omitempty"`
-	// v' Lbar v, with v scaled to v'v = volume.
+	// The lower bound on the satisfaction of constraints. Set only by constrained_spectral.
+	Beta *float64 `protobuf:"fixed64,1,opt,name=beta,proto3,oneof" json:"beta,omitempty"`
+	// Number of eigenvectors that reach that bound. Set only by constrained_spectral.
+	FeasibleVectors *uint32 `protobuf:"varint,2,opt,name=feasible_vectors,json=feasibleVectors,proto3,oneof" json:"feasible_vectors,omitempty"`
+	// Volume of the graph: the sum of all degrees.
+	Volume float64 `protobuf:"fixed64,3,opt,name=volume,proto3" json:"volume,omitempty"`
+	// The eigenvalues.
+	Eigenvalues []float64 `protobuf:"fixed64,4,rep,packed,name=eigenvalues,proto3" json:"eigenvalues,omitempty"`
+	// The cut costs v' Lbar v, with v scaled to v'v = volume.
 	Costs []float64 `protobuf:"fixed64,5,rep,packed,name=costs,proto3" json:"costs,omitempty"`
-	// u' Q u.
+	// The satisfaction of constraints, u' Q u.
 	ConstraintSatisfaction []float64 `protobuf:"fixed64,6,rep,packed,name=constraint_satisfaction,json=constraintSatisfaction,proto3" json:"constraint_satisfaction,omitempty"`
-	Residuals              []float64 `protobuf:"fixed64,7,rep,packed,name=residuals,proto3" json:"residuals,omitempty"`
-	// Products of the matrix with a vector that it took.
+	// The residuals of the eigenpairs.
+	Residuals []float64 `protobuf:"fixed64,7,rep,packed,name=residuals,proto3" json:"residuals,omitempty"`
+	// Number of matrix-vector products computed.
 	Products uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
-	// constrained_spectral by BETA_RULE_AUTO only: what the constraints chose, of how many eigenvectors it is made (0: of
-	// all), and what was compared.
-	Chosen        CutRule         `protobuf:"varint,9,opt,name=chosen,proto3,enum=cleave.v1.CutRule" json:"chosen,omitempty"`
-	Width         uint32          `protobuf:"varint,10,opt,name=width,proto3" json:"width,omitempty"`
+	// The rule that the constraints selected. Set only by constrained_spectral with BETA_RULE_AUTO.
+	Chosen CutRule `protobuf:"varint,9,opt,name=chosen,proto3,enum=cleave.v1.CutRule" json:"chosen,omitempty"`
+	// Number of eigenvectors that the selected coordinates are made of; 0 means all. Set together with chosen.
+	Width uint32 `protobuf:"varint,10,opt,name=width,proto3" json:"width,omitempty"`
+	// The candidates that were compared. Set together with chosen.
 	Candidates    []*CutCandidate `protobuf:"bytes,11,rep,name=candidates,proto3" json:"candidates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1733,19 +1788,21 @@ func (x *SpectralReport) GetCandidates() []*CutCandidate {
 	return nil
 }
 
-// CutCandidate is a rule and how it did on constraints that it did not know.
+// CutCandidate is a rule with its parameters, and how well it did on held-out constraints.
 type CutCandidate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Rule  CutRule                `protobuf:"varint,1,opt,name=rule,proto3,enum=cleave.v1.CutRule" json:"rule,omitempty"`
-	// Eigenvectors; 0: all.
+	// The rule.
+	Rule CutRule `protobuf:"varint,1,opt,name=rule,proto3,enum=cleave.v1.CutRule" json:"rule,omitempty"`
+	// Number of eigenvectors; 0 means all.
 	Width uint32 `protobuf:"varint,2,opt,name=width,proto3" json:"width,omitempty"`
-	// PENCIL: beta relative to an eigenvalue of the constraints' matrix.
+	// For PENCIL, beta relative to an eigenvalue of the constraint matrix.
 	Theta *float64 `protobuf:"fixed64,3,opt,name=theta,proto3,oneof" json:"theta,omitempty"`
-	// COMPLETION: the weight of the distance from the unconstrained coordinates.
+	// For COMPLETION, the weight of the distance from the unconstrained coordinates.
 	Rho *float64 `protobuf:"fixed64,4,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
-	// Mean square by which the inner products of coordinates miss 1 and 0; of PAPER and STRICT the share of violations.
+	// Mean squared difference of the inner products of coordinates from 1 (must-link) and 0 (cannot-link). For PAPER and
+	// STRICT, the share of violated constraints.
 	Loss float64 `protobuf:"fixed64,5,opt,name=loss,proto3" json:"loss,omitempty"`
-	// Share of the held-out constraints that the labels violate; absent: its loss put it out of the question.
+	// Share of the held-out constraints that the labels violate; unset if the loss already ruled the candidate out.
 	Violated      *float64 `protobuf:"fixed64,6,opt,name=violated,proto3,oneof" json:"violated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1823,21 +1880,25 @@ func (x *CutCandidate) GetViolated() float64 {
 	return 0
 }
 
-// ModelHead says what the values of a model are.
+// ModelHead describes the values of a model.
 type ModelHead struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Distortion Distortion             `protobuf:"varint,1,opt,name=distortion,proto3,enum=cleave.v1.Distortion" json:"distortion,omitempty"`
-	K          uint32                 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
-	Columns    uint32                 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
-	// IDENTITY has no values, DIAGONAL has one for each column, FULL has columns x columns.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the distance from a centroid is measured.
+	Distortion Distortion `protobuf:"varint,1,opt,name=distortion,proto3,enum=cleave.v1.Distortion" json:"distortion,omitempty"`
+	// Number of centroids.
+	K uint32 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
+	// Number of columns of each centroid.
+	Columns uint32 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
+	// The form of the metric: IDENTITY has no values, DIAGONAL has one per column, FULL has columns x columns.
 	Metric Metric `protobuf:"varint,4,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
-	// Distances are between points and centroids in units: a value v of a column is (v - center) / scale there. The
-	// values of the model then end with the centers of all columns and the scales of all columns. The metric is one
-	// of columns in these units. Centroids are not: they are in the coordinates of the data, or, where the distortion
-	// is not the squared Euclidean one, rows as it prepares them.
+	// Whether distances are measured in scaled units, in which a value v of a column is (v - center) / scale. If so, the
+	// values of the model end with the centers of all columns followed by the scales of all columns, and the metric
+	// applies to the scaled columns. The centroids are not scaled: they are in the coordinates of the data or, if the
+	// distortion is not the squared Euclidean one, in those of the prepared rows.
 	Scaled bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
-	// Centroids are means of features that landmarks make of points; absent: they are means of points. By CONSTRAINT_USE_DISCRIMINANT
-	// landmarks are known rows, features are scores for each group, and centroids those that rows of a group should have.
+	// How points become features; unset if centroids are means of points. If set, centroids are means of features. With
+	// CONSTRAINT_USE_DISCRIMINANT, landmarks are rows of known group, features are scores for each group, and centroids
+	// are the ideal scores of each group.
 	Landmarks     *LandmarkHead `protobuf:"bytes,6,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1915,18 +1976,20 @@ func (x *ModelHead) GetLandmarks() *LandmarkHead {
 	return nil
 }
 
-// LandmarkHead says how landmarks make features of points: the kernel values of a point with all landmarks, times a matrix
-// that has a row of values for each landmark. The landmarks, row by row, and the matrix, row by row, follow the centroids
-// among the values of the model. ModelHead.columns are features.
+// LandmarkHead describes how landmarks turn a point into features: the kernel values of the point with all landmarks,
+// multiplied by a matrix with one row per landmark. The values of the model hold the landmarks and then the matrix, both
+// row by row, after the centroids. ModelHead.columns counts features.
 type LandmarkHead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Count uint32                 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
-	// Of the data.
-	Columns uint32        `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
-	Kernel  *KernelReport `protobuf:"bytes,3,opt,name=kernel,proto3" json:"kernel,omitempty"`
-	// Points are compared by their differences from the mean of the landmarks.
+	// Number of landmarks.
+	Count uint32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// Number of columns of the data.
+	Columns uint32 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	// The kernel.
+	Kernel *KernelReport `protobuf:"bytes,3,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	// Whether the mean of the landmarks is subtracted from points before they are compared.
 	Centered bool `protobuf:"varint,4,opt,name=centered,proto3" json:"centered,omitempty"`
-	// Kernel values are multiples of 2 to this power.
+	// Kernel values are multiples of 2^grid_exponent.
 	GridExponent  int32 `protobuf:"varint,5,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1999,9 +2062,11 @@ func (x *LandmarkHead) GetGridExponent() int32 {
 
 // EmbeddingHead is the shape of an embedding.
 type EmbeddingHead struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rows          uint32                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
-	Columns       uint32                 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of rows.
+	Rows uint32 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Number of coordinates of each row.
+	Columns       uint32 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2052,12 +2117,16 @@ func (x *EmbeddingHead) GetColumns() uint32 {
 
 // Timings is the time that a run spent in each phase.
 type Timings struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Load       *durationpb.Duration   `protobuf:"bytes,1,opt,name=load,proto3" json:"load,omitempty"`
-	Build      *durationpb.Duration   `protobuf:"bytes,2,opt,name=build,proto3" json:"build,omitempty"`
-	Initialize *durationpb.Duration   `protobuf:"bytes,3,opt,name=initialize,proto3" json:"initialize,omitempty"`
-	Iterate    *durationpb.Duration   `protobuf:"bytes,4,opt,name=iterate,proto3" json:"iterate,omitempty"`
-	// From the beginning to the end of the run, with the time it waited for workers.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Reading the data and preparing the problem.
+	Load *durationpb.Duration `protobuf:"bytes,1,opt,name=load,proto3" json:"load,omitempty"`
+	// Building tiles on the workers.
+	Build *durationpb.Duration `protobuf:"bytes,2,opt,name=build,proto3" json:"build,omitempty"`
+	// Computing initial labelings.
+	Initialize *durationpb.Duration `protobuf:"bytes,3,opt,name=initialize,proto3" json:"initialize,omitempty"`
+	// Iterating.
+	Iterate *durationpb.Duration `protobuf:"bytes,4,opt,name=iterate,proto3" json:"iterate,omitempty"`
+	// The whole run, including time spent waiting for workers.
 	Total         *durationpb.Duration `protobuf:"bytes,5,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2128,21 +2197,21 @@ func (x *Timings) GetTotal() *durationpb.Duration {
 	return nil
 }
 
-// Suspect is a seed or a constraint that the data speak against: the answers that agree best with the supervision have it
-// wrong when they are not shown it.
+// Suspect is a seed or a constraint that the data contradicts: the methods that agree best with the supervision get it
+// wrong when it is held out.
 type Suspect struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The row, or the first row of a pair.
+	// The row of the seed, or the first row of the pair.
 	Row uint32 `protobuf:"varint,1,opt,name=row,proto3" json:"row,omitempty"`
-	// The second row of a pair; absent: the row has a seed.
+	// The second row of the pair; unset for a seed.
 	Other *uint32 `protobuf:"varint,2,opt,name=other,proto3,oneof" json:"other,omitempty"`
-	// Whether a pair is a must-link.
+	// For a pair, whether it is a must-link.
 	MustLink bool `protobuf:"varint,3,opt,name=must_link,json=mustLink,proto3" json:"must_link,omitempty"`
-	// The label of a seed.
+	// The label of the seed; unset for a pair.
 	Label *uint32 `protobuf:"varint,4,opt,name=label,proto3,oneof" json:"label,omitempty"`
-	// How clearly the data speak against it, from 0 to 1. Of a seed, how often it is put apart from the others of its label, over
-	// all that was tried without it. Of a pair, the share of all rows that are less clearly inside a cluster than the less clear
-	// one of the two.
+	// How strongly the data contradicts it, from 0 to 1. For a seed, how often it is separated from the other seeds of its
+	// label, over all trials that held it out. For a pair, take the row that is less clearly inside its cluster: the share
+	// of all rows that are even less clear.
 	Strength      float64 `protobuf:"fixed64,5,opt,name=strength,proto3" json:"strength,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

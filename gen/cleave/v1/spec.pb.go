@@ -22,16 +22,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Priority orders the jobs that wait.
+// Priority orders the jobs that wait to run.
 type Priority int32
 
 const (
-	// NORMAL.
+	// The same as NORMAL.
 	Priority_PRIORITY_UNSPECIFIED Priority = 0
 	// After the owner's other jobs.
-	Priority_PRIORITY_LOW    Priority = 1
+	Priority_PRIORITY_LOW Priority = 1
+	// In the order of creation.
 	Priority_PRIORITY_NORMAL Priority = 2
-	// Before all jobs of other priorities, whoever owns them. Only administrators may ask for it.
+	// Before all jobs of lower priority, whoever owns them. PERMISSION_DENIED unless the caller is an administrator.
 	Priority_PRIORITY_HIGH Priority = 3
 )
 
@@ -78,16 +79,16 @@ func (Priority) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
 }
 
-// NeighborWeights says what an edge weighs.
+// NeighborWeights is how the edges of a nearest-neighbor graph are weighted.
 type NeighborWeights int32
 
 const (
-	// UNWEIGHTED.
+	// The same as UNWEIGHTED.
 	NeighborWeights_NEIGHBOR_WEIGHTS_UNSPECIFIED NeighborWeights = 0
-	// 1 where both rows are among the nearest of the other, 1/2 where only one is.
+	// 1 if each row is among the nearest neighbors of the other, 1/2 if only one is.
 	NeighborWeights_NEIGHBOR_WEIGHTS_UNWEIGHTED NeighborWeights = 1
-	// exp(-d_ij^2 / (s_i s_j)), where s is the distance of a row to the last of its neighbors (Zelnik-Manor and Perona
-	// 2004), at least 1e-6.
+	// exp(-d_ij^2 / (s_i s_j)), but at least 1e-6, where s_i is the distance from row i to its farthest neighbor
+	// (Zelnik-Manor and Perona 2004).
 	NeighborWeights_NEIGHBOR_WEIGHTS_GAUSSIAN NeighborWeights = 2
 )
 
@@ -132,22 +133,22 @@ func (NeighborWeights) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
 }
 
-// LabelUse is what the known classes of the rows of a table are used as. Each class is a cluster: integers are in the order of
-// their size, and come before all others, which are in the order of their letters.
+// LabelUse is how the known classes of table rows are used. Each class is one cluster. Classes are numbered in order:
+// integers first, by value, then all others, alphabetically.
 type LabelUse int32
 
 const (
-	// AUTO, but TRUTH where the job has constraints or seeds.
+	// TRUTH if the job has constraints or seeds, otherwise the same as AUTO.
 	LabelUse_LABEL_USE_UNSPECIFIED LabelUse = 0
-	// TRUTH where the class of every row is known. Else SEEDS, unless the job has seeds, or CONSTRAINTS for kernel_kmeans and for
-	// algorithms that take no seeds, unless it has constraints.
+	// TRUTH if the class of every row is known. Otherwise SEEDS, unless the job has seeds; or CONSTRAINTS, unless the job
+	// has constraints, for kernel_kmeans and for algorithms without seeds.
 	LabelUse_LABEL_USE_AUTO LabelUse = 1
-	// The job takes no other seeds.
+	// Classes are used as seeds. Other seeds are rejected.
 	LabelUse_LABEL_USE_SEEDS LabelUse = 2
-	// The rows of a class are linked one to the next, and each of them with one of every other class. The job takes no other
-	// constraints.
+	// Consecutive rows of a class are must-linked, and each row is cannot-linked with one row of every other class. Other
+	// constraints are rejected.
 	LabelUse_LABEL_USE_CONSTRAINTS LabelUse = 3
-	// They are no part of the job: the answer can be compared with them.
+	// Classes do not affect the job; the answer can be compared with them.
 	LabelUse_LABEL_USE_TRUTH LabelUse = 4
 )
 
@@ -196,19 +197,18 @@ func (LabelUse) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
 }
 
-// StorageMode says how workers hold the matrix. It changes no bit of the answer, but for FLOAT16.
+// StorageMode is how workers store the matrix. Except for FLOAT16, it does not change a bit of the answer.
 type StorageMode int32
 
 const (
-	// Auto: tiles are stored as far as the workers' memory allows, the others are computed again
-	// whenever they are needed.
+	// Stores as many tiles as the memory of the workers allows and recomputes the others whenever they are needed.
 	StorageMode_STORAGE_MODE_UNSPECIFIED StorageMode = 0
-	// Every tile is stored in float32, or the job is refused.
+	// Stores every tile in float32. RESOURCE_EXHAUSTED if they do not fit.
 	StorageMode_STORAGE_MODE_FLOAT32 StorageMode = 1
-	// No tile is stored (points only): the memory grows with n k + n d instead of n n.
+	// Stores no tiles; for points only. Memory grows with n k + n d instead of n^2.
 	StorageMode_STORAGE_MODE_NONE StorageMode = 2
-	// Entries rounded to float16: half the memory, another numeric class. What does not fit is computed
-	// again, to the same bits.
+	// Rounds entries to float16, which halves the memory but changes the numeric class. Tiles that do not fit are
+	// recomputed, to the same bits.
 	StorageMode_STORAGE_MODE_FLOAT16 StorageMode = 3
 )
 
@@ -255,23 +255,24 @@ func (StorageMode) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
+// Scale is how the columns of dense points are scaled before clustering.
 type Scale int32
 
 const (
-	// NONE, with a notice where one column has nearly all the variance.
+	// The same as NONE, with a notice if one column has nearly all of the variance.
 	Scale_SCALE_UNSPECIFIED Scale = 0
-	// ZSCORE where columns of numbers are in unlike units, which a notice says: beside columns of words, or if their spans, from the
-	// 5th to the 95th percentile, differ much. The widest then has at least 6 times the geometric mean of all, or the standard
-	// deviation of their logarithms is at least ln 7.
+	// ZSCORE, with a notice, if numeric columns have different units; otherwise NONE. Units are taken to differ if there
+	// are also columns of words, or if the spans of the columns, from the 5th to the 95th percentile, differ widely: the
+	// widest is at least 6 times the geometric mean, or the standard deviation of their logarithms is at least ln 7.
 	Scale_SCALE_AUTO Scale = 1
-	// Every column gets the mean 0 and the variance 1; one that does not vary becomes 0.
+	// Scales every column to mean 0 and variance 1. A constant column becomes 0.
 	Scale_SCALE_ZSCORE Scale = 2
-	// Columns of numbers stay as they are. A column of words always weighs as much as one of them.
+	// Leaves numeric columns unchanged. A column of words always weighs as much as one numeric column.
 	Scale_SCALE_NONE Scale = 3
-	// Every column spans 0 to 1: (v - smallest) / (largest - smallest). One that does not vary becomes 0.
+	// Scales every column to the range from 0 to 1: (v - min) / (max - min). A constant column becomes 0.
 	Scale_SCALE_MINMAX Scale = 4
-	// (v - median) / (third quartile - first quartile), which a few extreme values do not change. A column whose
-	// quartiles are equal is divided by its range instead; one that does not vary becomes 0.
+	// Scales every column to (v - median) / (third quartile - first quartile), which is robust against a few extreme
+	// values. A column whose quartiles are equal is divided by its range instead. A constant column becomes 0.
 	Scale_SCALE_ROBUST Scale = 5
 )
 
@@ -322,30 +323,37 @@ func (Scale) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
+// Start is how the initial labeling is found.
 type Start int32
 
 const (
-	// Kernel family: with seeds SEEDS. k-means: KMEANS_PLUS_PLUS. Seeded and constrained k-means: SEEDS. Otherwise
-	// restarts start in different ways: from the answer without constraints, NEIGHBORHOODS and KMEANS_PLUS_PLUS in the
-	// vector family; from that answer, SPECTRAL, RANDOM and KMEANS_PLUS_PLUS in the kernel family, and on graphs from that
-	// answer and MULTILEVEL.
-	// With paper_settings it is FARTHEST_FIRST with constraints, else KMEANS_PLUS_PLUS in the kernel family; RANDOM for
-	// COP-KMeans; NEIGHBORHOODS for the others.
-	Start_START_UNSPECIFIED      Start = 0
-	Start_START_FARTHEST_FIRST   Start = 1
-	Start_START_RANDOM           Start = 2
+	// Depends on the algorithm. The kernel family with seeds, seeded_kmeans and constrained_kmeans: SEEDS. kmeans:
+	// KMEANS_PLUS_PLUS. Otherwise restarts differ. Vector family: the answer without constraints, NEIGHBORHOODS and
+	// KMEANS_PLUS_PLUS. Kernel family: the answer without constraints, SPECTRAL, RANDOM and KMEANS_PLUS_PLUS; on graphs,
+	// the answer without constraints and MULTILEVEL.
+	// With paper_settings: in the kernel family FARTHEST_FIRST with constraints and KMEANS_PLUS_PLUS without; for
+	// cop_kmeans RANDOM; for the others NEIGHBORHOODS.
+	Start_START_UNSPECIFIED Start = 0
+	// Clusters start at points or must-link components that are far from one another.
+	Start_START_FARTHEST_FIRST Start = 1
+	// Random.
+	Start_START_RANDOM Start = 2
+	// k-means++: centers are drawn with probabilities proportional to the distance from those already drawn.
 	Start_START_KMEANS_PLUS_PLUS Start = 3
-	Start_START_LABELS           Start = 4
-	Start_START_SEEDS            Start = 5
+	// The labels in Initialization.labels.
+	Start_START_LABELS Start = 4
+	// The seeds in Supervision.seeds.
+	Start_START_SEEDS Start = 5
 	// The centroids of the largest must-link components (Basu et al. 2003, 3.1).
 	Start_START_NEIGHBORHOODS Start = 6
-	// Neighborhoods that are large and far apart (Basu et al. 2004).
+	// Must-link components that are large and far apart (Basu et al. 2004).
 	Start_START_WEIGHTED_FARTHEST_FIRST Start = 7
-	Start_START_CENTROIDS               Start = 8
-	// Kernel family: k-means on the leading eigenvectors of the matrix.
+	// The centroids in Initialization.centroids.
+	Start_START_CENTROIDS Start = 8
+	// k-means on the leading eigenvectors of the matrix; kernel family only.
 	Start_START_SPECTRAL Start = 9
-	// Kernel family on graphs: a graph of fewer and fewer merged vertices is clustered, and its labels are refined on the way
-	// back (Dhillon, Guan and Kulis 2007).
+	// The graph is coarsened by merging vertices, the coarsest graph is clustered, and its labels are refined on the way
+	// back (Dhillon, Guan and Kulis 2007); kernel family on graphs only.
 	Start_START_MULTILEVEL Start = 10
 )
 
@@ -406,13 +414,16 @@ func (Start) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
+// FarthestRule is how START_FARTHEST_FIRST measures the distance of a component from the clusters found so far.
 type FarthestRule int32
 
 const (
-	// TOTAL.
+	// The same as TOTAL.
 	FarthestRule_FARTHEST_RULE_UNSPECIFIED FarthestRule = 0
-	FarthestRule_FARTHEST_RULE_TOTAL       FarthestRule = 1
-	FarthestRule_FARTHEST_RULE_MEAN        FarthestRule = 2
+	// The sum of the distances.
+	FarthestRule_FARTHEST_RULE_TOTAL FarthestRule = 1
+	// The mean of the distances.
+	FarthestRule_FARTHEST_RULE_MEAN FarthestRule = 2
 )
 
 // Enum value maps for FarthestRule.
@@ -456,18 +467,18 @@ func (FarthestRule) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
-// Enforcement says whether constraints and seeds hold in the answer of auto, or the data may overrule them. Constraints of a
-// weight below 1, and seeds of a probability below 1, never have to hold.
+// Enforcement is whether the answer of auto must satisfy constraints and seeds or the data may overrule them.
+// Constraints of weight below 1 and seeds of probability below 1 are never enforced.
 type Enforcement int32
 
 const (
-	// AUTO.
+	// The same as AUTO.
 	Enforcement_ENFORCEMENT_UNSPECIFIED Enforcement = 0
-	// They hold, unless constraints contradict each other, or about one in twenty or more seems wrong.
+	// Enforced, unless constraints contradict each other or about one in twenty or more seems wrong.
 	Enforcement_ENFORCEMENT_AUTO Enforcement = 1
-	// They hold wherever the number of clusters allows it.
+	// Enforced wherever the number of clusters allows it.
 	Enforcement_ENFORCEMENT_ALWAYS Enforcement = 2
-	// The data may overrule them.
+	// Not enforced: the data may overrule them.
 	Enforcement_ENFORCEMENT_NEVER Enforcement = 3
 )
 
@@ -514,15 +525,20 @@ func (Enforcement) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
+// Objective is what a clustering optimizes.
 type Objective int32
 
 const (
 	// KERNEL_KMEANS for points and kernel matrices, NORMALIZED_CUT for graphs.
-	Objective_OBJECTIVE_UNSPECIFIED       Objective = 0
-	Objective_OBJECTIVE_KERNEL_KMEANS     Objective = 1
+	Objective_OBJECTIVE_UNSPECIFIED Objective = 0
+	// The weighted squared distances of points from the means of their clusters in feature space.
+	Objective_OBJECTIVE_KERNEL_KMEANS Objective = 1
+	// The edge weight within clusters, relative to the sizes of the clusters.
 	Objective_OBJECTIVE_RATIO_ASSOCIATION Objective = 2
-	Objective_OBJECTIVE_RATIO_CUT         Objective = 3
-	Objective_OBJECTIVE_NORMALIZED_CUT    Objective = 4
+	// The edge weight between clusters, relative to the sizes of the clusters.
+	Objective_OBJECTIVE_RATIO_CUT Objective = 3
+	// The edge weight between clusters, relative to the degrees of the clusters.
+	Objective_OBJECTIVE_NORMALIZED_CUT Objective = 4
 )
 
 // Enum value maps for Objective.
@@ -570,17 +586,24 @@ func (Objective) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
+// KernelFunction is a kernel function on points.
 type KernelFunction int32
 
 const (
-	// GAUSSIAN.
+	// The same as GAUSSIAN.
 	KernelFunction_KERNEL_FUNCTION_UNSPECIFIED KernelFunction = 0
-	KernelFunction_KERNEL_FUNCTION_LINEAR      KernelFunction = 1
-	KernelFunction_KERNEL_FUNCTION_GAUSSIAN    KernelFunction = 2
-	KernelFunction_KERNEL_FUNCTION_LAPLACIAN   KernelFunction = 3
-	KernelFunction_KERNEL_FUNCTION_POLYNOMIAL  KernelFunction = 4
-	KernelFunction_KERNEL_FUNCTION_SIGMOID     KernelFunction = 5
-	KernelFunction_KERNEL_FUNCTION_COSINE      KernelFunction = 6
+	// The inner product of the points.
+	KernelFunction_KERNEL_FUNCTION_LINEAR KernelFunction = 1
+	// Falls with the squared Euclidean distance; Kernel.rho is its width.
+	KernelFunction_KERNEL_FUNCTION_GAUSSIAN KernelFunction = 2
+	// Falls with the distance; Kernel.rho is its width.
+	KernelFunction_KERNEL_FUNCTION_LAPLACIAN KernelFunction = 3
+	// (gamma x.y + coef0)^degree.
+	KernelFunction_KERNEL_FUNCTION_POLYNOMIAL KernelFunction = 4
+	// tanh(gamma x.y + coef0).
+	KernelFunction_KERNEL_FUNCTION_SIGMOID KernelFunction = 5
+	// The cosine of the angle between the points.
+	KernelFunction_KERNEL_FUNCTION_COSINE KernelFunction = 6
 )
 
 // Enum value maps for KernelFunction.
@@ -632,12 +655,13 @@ func (KernelFunction) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
+// ShiftRule is how the diagonal shift is found.
 type ShiftRule int32
 
 const (
-	// Refused.
+	// Rejected.
 	ShiftRule_SHIFT_RULE_UNSPECIFIED ShiftRule = 0
-	// The smallest shift that suffices, by the least eigenvalue.
+	// The smallest sufficient shift, derived from the smallest eigenvalue.
 	ShiftRule_SHIFT_RULE_AUTO ShiftRule = 1
 )
 
@@ -680,17 +704,18 @@ func (ShiftRule) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
-// RisePolicy says what happens when a step raises the objective or repeats a labeling.
+// RisePolicy is what happens when a step raises the objective or repeats a labeling.
 type RisePolicy int32
 
 const (
-	// IGNORE; with paper_settings SHIFT.
+	// The same as IGNORE, or as SHIFT with paper_settings.
 	RisePolicy_RISE_POLICY_UNSPECIFIED RisePolicy = 0
-	// Undo, set the shift as by auto, go on.
+	// Undo the step, set the shift as SHIFT_RULE_AUTO does, and continue.
 	RisePolicy_RISE_POLICY_SHIFT RisePolicy = 1
-	// Undo and stop.
+	// Undo the step and stop.
 	RisePolicy_RISE_POLICY_STOP RisePolicy = 2
-	// Go on; a repeated labeling ends the run. The best labeling on the way is the answer; with paper_settings the last.
+	// Continue; a repeated labeling ends the run. The answer is the best labeling seen, or the last one with
+	// paper_settings.
 	RisePolicy_RISE_POLICY_IGNORE RisePolicy = 3
 )
 
@@ -737,14 +762,16 @@ func (RisePolicy) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
+// EmptyPolicy is what happens when a cluster becomes empty.
 type EmptyPolicy int32
 
 const (
-	// FARTHEST.
+	// The same as FARTHEST.
 	EmptyPolicy_EMPTY_POLICY_UNSPECIFIED EmptyPolicy = 0
 	// The point farthest from its cluster becomes a cluster of its own.
 	EmptyPolicy_EMPTY_POLICY_FARTHEST EmptyPolicy = 1
-	EmptyPolicy_EMPTY_POLICY_KEEP     EmptyPolicy = 2
+	// The cluster stays empty.
+	EmptyPolicy_EMPTY_POLICY_KEEP EmptyPolicy = 2
 )
 
 // Enum value maps for EmptyPolicy.
@@ -788,14 +815,16 @@ func (EmptyPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
-// AffinityDiagonal: what a graph objective on points or a kernel matrix does with the diagonal.
+// AffinityDiagonal is how a graph objective on points or a kernel matrix treats the diagonal.
 type AffinityDiagonal int32
 
 const (
-	// ZERO.
+	// The same as ZERO.
 	AffinityDiagonal_AFFINITY_DIAGONAL_UNSPECIFIED AffinityDiagonal = 0
-	AffinityDiagonal_AFFINITY_DIAGONAL_ZERO        AffinityDiagonal = 1
-	AffinityDiagonal_AFFINITY_DIAGONAL_KEEP        AffinityDiagonal = 2
+	// The diagonal is set to 0, as for a graph without loops.
+	AffinityDiagonal_AFFINITY_DIAGONAL_ZERO AffinityDiagonal = 1
+	// The diagonal is kept.
+	AffinityDiagonal_AFFINITY_DIAGONAL_KEEP AffinityDiagonal = 2
 )
 
 // Enum value maps for AffinityDiagonal.
@@ -839,13 +868,15 @@ func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
+// Geometry is how k-means compares points.
 type Geometry int32
 
 const (
-	// EUCLIDEAN.
+	// The same as EUCLIDEAN.
 	Geometry_GEOMETRY_UNSPECIFIED Geometry = 0
-	Geometry_GEOMETRY_EUCLIDEAN   Geometry = 1
-	// Rows and centroids of length 1; the sum of cosines is maximized.
+	// Minimizes squared Euclidean distances.
+	Geometry_GEOMETRY_EUCLIDEAN Geometry = 1
+	// Scales rows and centroids to length 1 and maximizes the sum of cosines.
 	Geometry_GEOMETRY_SPHERICAL Geometry = 2
 )
 
@@ -890,17 +921,19 @@ func (Geometry) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
+// Distortion is the distance of a point from a centroid.
 type Distortion int32
 
 const (
-	// EUCLIDEAN.
+	// The same as EUCLIDEAN.
 	Distortion_DISTORTION_UNSPECIFIED Distortion = 0
 	// Squared Euclidean distance under the metric.
 	Distortion_DISTORTION_EUCLIDEAN Distortion = 1
-	// 1 - cos.
+	// 1 minus the cosine.
 	Distortion_DISTORTION_COSINE Distortion = 2
-	// Kullback-Leibler divergence of rows of sum 1.
-	Distortion_DISTORTION_KL           Distortion = 3
+	// Kullback-Leibler divergence of rows normalized to sum 1.
+	Distortion_DISTORTION_KL Distortion = 3
+	// I-divergence (generalized Kullback-Leibler divergence) of nonnegative rows.
 	Distortion_DISTORTION_I_DIVERGENCE Distortion = 4
 )
 
@@ -953,10 +986,14 @@ func (Distortion) EnumDescriptor() ([]byte, []int) {
 type Metric int32
 
 const (
+	// The default of the algorithm.
 	Metric_METRIC_UNSPECIFIED Metric = 0
-	Metric_METRIC_IDENTITY    Metric = 1
-	Metric_METRIC_DIAGONAL    Metric = 2
-	Metric_METRIC_FULL        Metric = 3
+	// The identity: no metric is learned.
+	Metric_METRIC_IDENTITY Metric = 1
+	// A diagonal matrix: one weight per column.
+	Metric_METRIC_DIAGONAL Metric = 2
+	// A full matrix.
+	Metric_METRIC_FULL Metric = 3
 )
 
 // Enum value maps for Metric.
@@ -1002,16 +1039,17 @@ func (Metric) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
-// Penalty is what a violated constraint costs.
+// Penalty is the cost of a violated constraint; d is the distance between its points.
 type Penalty int32
 
 const (
+	// The default of the algorithm.
 	Penalty_PENALTY_UNSPECIFIED Penalty = 0
-	// Its weight.
+	// The weight.
 	Penalty_PENALTY_POTTS Penalty = 1
-	// Must-link: weight max(0, a_max - d); cannot-link: weight min(d, a_max).
+	// For a must-link, weight max(0, a_max - d); for a cannot-link, weight min(d, a_max).
 	Penalty_PENALTY_BASU2003 Penalty = 2
-	// Must-link: weight d; cannot-link: weight (d_max - d).
+	// For a must-link, weight d; for a cannot-link, weight (d_max - d).
 	Penalty_PENALTY_BILENKO2004 Penalty = 3
 )
 
@@ -1058,19 +1096,19 @@ func (Penalty) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
-// Inference is how constrained points are assigned together.
+// Inference is how constrained points are assigned jointly.
 type Inference int32
 
 const (
-	// ICM.
+	// The same as ICM.
 	Inference_INFERENCE_UNSPECIFIED Inference = 0
 	// Iterated conditional modes.
 	Inference_INFERENCE_ICM Inference = 1
 	// Max-product belief propagation.
 	Inference_INFERENCE_BP Inference = 2
-	// Linear relaxation and randomized rounding.
+	// Linear programming relaxation with randomized rounding.
 	Inference_INFERENCE_LP Inference = 3
-	// Branch and bound, within a limit.
+	// Branch and bound, up to a limit.
 	Inference_INFERENCE_EXACT Inference = 4
 )
 
@@ -1119,17 +1157,18 @@ func (Inference) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
+// BetaRule is how constrained_spectral uses the constraints.
 type BetaRule int32
 
 const (
-	// Refused.
+	// Rejected.
 	BetaRule_BETA_RULE_UNSPECIFIED BetaRule = 0
-	// Constraints that are held out choose how the others enter, or that they do not. With beliefs or a discretization it
-	// is PAPER.
+	// Held-out constraints select how the others are used, or that they are ignored. With beliefs or a discretization it
+	// is the same as PAPER.
 	BetaRule_BETA_RULE_AUTO BetaRule = 1
-	// Exactly k - 1 vectors are feasible.
+	// The bound at which exactly k - 1 vectors are feasible.
 	BetaRule_BETA_RULE_STRICT BetaRule = 2
-	// Chosen by equation (19) of the paper.
+	// The bound of equation (19) of the paper.
 	BetaRule_BETA_RULE_PAPER BetaRule = 3
 )
 
@@ -1176,17 +1215,17 @@ func (BetaRule) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
-// Discretization is how k > 2 clusters come out of k - 1 vectors.
+// Discretization is how more than two clusters are obtained from k - 1 vectors. Two clusters are always split by sign.
 type Discretization int32
 
 const (
-	// PLAIN for k > 2; two clusters are always split by sign.
+	// The same as PLAIN.
 	Discretization_DISCRETIZATION_UNSPECIFIED Discretization = 0
-	// k-means on the vectors' rows.
+	// k-means on the rows of the vectors.
 	Discretization_DISCRETIZATION_PLAIN Discretization = 1
-	// k-means on the rows of their signs.
+	// k-means on the signs of the rows.
 	Discretization_DISCRETIZATION_SIGN Discretization = 2
-	// k-means on the vectors divided by their costs.
+	// k-means on the rows of the vectors divided by their costs.
 	Discretization_DISCRETIZATION_WEIGHTED Discretization = 3
 )
 
@@ -1233,17 +1272,18 @@ func (Discretization) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
 }
 
-// ComponentPolicy says what to do with a graph that is not connected.
+// ComponentPolicy is how a disconnected graph is treated.
 type ComponentPolicy int32
 
 const (
-	// AUTO.
+	// The same as AUTO.
 	ComponentPolicy_COMPONENT_POLICY_UNSPECIFIED ComponentPolicy = 0
-	// Every cut between components costs nothing; it is said.
+	// The graph is clustered as it is. Cuts between components cost nothing; a notice reports it.
 	ComponentPolicy_COMPONENT_POLICY_KEEP ComponentPolicy = 1
-	// Components are joined by edges of the smallest weight there is.
+	// Components are joined by edges of the smallest weight in the graph.
 	ComponentPolicy_COMPONENT_POLICY_JOIN ComponentPolicy = 2
-	// Pieces of less than a tenth of n/k vertices take no part; afterwards they join clusters. It is said.
+	// Components with fewer than a tenth of n/k vertices are set aside and added to clusters afterward; a notice reports
+	// it.
 	ComponentPolicy_COMPONENT_POLICY_AUTO ComponentPolicy = 3
 )
 
@@ -1290,43 +1330,52 @@ func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{21}
 }
 
-// JobSpec is everything that determines the answer, and nothing else: the same spec over the same data gives the
-// same labels and the same objective bits, on any number of workers.
+// JobSpec holds everything that determines the answer of a job, and nothing else: the same spec over the same data gives
+// the same labels and bit-identical objectives, on any number of workers. Options that the chosen algorithm does not use
+// are rejected with INVALID_ARGUMENT.
 type JobSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is clustered.
+	// The data to cluster. Required.
 	//
 	// Types that are valid to be assigned to Data:
 	//
 	//	*JobSpec_DatasetId
 	//	*JobSpec_Table
 	Data isJobSpec_Data `protobuf_oneof:"data"`
+	// The number of clusters. Required.
+	//
 	// Types that are valid to be assigned to Clusters:
 	//
 	//	*JobSpec_K
 	//	*JobSpec_KRange
 	Clusters isJobSpec_Clusters `protobuf_oneof:"clusters"`
-	Seed     uint64             `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Runs from different starts, the best of which wins; 0 means 10, with paper_settings 1. This, max_iterations and
-	// tolerance are refused in the spectral family, whose Eigenvectors say the like of their k-means.
+	// Seed of the random number generator.
+	Seed uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	// Number of runs from different initial labelings, the best of which wins. 0 means 10, or 1 with paper_settings.
+	// Rejected in the spectral family: set Eigenvectors.kmeans_restarts instead.
 	Restarts uint32 `protobuf:"varint,5,opt,name=restarts,proto3" json:"restarts,omitempty"`
-	// 0 only initializes: the labels are the start. Absent means 100.
+	// Maximum number of iterations of each run; unset means 100. 0 returns the initial labeling. Rejected in the spectral
+	// family: set Eigenvectors.kmeans_max_iterations instead.
 	MaxIterations *uint32 `protobuf:"varint,6,opt,name=max_iterations,json=maxIterations,proto3,oneof" json:"max_iterations,omitempty"`
-	// Stop when the relative decrease of the objective is at most this; 0, or absent, never.
-	Tolerance      *float64        `protobuf:"fixed64,7,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
-	Supervision    *Supervision    `protobuf:"bytes,8,opt,name=supervision,proto3" json:"supervision,omitempty"`
+	// A run stops once the relative decrease of the objective is at most this value. 0 or unset means that it does not
+	// stop for this reason. Rejected in the spectral family.
+	Tolerance *float64 `protobuf:"fixed64,7,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
+	// What is known about the answer; unset if nothing is.
+	Supervision *Supervision `protobuf:"bytes,8,opt,name=supervision,proto3" json:"supervision,omitempty"`
+	// How runs start.
 	Initialization *Initialization `protobuf:"bytes,9,opt,name=initialization,proto3" json:"initialization,omitempty"`
-	Storage        StorageMode     `protobuf:"varint,10,opt,name=storage,proto3,enum=cleave.v1.StorageMode" json:"storage,omitempty"`
-	// What is done to the columns of dense points before they are clustered. All but NONE are refused for
-	// other data, which have no columns to scale, and for divergences, which compare values with 0.
+	// How workers store the matrix.
+	Storage StorageMode `protobuf:"varint,10,opt,name=storage,proto3,enum=cleave.v1.StorageMode" json:"storage,omitempty"`
+	// How the columns of dense points are scaled before clustering. Values other than NONE are rejected for other data,
+	// which has no columns to scale, and for divergences, whose values must not be shifted.
 	Scale Scale `protobuf:"varint,11,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
-	// What is left open here takes the value of the algorithm's paper, for reproducing it, rather than the default.
+	// Whether options left unset take the values from the algorithm's paper, to reproduce it, instead of the defaults.
 	PaperSettings bool `protobuf:"varint,12,opt,name=paper_settings,json=paperSettings,proto3" json:"paper_settings,omitempty"`
-	// Points, sparse points or a kernel matrix become the graph of their nearest neighbors, and the algorithm clusters
-	// that graph. Refused for graphs, and for algorithms that take none.
+	// If set, points or a kernel matrix are converted to the graph of their nearest neighbors, and the algorithm clusters
+	// that graph. Rejected for graphs and for algorithms that do not cluster graphs.
 	NeighborGraph *NeighborGraph `protobuf:"bytes,13,opt,name=neighbor_graph,json=neighborGraph,proto3" json:"neighbor_graph,omitempty"`
-	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
-	// the job says which.
+	// The algorithm. If unset, it is auto or, if auto does not support an option set above, the first algorithm that
+	// supports them all. GetJob returns the spec with the algorithm set.
 	//
 	// Types that are valid to be assigned to Algorithm:
 	//
@@ -1627,11 +1676,12 @@ type isJobSpec_Data interface {
 }
 
 type JobSpec_DatasetId struct {
+	// An uploaded data set.
 	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3,oneof"`
 }
 
 type JobSpec_Table struct {
-	// The rows of a table.
+	// The rows of an uploaded table.
 	Table *TablePoints `protobuf:"bytes,17,opt,name=table,proto3,oneof"`
 }
 
@@ -1644,14 +1694,14 @@ type isJobSpec_Clusters interface {
 }
 
 type JobSpec_K struct {
-	// The number of clusters, 1 to n.
+	// The number of clusters, from 1 to the number of rows.
 	K uint32 `protobuf:"varint,3,opt,name=k,proto3,oneof"`
 }
 
 type JobSpec_KRange struct {
-	// Several numbers of clusters. Each is run, they are compared without the truth, and the labels are those of the k
-	// that Result.k_selection proposes; GetLabels has those of the others too. Starts from labels or centroids, which
-	// have one k, are refused.
+	// A range of numbers of clusters. Each one is run, and they are compared without knowing the true classes. The result
+	// is that of the k that Result.k_selection proposes; GetLabels also returns the labels of the others. START_LABELS
+	// and START_CENTROIDS, which fix k, are rejected.
 	KRange *KRange `protobuf:"bytes,18,opt,name=k_range,json=kRange,proto3,oneof"`
 }
 
@@ -1664,58 +1714,67 @@ type isJobSpec_Algorithm interface {
 }
 
 type JobSpec_Auto struct {
-	// On any data.
+	// Chooses a method by the data and the constraints; for all data.
 	Auto *Auto `protobuf:"bytes,32,opt,name=auto,proto3,oneof"`
 }
 
 type JobSpec_KernelKmeans struct {
-	// The kernel family, on dense points, graphs or kernel matrices.
+	// Kernel k-means and graph clustering; for dense points, graphs and kernel matrices.
 	KernelKmeans *KernelKmeans `protobuf:"bytes,20,opt,name=kernel_kmeans,json=kernelKmeans,proto3,oneof"`
 }
 
 type JobSpec_Kmeans struct {
-	// The vector family, on dense or sparse points.
+	// k-means; for dense or sparse points, like all of the vector family.
 	Kmeans *Kmeans `protobuf:"bytes,21,opt,name=kmeans,proto3,oneof"`
 }
 
 type JobSpec_SeededKmeans struct {
+	// k-means started from seeds.
 	SeededKmeans *SeededKmeans `protobuf:"bytes,22,opt,name=seeded_kmeans,json=seededKmeans,proto3,oneof"`
 }
 
 type JobSpec_ConstrainedKmeans struct {
+	// k-means started from seeds, which keep their labels.
 	ConstrainedKmeans *ConstrainedKmeans `protobuf:"bytes,23,opt,name=constrained_kmeans,json=constrainedKmeans,proto3,oneof"`
 }
 
 type JobSpec_CopKmeans struct {
+	// k-means with hard constraints.
 	CopKmeans *CopKmeans `protobuf:"bytes,24,opt,name=cop_kmeans,json=copKmeans,proto3,oneof"`
 }
 
 type JobSpec_PcKmeans struct {
+	// k-means with soft constraints.
 	PcKmeans *PcKmeans `protobuf:"bytes,25,opt,name=pc_kmeans,json=pcKmeans,proto3,oneof"`
 }
 
 type JobSpec_MKmeans struct {
+	// k-means with a learned metric.
 	MKmeans *MKmeans `protobuf:"bytes,26,opt,name=m_kmeans,json=mKmeans,proto3,oneof"`
 }
 
 type JobSpec_MpcKmeans struct {
+	// k-means with soft constraints and a learned metric.
 	MpcKmeans *MpcKmeans `protobuf:"bytes,27,opt,name=mpc_kmeans,json=mpcKmeans,proto3,oneof"`
 }
 
 type JobSpec_HmrfKmeans struct {
+	// k-means on a hidden Markov random field.
 	HmrfKmeans *HmrfKmeans `protobuf:"bytes,28,opt,name=hmrf_kmeans,json=hmrfKmeans,proto3,oneof"`
 }
 
 type JobSpec_Spectral struct {
-	// The spectral family, on dense points, graphs or kernel matrices.
+	// Spectral clustering; for dense points, graphs and kernel matrices, like all of the spectral family.
 	Spectral *Spectral `protobuf:"bytes,29,opt,name=spectral,proto3,oneof"`
 }
 
 type JobSpec_SpectralLearning struct {
+	// Spectral clustering with constrained affinities.
 	SpectralLearning *SpectralLearning `protobuf:"bytes,30,opt,name=spectral_learning,json=spectralLearning,proto3,oneof"`
 }
 
 type JobSpec_ConstrainedSpectral struct {
+	// Spectral clustering with a bound on the satisfaction of constraints.
 	ConstrainedSpectral *ConstrainedSpectral `protobuf:"bytes,31,opt,name=constrained_spectral,json=constrainedSpectral,proto3,oneof"`
 }
 
@@ -1745,12 +1804,12 @@ func (*JobSpec_SpectralLearning) isJobSpec_Algorithm() {}
 
 func (*JobSpec_ConstrainedSpectral) isJobSpec_Algorithm() {}
 
-// KRange is the numbers of clusters from min to max.
+// KRange is the range of numbers of clusters from min to max, both included.
 type KRange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At least 2.
+	// The smallest number of clusters, at least 2.
 	Min uint32 `protobuf:"varint,1,opt,name=min,proto3" json:"min,omitempty"`
-	// Above min, at most n, and at most 63 above min.
+	// The largest number of clusters, from min + 1 to min + 63, and at most the number of rows.
 	Max           uint32 `protobuf:"varint,2,opt,name=max,proto3" json:"max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1800,17 +1859,16 @@ func (x *KRange) GetMax() uint32 {
 	return 0
 }
 
-// Scheduling is when and how a job runs. It changes nothing about the answer, except that a time limit may cut the run
-// off.
+// Scheduling is when and how a job runs. It does not affect the answer, except that a time limit may cut the run short.
 type Scheduling struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When the job gets its turn.
+	// The priority in the queue.
 	Priority Priority `protobuf:"varint,1,opt,name=priority,proto3,enum=cleave.v1.Priority" json:"priority,omitempty"`
-	// How long the job may take once its turn has come, waiting for workers included. Then it is CANCELLED with the labels
-	// so far and STOP_REASON_TIME_LIMIT. Absent means the coordinator's default.
+	// How long the job may take once its turn has come, including time spent waiting for workers. After that the job is
+	// CANCELLED with its labels so far and STOP_REASON_TIME_LIMIT. Unset means the default of the coordinator.
 	TimeLimit *durationpb.Duration `protobuf:"bytes,2,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
-	// The share of the work that a second worker does too, 0 to 1: answers that differ show which worker is wrong. Absent
-	// means the coordinator's --verify.
+	// The share of the work, from 0 to 1, that a second worker repeats in order to detect workers that compute wrong
+	// results. Unset means the coordinator's --verify.
 	Verify        *float64 `protobuf:"fixed64,3,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1867,13 +1925,14 @@ func (x *Scheduling) GetVerify() float64 {
 	return 0
 }
 
-// NeighborGraph is the graph of the nearest neighbors of all rows: of dense points by Euclidean distance in the units of
-// scale, of sparse points by cosine, of a kernel matrix by the distance in its space. An edge connects two rows if one
-// is among the nearest of the other.
+// NeighborGraph is the nearest-neighbor graph of all rows. Distances are Euclidean in the units of JobSpec.scale for
+// dense points, cosine for sparse points, and the distance in feature space for a kernel matrix. An edge connects two
+// rows if at least one of them is among the nearest neighbors of the other.
 type NeighborGraph struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of each row, 1 to n - 1; 10 is a good number.
-	Neighbors     *uint32         `protobuf:"varint,1,opt,name=neighbors,proto3,oneof" json:"neighbors,omitempty"`
+	// Number of neighbors of each row, from 1 to the number of rows minus one; 10 is a good choice.
+	Neighbors *uint32 `protobuf:"varint,1,opt,name=neighbors,proto3,oneof" json:"neighbors,omitempty"`
+	// How edges are weighted.
 	Weights       NeighborWeights `protobuf:"varint,2,opt,name=weights,proto3,enum=cleave.v1.NeighborWeights" json:"weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1926,18 +1985,19 @@ func (x *NeighborGraph) GetWeights() NeighborWeights {
 // Supervision is what the user knows about the answer. See TableService for the columns of the tables.
 type Supervision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Pairs that belong together, or apart. Weights are positive, and 1 where there is none. In the kernel family and
-	// with PENALTY_POTTS a weight is a multiple of a unit that is found from the answer without constraints. With
-	// paper_settings it is a number of its own, and a pair without one has n / (k m) in the kernel family.
+	// Pairs of points that belong together or apart. Weights are positive; a pair without one has weight 1. In the kernel
+	// family and with PENALTY_POTTS, weights are multiples of a unit derived from the answer without constraints. With
+	// paper_settings they are absolute, and in the kernel family a pair without a weight has n / (k m), for n rows and m
+	// constraints.
 	Constraints *TableInput `protobuf:"bytes,1,opt,name=constraints,proto3" json:"constraints,omitempty"`
-	// Points whose label is known, or one of their labels and how likely it is. Without a probability a label
-	// is certain. Several seeds of one point with different labels are a distribution, which is scaled to the
-	// sum 1; for seeded_kmeans and constrained_kmeans.
+	// Points whose label is known, optionally with a probability; a seed without one is certain. Several seeds of one
+	// point with different labels form a distribution, which is normalized to sum 1; seeded_kmeans and constrained_kmeans
+	// support them.
 	Seeds *TableInput `protobuf:"bytes,2,opt,name=seeds,proto3" json:"seeds,omitempty"`
-	// Turns every pair that the closure of the constraints implies into a constraint. Absent, the vector and the kernel
-	// family do so while there are fewer than 200,000 such pairs; with paper_settings no algorithm does.
+	// Whether to add every pair implied by the closure of the constraints as a constraint. If unset, the vector and the
+	// kernel family add them if there are fewer than 200,000; with paper_settings no algorithm does.
 	Entail *bool `protobuf:"varint,3,opt,name=entail,proto3,oneof" json:"entail,omitempty"`
-	// What the classes in table.label_column are used as.
+	// How the classes in TablePoints.label_column are used.
 	LabelAs       LabelUse `protobuf:"varint,4,opt,name=label_as,json=labelAs,proto3,enum=cleave.v1.LabelUse" json:"label_as,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2001,13 +2061,16 @@ func (x *Supervision) GetLabelAs() LabelUse {
 	return LabelUse_LABEL_USE_UNSPECIFIED
 }
 
+// Initialization is how a run starts.
 type Initialization struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Start Start                  `protobuf:"varint,1,opt,name=start,proto3,enum=cleave.v1.Start" json:"start,omitempty"`
-	// For START_LABELS: one label for every row, from 0 to k - 1.
-	Labels   *TableInput  `protobuf:"bytes,2,opt,name=labels,proto3" json:"labels,omitempty"`
+	// How the initial labeling is found.
+	Start Start `protobuf:"varint,1,opt,name=start,proto3,enum=cleave.v1.Start" json:"start,omitempty"`
+	// For START_LABELS: one label per row, from 0 to k - 1.
+	Labels *TableInput `protobuf:"bytes,2,opt,name=labels,proto3" json:"labels,omitempty"`
+	// For START_FARTHEST_FIRST: how the distance of a point from the clusters found so far is measured.
 	Farthest FarthestRule `protobuf:"varint,3,opt,name=farthest,proto3,enum=cleave.v1.FarthestRule" json:"farthest,omitempty"`
-	// For START_CENTROIDS: k rows of as many values as the points have.
+	// For START_CENTROIDS: k rows with as many values as the points have columns, row by row.
 	Centroids     []float64 `protobuf:"fixed64,4,rep,packed,name=centroids,proto3" json:"centroids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2071,15 +2134,15 @@ func (x *Initialization) GetCentroids() []float64 {
 	return nil
 }
 
-// Auto chooses by the data and the constraints how points are compared and how constraints enter; Result.choice says
-// what it chose and why.
+// Auto chooses, by the data and the constraints, how points are compared and how constraints are used. Result.choice
+// reports what it chose and why.
 type Auto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of each row in the graph of nearest neighbors; absent means 10.
+	// Number of neighbors of each row in the nearest-neighbor graph; unset means 10.
 	Neighbors *uint32 `protobuf:"varint,1,opt,name=neighbors,proto3,oneof" json:"neighbors,omitempty"`
-	// That the constraints are divided into, to compare ways by; absent means 3.
+	// Number of folds that the constraints are divided into to compare methods; unset means 3.
 	Folds *uint32 `protobuf:"varint,2,opt,name=folds,proto3,oneof" json:"folds,omitempty"`
-	// Whether constraints and seeds hold in the answer.
+	// Whether the answer must satisfy the constraints and seeds.
 	Enforce       Enforcement `protobuf:"varint,3,opt,name=enforce,proto3,enum=cleave.v1.Enforcement" json:"enforce,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2138,21 +2201,27 @@ func (x *Auto) GetEnforce() Enforcement {
 
 // KernelKmeans is semi-supervised weighted kernel k-means and graph clustering (Kulis et al. 2009).
 type KernelKmeans struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Objective        Objective              `protobuf:"varint,1,opt,name=objective,proto3,enum=cleave.v1.Objective" json:"objective,omitempty"`
-	Kernel           *Kernel                `protobuf:"bytes,2,opt,name=kernel,proto3" json:"kernel,omitempty"`
-	Shift            *Shift                 `protobuf:"bytes,3,opt,name=shift,proto3" json:"shift,omitempty"`
-	OnRise           RisePolicy             `protobuf:"varint,4,opt,name=on_rise,json=onRise,proto3,enum=cleave.v1.RisePolicy" json:"on_rise,omitempty"`
-	OnEmpty          EmptyPolicy            `protobuf:"varint,5,opt,name=on_empty,json=onEmpty,proto3,enum=cleave.v1.EmptyPolicy" json:"on_empty,omitempty"`
-	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,6,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
-	// Positive point weights for OBJECTIVE_KERNEL_KMEANS; absent, or for a point that is not listed, 1.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The objective.
+	Objective Objective `protobuf:"varint,1,opt,name=objective,proto3,enum=cleave.v1.Objective" json:"objective,omitempty"`
+	// The kernel on points; must be unset for graphs and kernel matrices.
+	Kernel *Kernel `protobuf:"bytes,2,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	// The diagonal shift.
+	Shift *Shift `protobuf:"bytes,3,opt,name=shift,proto3" json:"shift,omitempty"`
+	// What happens when a step raises the objective.
+	OnRise RisePolicy `protobuf:"varint,4,opt,name=on_rise,json=onRise,proto3,enum=cleave.v1.RisePolicy" json:"on_rise,omitempty"`
+	// What happens when a cluster becomes empty.
+	OnEmpty EmptyPolicy `protobuf:"varint,5,opt,name=on_empty,json=onEmpty,proto3,enum=cleave.v1.EmptyPolicy" json:"on_empty,omitempty"`
+	// How a graph objective treats the diagonal of a matrix that is not a graph.
+	AffinityDiagonal AffinityDiagonal `protobuf:"varint,6,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
+	// Positive point weights for OBJECTIVE_KERNEL_KMEANS. Points that are not listed have weight 1.
 	Weights *TableInput `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"`
-	// Once steps that move all points at once have converged: chains of up to so many moves of single points, each the
-	// best there is, even where the objective rises; a chain is kept up to its best point. 0: none. Absent: chosen by the
-	// size of the problem; none with paper_settings.
+	// Maximum length of the chains of single-point moves that are tried once steps over all points have converged. Each
+	// move is the best available, even if it raises the objective, and a chain is cut back to its best state. 0 disables
+	// the search. Unset means a length chosen by the size of the problem, or 0 with paper_settings.
 	LocalSearch *uint32 `protobuf:"varint,8,opt,name=local_search,json=localSearch,proto3,oneof" json:"local_search,omitempty"`
-	// Kernel k-means on dense points by this many of them instead of the matrix of all; 0 takes the matrix. The answer is
-	// approximate: Result.landmarks says how well.
+	// Number of landmarks that replace the full kernel matrix, for kernel k-means on dense points; 0 means the full
+	// matrix. The answer is approximate; Result.landmarks reports how close it is.
 	Landmarks     uint32 `protobuf:"varint,9,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2251,16 +2320,20 @@ func (x *KernelKmeans) GetLandmarks() uint32 {
 	return 0
 }
 
-// Kernel is the kernel function on points; it must be unset for graphs and kernel matrices.
+// Kernel is the kernel function on points. It must be unset for graphs and kernel matrices.
 type Kernel struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Function KernelFunction         `protobuf:"varint,1,opt,name=function,proto3,enum=cleave.v1.KernelFunction" json:"function,omitempty"`
-	// Width of gaussian and laplacian kernels; absent means auto, the median distance.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kernel function.
+	Function KernelFunction `protobuf:"varint,1,opt,name=function,proto3,enum=cleave.v1.KernelFunction" json:"function,omitempty"`
+	// Width of the Gaussian and Laplacian kernels; unset means the median distance between points.
 	Rho *float64 `protobuf:"fixed64,2,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
-	// For polynomial (gamma x.y + coef0)^degree and sigmoid tanh(gamma x.y + coef0); absent: 1, 0, 2.
-	Gamma         *float64 `protobuf:"fixed64,3,opt,name=gamma,proto3,oneof" json:"gamma,omitempty"`
-	Coef0         *float64 `protobuf:"fixed64,4,opt,name=coef0,proto3,oneof" json:"coef0,omitempty"`
-	Degree        *uint32  `protobuf:"varint,5,opt,name=degree,proto3,oneof" json:"degree,omitempty"`
+	// Factor gamma of the polynomial kernel (gamma x.y + coef0)^degree and the sigmoid kernel tanh(gamma x.y + coef0);
+	// unset means 1.
+	Gamma *float64 `protobuf:"fixed64,3,opt,name=gamma,proto3,oneof" json:"gamma,omitempty"`
+	// Constant coef0 of the polynomial and the sigmoid kernel; unset means 0.
+	Coef0 *float64 `protobuf:"fixed64,4,opt,name=coef0,proto3,oneof" json:"coef0,omitempty"`
+	// Degree of the polynomial kernel; unset means 2.
+	Degree        *uint32 `protobuf:"varint,5,opt,name=degree,proto3,oneof" json:"degree,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2330,9 +2403,11 @@ func (x *Kernel) GetDegree() uint32 {
 	return 0
 }
 
-// Shift is the diagonal shift sigma that makes the kernel positive semidefinite; unset it is 0.
+// Shift is the diagonal shift sigma that makes the kernel positive semidefinite. Unset means 0.
 type Shift struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the shift is given.
+	//
 	// Types that are valid to be assigned to Kind:
 	//
 	//	*Shift_Rule
@@ -2402,10 +2477,12 @@ type isShift_Kind interface {
 }
 
 type Shift_Rule struct {
+	// A rule that finds the shift.
 	Rule ShiftRule `protobuf:"varint,1,opt,name=rule,proto3,enum=cleave.v1.ShiftRule,oneof"`
 }
 
 type Shift_Sigma struct {
+	// The shift itself.
 	Sigma float64 `protobuf:"fixed64,2,opt,name=sigma,proto3,oneof"`
 }
 
@@ -2415,8 +2492,9 @@ func (*Shift_Sigma) isShift_Kind() {}
 
 // Kmeans is k-means by Lloyd's algorithm.
 type Kmeans struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Geometry      Geometry               `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How points are compared.
+	Geometry      Geometry `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2460,8 +2538,9 @@ func (x *Kmeans) GetGeometry() Geometry {
 
 // SeededKmeans is k-means that starts at the means of the seeds (Basu et al. 2002).
 type SeededKmeans struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Geometry      Geometry               `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How points are compared.
+	Geometry      Geometry `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2503,11 +2582,11 @@ func (x *SeededKmeans) GetGeometry() Geometry {
 	return Geometry_GEOMETRY_UNSPECIFIED
 }
 
-// ConstrainedKmeans is k-means that starts at the means of the seeds and never moves them (Basu et al.
-// 2002).
+// ConstrainedKmeans is k-means that starts at the means of the seeds and never changes their labels (Basu et al. 2002).
 type ConstrainedKmeans struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Geometry      Geometry               `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How points are compared.
+	Geometry      Geometry `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2549,11 +2628,12 @@ func (x *ConstrainedKmeans) GetGeometry() Geometry {
 	return Geometry_GEOMETRY_UNSPECIFIED
 }
 
-// CopKmeans is k-means under hard constraints.
+// CopKmeans is k-means under hard constraints. The job fails if it finds no labels that satisfy them.
 type CopKmeans struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Geometry Geometry               `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
-	// Fresh random orders that are tried in a dead end; absent means 10.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How points are compared.
+	Geometry Geometry `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
+	// Number of fresh random orders to try after a dead end; unset means 10.
 	MaxRestarts   *uint32 `protobuf:"varint,2,opt,name=max_restarts,json=maxRestarts,proto3,oneof" json:"max_restarts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2605,8 +2685,9 @@ func (x *CopKmeans) GetMaxRestarts() uint32 {
 
 // PcKmeans is pairwise constrained k-means (Basu et al. 2003 (1)).
 type PcKmeans struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Inference     Inference              `protobuf:"varint,1,opt,name=inference,proto3,enum=cleave.v1.Inference" json:"inference,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How constrained points are assigned jointly.
+	Inference     Inference `protobuf:"varint,1,opt,name=inference,proto3,enum=cleave.v1.Inference" json:"inference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2648,11 +2729,10 @@ func (x *PcKmeans) GetInference() Inference {
 	return Inference_INFERENCE_UNSPECIFIED
 }
 
-// MKmeans is k-means with metric learning (Basu et al. 2003); it knows no constraints but for its
-// start.
+// MKmeans is k-means with metric learning (Basu et al. 2003). It uses constraints only to start.
 type MKmeans struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// DIAGONAL when unspecified.
+	// The form of the metric; unspecified means DIAGONAL.
 	Metric        Metric `protobuf:"varint,1,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2698,10 +2778,11 @@ func (x *MKmeans) GetMetric() Metric {
 // MpcKmeans is metric pairwise constrained k-means (Basu et al. 2003 (4)).
 type MpcKmeans struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// BILENKO2004 when unspecified; with paper_settings BASU2003.
+	// The penalty of a violated constraint; unspecified means BILENKO2004, or BASU2003 with paper_settings.
 	Penalty Penalty `protobuf:"varint,1,opt,name=penalty,proto3,enum=cleave.v1.Penalty" json:"penalty,omitempty"`
-	// DIAGONAL when unspecified.
-	Metric        Metric    `protobuf:"varint,2,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	// The form of the metric; unspecified means DIAGONAL.
+	Metric Metric `protobuf:"varint,2,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	// How constrained points are assigned jointly.
 	Inference     Inference `protobuf:"varint,3,opt,name=inference,proto3,enum=cleave.v1.Inference" json:"inference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2760,12 +2841,15 @@ func (x *MpcKmeans) GetInference() Inference {
 
 // HmrfKmeans is k-means on a hidden Markov random field (Bilenko and Basu 2004).
 type HmrfKmeans struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Distortion Distortion             `protobuf:"varint,1,opt,name=distortion,proto3,enum=cleave.v1.Distortion" json:"distortion,omitempty"`
-	// BILENKO2004 when unspecified.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The distance of points from centroids.
+	Distortion Distortion `protobuf:"varint,1,opt,name=distortion,proto3,enum=cleave.v1.Distortion" json:"distortion,omitempty"`
+	// The penalty of a violated constraint; unspecified means BILENKO2004.
 	Penalty Penalty `protobuf:"varint,2,opt,name=penalty,proto3,enum=cleave.v1.Penalty" json:"penalty,omitempty"`
-	// DIAGONAL when unspecified, but IDENTITY for distortions other than EUCLIDEAN, which learn none.
-	Metric        Metric    `protobuf:"varint,3,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	// The form of the metric; unspecified means DIAGONAL, or IDENTITY for distortions other than EUCLIDEAN, which cannot
+	// learn a metric.
+	Metric Metric `protobuf:"varint,3,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	// How constrained points are assigned jointly.
 	Inference     Inference `protobuf:"varint,4,opt,name=inference,proto3,enum=cleave.v1.Inference" json:"inference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2829,18 +2913,22 @@ func (x *HmrfKmeans) GetInference() Inference {
 	return Inference_INFERENCE_UNSPECIFIED
 }
 
-// Spectral is spectral clustering: k-means on the leading eigenvectors of the affinity, with constraints
-// as in Kulis et al. (2009), 4.3.
+// Spectral is spectral clustering: k-means on the leading eigenvectors of the affinity matrix, with constraints as in
+// Kulis et al. (2009), 4.3.
 type Spectral struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// NORMALIZED_CUT when unspecified, or RATIO_ASSOCIATION.
-	Objective        Objective        `protobuf:"varint,1,opt,name=objective,proto3,enum=cleave.v1.Objective" json:"objective,omitempty"`
-	Kernel           *Kernel          `protobuf:"bytes,2,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	// NORMALIZED_CUT or RATIO_ASSOCIATION; unspecified means NORMALIZED_CUT.
+	Objective Objective `protobuf:"varint,1,opt,name=objective,proto3,enum=cleave.v1.Objective" json:"objective,omitempty"`
+	// The kernel on points; must be unset for graphs and kernel matrices.
+	Kernel *Kernel `protobuf:"bytes,2,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	// How the diagonal of a matrix that is not a graph is treated.
 	AffinityDiagonal AffinityDiagonal `protobuf:"varint,3,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
-	Eigenvectors     *Eigenvectors    `protobuf:"bytes,4,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
-	Components       ComponentPolicy  `protobuf:"varint,5,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// How eigenvectors are computed and clustered.
+	Eigenvectors *Eigenvectors `protobuf:"bytes,4,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
+	// How a disconnected graph is treated.
+	Components    ComponentPolicy `protobuf:"varint,5,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Spectral) Reset() {
@@ -2908,15 +2996,20 @@ func (x *Spectral) GetComponents() ComponentPolicy {
 	return ComponentPolicy_COMPONENT_POLICY_UNSPECIFIED
 }
 
-// SpectralLearning sets constrained affinities to 1 and 0 first (Kamvar et al. 2003).
+// SpectralLearning is spectral clustering after the affinities of constrained pairs are set to 1 and 0 (Kamvar et al.
+// 2003).
 type SpectralLearning struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Kernel           *Kernel                `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"`
-	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,2,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
-	Eigenvectors     *Eigenvectors          `protobuf:"bytes,3,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
-	Components       ComponentPolicy        `protobuf:"varint,4,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kernel on points; must be unset for graphs and kernel matrices.
+	Kernel *Kernel `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	// How the diagonal of a matrix that is not a graph is treated.
+	AffinityDiagonal AffinityDiagonal `protobuf:"varint,2,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
+	// How eigenvectors are computed and clustered.
+	Eigenvectors *Eigenvectors `protobuf:"bytes,3,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
+	// How a disconnected graph is treated.
+	Components    ComponentPolicy `protobuf:"varint,4,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SpectralLearning) Reset() {
@@ -2979,18 +3072,24 @@ func (x *SpectralLearning) GetComponents() ComponentPolicy {
 
 // ConstrainedSpectral is constrained spectral clustering (Wang et al. 2014).
 type ConstrainedSpectral struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Kernel           *Kernel                `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"`
-	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,2,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
-	Beta             *Beta                  `protobuf:"bytes,3,opt,name=beta,proto3" json:"beta,omitempty"`
-	Discretization   Discretization         `protobuf:"varint,4,opt,name=discretization,proto3,enum=cleave.v1.Discretization" json:"discretization,omitempty"`
-	// A whole constraint matrix Q instead of constraints: each unordered pair at most once, also i = j.
-	// Above 0 together, below 0 apart.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kernel on points; must be unset for graphs and kernel matrices.
+	Kernel *Kernel `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	// How the diagonal of a matrix that is not a graph is treated.
+	AffinityDiagonal AffinityDiagonal `protobuf:"varint,2,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
+	// The lower bound on the satisfaction of constraints.
+	Beta *Beta `protobuf:"bytes,3,opt,name=beta,proto3" json:"beta,omitempty"`
+	// How clusters are read off the eigenvectors.
+	Discretization Discretization `protobuf:"varint,4,opt,name=discretization,proto3,enum=cleave.v1.Discretization" json:"discretization,omitempty"`
+	// A full constraint matrix Q, in place of constraints. Each unordered pair occurs at most once; i = j is allowed.
+	// Positive beliefs mean together, negative ones apart.
 	Beliefs *TableInput `protobuf:"bytes,5,opt,name=beliefs,proto3" json:"beliefs,omitempty"`
-	// Q is a graph of its own (transfer learning), which changes what beta is by the paper's rule.
-	Transfer      bool            `protobuf:"varint,6,opt,name=transfer,proto3" json:"transfer,omitempty"`
-	Components    ComponentPolicy `protobuf:"varint,7,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
-	Eigenvectors  *Eigenvectors   `protobuf:"bytes,8,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
+	// Whether Q is a graph of its own (transfer learning), which changes the beta of BETA_RULE_PAPER.
+	Transfer bool `protobuf:"varint,6,opt,name=transfer,proto3" json:"transfer,omitempty"`
+	// How a disconnected graph is treated.
+	Components ComponentPolicy `protobuf:"varint,7,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
+	// How eigenvectors are computed and clustered.
+	Eigenvectors  *Eigenvectors `protobuf:"bytes,8,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3081,15 +3180,14 @@ func (x *ConstrainedSpectral) GetEigenvectors() *Eigenvectors {
 	return nil
 }
 
-// Eigenvectors is how well eigenvectors are found, and how k-means clusters their rows.
+// Eigenvectors is how accurately eigenvectors are computed and how k-means clusters their rows.
 type Eigenvectors struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the residuals are brought down to, relative to the largest eigenvalue, above 0 and below 1;
-	// absent means 1e-8.
+	// Residual to reach, relative to the largest eigenvalue; above 0 and below 1. Unset means 1e-8.
 	Tolerance *float64 `protobuf:"fixed64,1,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
-	// Starts of k-means, the best of which wins, at least 1; absent means 10.
+	// Number of k-means restarts, the best of which wins; at least 1. Unset means 10.
 	KmeansRestarts *uint32 `protobuf:"varint,2,opt,name=kmeans_restarts,json=kmeansRestarts,proto3,oneof" json:"kmeans_restarts,omitempty"`
-	// Of each start, at least 1; absent means 300.
+	// Maximum number of iterations of each restart; at least 1. Unset means 300.
 	KmeansMaxIterations *uint32 `protobuf:"varint,3,opt,name=kmeans_max_iterations,json=kmeansMaxIterations,proto3,oneof" json:"kmeans_max_iterations,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -3146,9 +3244,11 @@ func (x *Eigenvectors) GetKmeansMaxIterations() uint32 {
 	return 0
 }
 
-// Beta is the lower bound of the constraints' satisfaction, or how they enter instead; unset it is AUTO.
+// Beta is the lower bound on the satisfaction of constraints, or a rule that replaces it. Unset means BETA_RULE_AUTO.
 type Beta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the bound is given.
+	//
 	// Types that are valid to be assigned to Kind:
 	//
 	//	*Beta_Rule
@@ -3218,10 +3318,12 @@ type isBeta_Kind interface {
 }
 
 type Beta_Rule struct {
+	// A rule.
 	Rule BetaRule `protobuf:"varint,1,opt,name=rule,proto3,enum=cleave.v1.BetaRule,oneof"`
 }
 
 type Beta_Value struct {
+	// The bound itself.
 	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3,oneof"`
 }
 

@@ -26,7 +26,7 @@ type Uploads struct {
 
 	mu       sync.Mutex
 	used     int64
-	underWay map[string]int           // by owner
+	underWay map[string]int          // by owner
 	kept     map[keptKey]*KeptUpload // uploads that broke off
 }
 
