@@ -29,6 +29,7 @@ func encodeEvent(e *cleavev1.Event) Encoded {
 	return encode(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: e}})
 }
 
+// EncodeProgress encodes a message that tells clients what a job does at this moment.
 func EncodeProgress(p *cleavev1.Progress) Encoded {
 	return encode(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Progress{Progress: p}})
 }
@@ -36,7 +37,10 @@ func EncodeProgress(p *cleavev1.Progress) Encoded {
 // sharingCodec is gRPC's codec of protobuf messages that also sends encoded ones as they are.
 type sharingCodec struct{ encoding.CodecV2 }
 
-func NewSharingCodec() sharingCodec { return sharingCodec{encoding.GetCodecV2(encodingproto.Name)} }
+// NewSharingCodec returns the codec of a server that sends messages encoded by this package without encoding them again.
+func NewSharingCodec() encoding.CodecV2 {
+	return sharingCodec{encoding.GetCodecV2(encodingproto.Name)}
+}
 
 // Marshal implements encoding.CodecV2.
 func (c sharingCodec) Marshal(message any) (mem.BufferSlice, error) {
