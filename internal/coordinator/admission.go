@@ -27,7 +27,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// create creates a job, or finds the one that the same request created before.
+// create creates a job, or returns the one that an earlier call with the same request id created.
 func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
 	spec := request.GetSpec()
 	if spec == nil {
@@ -43,7 +43,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	}
 	hash := sha256.Sum256(encoded)
 	owner := identity.FromContext(ctx).Name
-	// First of all, so that a repeated request gets its answer even if the spec would be refused now.
+	// Before any other check, so that a repeated request gets its answer even if the spec would be rejected now.
 	if earlier, err := c.jobOfRequest(ctx, owner, requestID, hash[:]); err != nil {
 		return nil, err
 	} else if earlier != "" {
@@ -57,7 +57,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling)); err != nil {
 		return nil, err
 	}
-	if err := c.checkQueue(owner); err != nil { // before a problem is prepared that has no room
+	if err := c.checkQueue(owner); err != nil { // before preparing a problem that the queue has no room for
 		return nil, err
 	}
 	if err := c.checkDisk(int64(len(encoded))); err != nil {
@@ -96,17 +96,18 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	return c.get(ctx, admitted)
 }
 
-// admit makes a job durable, starts it, and returns its id; or the id of the job that the same request
-// created in the meantime.
+// admit makes a job durable, launches it, and returns its id. If a concurrent call with the same request id created a
+// job first, admit returns the id of that job instead. If it is unknown whether the commit succeeded, admit returns
+// an error and a background goroutine launches the job once the store can tell.
 func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash []byte, problem *prepared) (string, error) {
 	if err := c.admission.Acquire(ctx, 1); err != nil {
 		return "", err
 	}
 	defer c.admission.Release(1)
 	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
-	// The data set and the tables may have been deleted since the spec was checked. While we hold the lock they
+	// The data set and the tables may have been deleted since the spec was checked. While admission is held they
 	// stay.
-	if data := record.GetJob().GetDatasetId(); data != "" { // else a table is clustered
+	if data := record.GetJob().GetDatasetId(); data != "" { // otherwise the job clusters a table
 		if _, err := c.datasets.Record(ctx, data); err != nil {
 			return "", err
 		}
@@ -145,19 +146,19 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	return id, nil
 }
 
-// commitJob commits the transaction that creates a job, and returns its id; or the id of the job that the same request
-// created before. After an error for which mayBeCommitted is true, the job may exist.
+// commitJob commits the transaction that creates a job and returns the job's id, or the id of the job that the same
+// request created before. If records.MayBeCommitted(err) is true for the returned error, the job may exist.
 func (c *Coordinator) commitJob(txn store.Txn, record *statev1.JobRecord, hash []byte) (string, error) {
 	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
 	err := c.writer.Commit(txn)
 	if records.MayBeCommitted(err) && !interrupted(err) {
 		if _, missing := c.state.Get(c.storeCtx, records.JobKey(id)); missing == nil {
-			err = nil // it is there, and has to run
+			err = nil // the job exists and has to run
 		}
 	}
 	if errors.Is(err, store.ErrConflict) {
-		// Either another call with this request id came first, or this one was committed and the answer
-		// of the store was lost.
+		// Either another call with this request id came first, or this transaction was committed and the store's
+		// answer was lost.
 		first, err := c.jobOfRequest(c.storeCtx, owner, requestID, hash)
 		if err != nil {
 			return "", records.Unknown(err)
@@ -170,11 +171,12 @@ func (c *Coordinator) commitJob(txn store.Txn, record *statev1.JobRecord, hash [
 	return id, nil
 }
 
-// adoptWhenKnown launches a job that may have been created, as soon as the store tells whether it was.
+// adoptWhenKnown waits until the store can tell whether a job was created, and launches it if so. Otherwise it
+// deletes the job's spec.
 func (c *Coordinator) adoptWhenKnown(id string) {
 	for pause := backoff.New(records.StoreRetries); ; {
 		err := c.adopt(c.storeCtx, id)
-		if errors.Is(err, store.ErrNotFound) { // it was not
+		if errors.Is(err, store.ErrNotFound) { // it was not created
 			_ = c.blobs.Delete(c.storeCtx, records.SpecBlob(id))
 			return
 		}
@@ -188,10 +190,10 @@ func (c *Coordinator) adoptWhenKnown(id string) {
 	}
 }
 
-// adopt launches an unfinished job that is stored but that this coordinator has not launched: it was left by an earlier one,
-// or the store did not answer when it was created. It does nothing if the job runs already or has ended.
+// adopt launches an unfinished job that is stored but not launched, because an earlier coordinator left it or because
+// the store did not answer when it was created. It does nothing if the job is already running or has ended.
 func (c *Coordinator) adopt(ctx context.Context, id string) error {
-	resume, err := c.stopAdmission(ctx) // waits until jobs are launched that are being created
+	resume, err := c.stopAdmission(ctx) // waits for jobs that are being created to be launched
 	if err != nil {
 		return err
 	}
@@ -202,10 +204,10 @@ func (c *Coordinator) adopt(ctx context.Context, id string) error {
 	return c.resumeJob(ctx, id)
 }
 
-// allAdmission is the weight of the admission semaphore.
+// allAdmission is the total weight of the admission semaphore.
 const allAdmission = 1 << 30
 
-// stopAdmission keeps jobs from being created until release is called.
+// stopAdmission prevents jobs from being created until release is called. It waits for those being created.
 func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err error) {
 	if err := c.admission.Acquire(ctx, allAdmission); err != nil {
 		return nil, err
@@ -213,8 +215,8 @@ func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err er
 	return func() { c.admission.Release(allAdmission) }, nil
 }
 
-// launch puts a durable job into the queue. The problem may be nil. It is handed to a job that may run at
-// once; one that has to wait prepares it again later, so that queued jobs take no memory.
+// launch queues a durable job and starts its supervisor. problem may be nil. It is kept only if the job may run at
+// once; a job that has to wait prepares it again later, so that queued jobs use no memory.
 func (c *Coordinator) launch(j *job, problem *prepared) {
 	c.mu.Lock()
 	c.jobs[j.id] = j
@@ -225,10 +227,11 @@ func (c *Coordinator) launch(j *job, problem *prepared) {
 	c.supervisors.Go(func() { c.supervise(j) })
 }
 
-// maxRequestID is the length of the longest request id, in bytes.
+// maxRequestID is the maximum length of a request id in bytes.
 const maxRequestID = 200
 
-// canonicalRequestID checks a request id. Any short text will do; of a UUID, all spellings are one.
+// canonicalRequestID validates a request id and returns its canonical form. Any short text is valid; all spellings of
+// a UUID are the same id.
 func canonicalRequestID(id string) (string, error) {
 	if parsed, err := uuid.Parse(id); err == nil {
 		return parsed.String(), nil
@@ -236,7 +239,7 @@ func canonicalRequestID(id string) (string, error) {
 	return id, checkText("request_id", id)
 }
 
-// checkText refuses an id of a client that is too long or has control characters.
+// checkText rejects a client's id that is too long, is not UTF-8, or has control characters.
 func checkText(field, id string) error {
 	if len(id) > maxRequestID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
 		return fault.Invalid("INVALID_"+strings.ToUpper(field), "%s %.60q is not a text of at most %d bytes without control characters", field, id, maxRequestID).
@@ -245,7 +248,8 @@ func checkText(field, id string) error {
 	return nil
 }
 
-// jobOfRequest is the id of the job that a request of an owner created, "" when there is none.
+// jobOfRequest returns the id of the job that an owner's request created, or "" if there is none. It fails with
+// REQUEST_ID_REUSED if that job has a different spec.
 func (c *Coordinator) jobOfRequest(ctx context.Context, owner, requestID string, hash []byte) (string, error) {
 	if requestID == "" {
 		return "", nil
@@ -269,7 +273,8 @@ func (c *Coordinator) jobOfRequest(ctx context.Context, owner, requestID string,
 	return record.GetJobId(), nil
 }
 
-// runQueue lets jobs run when it is their turn, which package turns decides.
+// runQueue tells jobs when it is their turn, by closing job.mayRun. Package queue decides the order. It is safe for
+// concurrent use.
 type runQueue struct {
 	mu    sync.Mutex
 	turns *queue.Queue[*job]
@@ -279,7 +284,7 @@ func newRunQueue(limits queue.Limits) *runQueue {
 	return &runQueue{turns: queue.NewQueue[*job](limits)}
 }
 
-// enter lets a job run now, or when its turn has come. It tells whether the job may run at once.
+// enter queues a job and reports whether it may run at once.
 func (q *runQueue) enter(j *job) (atOnce bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -288,7 +293,8 @@ func (q *runQueue) enter(j *job) (atOnce bool) {
 	return q.turns.Runs(j)
 }
 
-// leave removes a job that has run or that no longer wants to.
+// leave removes a job that has run or no longer wants to, and starts those that can run instead. It may be called
+// again.
 func (q *runQueue) leave(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -296,14 +302,14 @@ func (q *runQueue) leave(j *job) {
 	q.advance()
 }
 
-// advance lets the jobs run that may. q.mu is held.
+// advance starts every job whose turn has come. The caller holds q.mu.
 func (q *runQueue) advance() {
 	for _, j := range q.turns.Advance() {
 		close(j.mayRun)
 	}
 }
 
-// why says why a job waits for its turn, "" if it does not.
+// why returns why a job is waiting for its turn, or "" if it is not waiting.
 func (q *runQueue) why(j *job) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -313,7 +319,7 @@ func (q *runQueue) why(j *job) string {
 	return ""
 }
 
-// waiting is how many jobs wait for their turn, in all and of one owner, and how many run.
+// waiting returns how many jobs are waiting in total and for one owner, and how many are running.
 func (q *runQueue) waiting(owner string) (all, own, running int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -321,14 +327,14 @@ func (q *runQueue) waiting(owner string) (all, own, running int) {
 	return all, own, q.turns.Running()
 }
 
-// memory is what the jobs that run have together.
+// memory returns the bytes of coordinator memory reserved by running jobs.
 func (q *runQueue) memory() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.turns.Memory()
 }
 
-// priorityOf is the priority of a job as a number.
+// priorityOf returns the priority of a job as a number; 0 is normal.
 func priorityOf(record *statev1.JobRecord) int {
 	switch record.GetJob().GetPriority() {
 	case cleavev1.Priority_PRIORITY_LOW:

@@ -17,78 +17,79 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Config says how a coordinator runs. Start from DefaultConfig; New checks it.
+// Config configures a coordinator. Start from DefaultConfig; New validates it.
 type Config struct {
-	// Listen is the address to serve on, HOST:PORT; port 0 picks a free one (see Addr).
+	// Listen is the HOST:PORT to serve on. Port 0 picks a free port; see Coordinator.Addr.
 	Listen string
-	// Listener is used instead of Listen if it is set, as in-process connections need it. The
-	// coordinator closes it.
+	// Listener, if not nil, is used instead of Listen, for example for in-process connections. The coordinator closes
+	// it.
 	Listener net.Listener
 
-	// DataDir is where the embedded store is and, if Blobs is empty, the blobs.
+	// DataDir holds the embedded store and, if Blobs is empty, the blobs.
 	DataDir string
 	// Store is `embedded` (in DataDir), `memory`, or `etcd://A:2379,B:2379`.
 	Store string
-	// Blobs is a directory or a URL. Empty means DataDir/blobs, or memory without a DataDir.
+	// Blobs is a directory or a URL. Empty means DataDir/blobs, or memory if there is no DataDir.
 	Blobs string
-	// BlobsStall is how long an operation on blobs may move no byte before it is given up, as if the store could not be reached.
+	// BlobsStall is how long a blob operation may go without transferring a byte before it fails as unavailable.
 	BlobsStall time.Duration
-	// Stores are used instead of Store and Blobs if they are set.
+	// Stores, where set, are used instead of Store and Blobs.
 	Stores Stores
 
-	// Election is for coordinators that share a store.
+	// Election applies to coordinators that share a store.
 	Election Election
 
-	// Logger may be nil.
+	// Logger receives the log; nil discards it.
 	Logger hclog.Logger
-	// Version of this software, for the log.
+	// Version is the version of this software. It is logged, stored with results, and part of a snapshot's identity.
 	Version string
 
-	// MaxDatasetBytes limits the size of a data set.
+	// MaxDatasetBytes limits the size of one data set.
 	MaxDatasetBytes int64
-	// UploadBytes limits the memory of all uploads that are under way; one alone may have MaxDatasetBytes.
+	// UploadBytes limits the memory of all uploads in progress. A single upload may use MaxDatasetBytes.
 	UploadBytes int64
-	// UploadStall is how long an upload may be silent, or the request of a call may take to come, before it is given up.
+	// UploadStall is how long an upload may send nothing, or a request may take to arrive, before the call is
+	// aborted.
 	UploadStall time.Duration
-	// MaxMessageBytes limits the size of one message from a client. It never limits what workers send.
+	// MaxMessageBytes limits the size of one message from a client. Messages from workers are not affected.
 	MaxMessageBytes int
-	// MaxConcurrentJobs is how many jobs run at once; further ones are queued.
+	// MaxConcurrentJobs is how many jobs run at once; the others are queued.
 	MaxConcurrentJobs int
-	// MemoryBytes is the memory that jobs have in this process: for their data sets and, of some algorithms,
-	// eigenvectors and graphs. A job that needs more is refused, and those that run at once share it. 0 means no limit.
+	// MemoryBytes is the memory of this process that running jobs share: data sets and, for some algorithms,
+	// eigenvectors and graphs. A job that alone needs more is rejected. 0 means no limit.
 	MemoryBytes int64
-	// CacheBytes limits the data sets that are cached in memory.
+	// CacheBytes limits the memory of cached data sets.
 	CacheBytes int64
 
-	// HeartbeatInterval is how often workers send a heartbeat. When none came for LostAfter, the worker's
-	// tiles are placed on others; when its connection was closed, after ReconnectWithin; when it makes no
-	// progress with a command, after StalledAfter, or 30 times what is planned if that is longer.
+	// HeartbeatInterval is how often workers send a heartbeat. A worker's tiles move to other workers when no
+	// heartbeat arrived for LostAfter, when its connection has been closed for ReconnectWithin, or when it made no
+	// progress on a command for StalledAfter or 30 times the planned duration, whichever is longer.
 	HeartbeatInterval time.Duration
 	LostAfter         time.Duration
 	ReconnectWithin   time.Duration
 	StalledAfter      time.Duration
-	// Distrust is about workers that are slow or wrong.
+	// Distrust configures how slow or faulty workers are detected.
 	Distrust Distrust
-	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it,
-	// because some were lost or have yet to come back. Then it fails.
+	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it, because
+	// some were lost or have yet to reconnect. After that it fails.
 	WorkerWait time.Duration
-	// Snapshots of running jobs.
+	// Snapshots configures the snapshots of running jobs.
 	Snapshots Snapshots
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
-	// Security says who may connect and call.
+	// Security configures who may connect and call.
 	Security gate.Security
-	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	// Observe receives events for metrics and traces; nil disables them.
 	Observe   *observe.Coordinator
 	Limits    Limits
 	Retention Retention
 
-	// Now is the clock; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
-// DefaultConfig is a coordinator with an embedded store; DataDir has yet to be set.
+// DefaultConfig returns the configuration of a coordinator with an embedded store. The caller must set DataDir.
 func DefaultConfig() Config {
 	return Config{
 		Listen:            "127.0.0.1:7400",
@@ -130,7 +131,7 @@ func (cfg Config) gate() gate.Config {
 	}
 }
 
-// withDefaults checks a configuration and sets what has a default.
+// withDefaults validates the configuration and returns it with the defaults filled in.
 func (cfg Config) withDefaults() (Config, error) {
 	switch {
 	case cfg.Listen == "" && cfg.Listener == nil:
@@ -182,7 +183,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	if err = cfg.Snapshots.check(); err != nil {
 		return cfg, err
 	}
-	if cfg.Store == storeMemory { // there will be no other coordinator to go on
+	if cfg.Store == storeMemory { // no later coordinator could resume from them
 		cfg.Snapshots.Interval = 0
 	}
 	if cfg.MemoryBytes > 0 {

@@ -101,7 +101,7 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 		return err
 	}
 	added := record.GetTable()
-	freeAfter(int64(added.GetBytes())) // the parts that it came in
+	freeAfter(int64(added.GetBytes())) // the parts that it arrived in
 	s.c.log.Info("table is stored", "request", observe.RequestID(stream.Context()), "table", added.GetTableId(), "rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
 }
@@ -154,8 +154,9 @@ type uploadHeader interface {
 	GetFirstPart() uint32
 }
 
-// receiveUpload gives the parts of an upload to what takes them, and returns that. An upload with an id that breaks off is
-// kept, and one that was kept goes on if its header says so. check refuses a part before it is taken.
+// receiveUpload feeds the parts of an upload to into and returns it. If an upload with an id breaks off, its parts
+// are kept, and a later upload whose header asks for it continues from them. check may reject a part before it is
+// added.
 func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }](
 	held *content.Upload, receive func() (P, error), into U, headerOf func(P) H, check func(P) error,
 ) (U, error) {
@@ -188,8 +189,8 @@ func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }]
 	return into, err
 }
 
-// resumed returns what took the parts of an upload that was kept, if it is of the same kind, has the same header and as many
-// parts as the new header says.
+// resumed returns the receiver of a kept upload. same is false unless it has the expected type, the same header, and
+// as many parts as the new header claims.
 func resumed[U any, H uploadHeader](kept *content.KeptUpload, header H) (into U, same bool) {
 	if kept == nil || kept.Parts != header.GetFirstPart() || !proto.Equal(withoutFirstPart(kept.Header), withoutFirstPart(header)) {
 		return into, false
@@ -198,7 +199,7 @@ func resumed[U any, H uploadHeader](kept *content.KeptUpload, header H) (into U,
 	return into, same
 }
 
-// withoutFirstPart returns the header of an upload that starts over.
+// withoutFirstPart returns a copy of a header with first_part cleared, as if the upload started over.
 func withoutFirstPart(header proto.Message) proto.Message {
 	header = proto.Clone(header)
 	m := header.ProtoReflect()

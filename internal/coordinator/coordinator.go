@@ -1,18 +1,18 @@
-// Package coordinator implements the public gRPC services: it stores data sets and jobs, runs the jobs
-// on the fleet of workers, and reports what they do and find.
+// Package coordinator implements the public gRPC services. It stores data sets, tables and jobs, runs the jobs on the
+// fleet of workers, and reports their progress and results.
 //
-// A job is acknowledged once it is durable, and an event is sent once it is durable, so that a crash
-// takes back nothing that a client has seen. Runs are deterministic: after a crash an unfinished job
-// goes on from its last snapshot, and its events must be the same as those that were already sent.
+// A job is acknowledged only once it is durable, and an event is sent only once it is durable, so a crash never takes
+// back anything a client has seen. Runs are deterministic: after a crash, an unfinished job resumes from its last
+// snapshot and must produce the same events that were already sent.
 //
-// Of several coordinators election.go makes one the leader. Calls pass package gate, which knows who
-// may call what and bounds how many calls there are.
+// If several coordinators share a store, election.go makes one of them the leader. Every call passes through package
+// gate, which authorizes the caller and limits how many calls are in progress.
 //
-// The way of a job through the files: jobservice.go takes the call and admission.go creates the job,
-// runqueue.go decides when it runs, supervise.go runs it, and end.go stores how it ended. recover.go
-// goes on with what an earlier coordinator left unfinished, from what snapshots.go stored, as often as
-// attempts.go lets it; revoke.go starts a run over that used answers of a worker that was wrong.
-// garbage.go deletes what is no longer needed, and retention.go what is kept no longer.
+// A job moves through the files as follows: jobservice.go receives the call, admission.go creates the job and queues
+// it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
+// left unfinished, using the snapshots that snapshots.go stored, and counts their attempts. trust.go restarts a run
+// that used the answers of a faulty worker. retention.go deletes expired jobs and data, and the blobs that nothing
+// refers to anymore.
 package coordinator
 
 import (
@@ -35,8 +35,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Coordinator serves the API while it is the elected leader: until its term is over, nobody else writes to the
-// state. Before it is elected it refuses calls and names the leader (election.go).
+// Coordinator serves the API while it is the elected leader. Until its term ends, no other coordinator writes to the
+// state. Before it is elected it rejects calls and names the current leader (see election.go).
 type Coordinator struct {
 	cfg    Config
 	log    hclog.Logger
@@ -45,9 +45,9 @@ type Coordinator struct {
 	state    store.State
 	writer   *records.Writer
 	blobs    store.Blobs
-	term     store.Leadership // set before leading
+	term     store.Leadership // set by lead, before leading becomes true
 	leading  atomic.Bool
-	leader   atomic.Pointer[string] // who leads, as far as a standby knows
+	leader   atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
 	datasets *content.Datasets
 	tables   content.Tables
 	uploads  *content.Uploads
@@ -59,39 +59,40 @@ type Coordinator struct {
 	health   *health.Server
 	serving  atomic.Bool
 
-	// A shutdown has three stages: stopping ends the open watches, runCtx ends the runs, and storeCtx
-	// ends writing to the stores.
+	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
+	// canceling storeCtx ends writes to the stores.
 	stopping    chan struct{}
 	stop        func()
 	runCtx      context.Context
 	stopRuns    context.CancelCauseFunc
 	storeCtx    context.Context
 	stopWriting context.CancelFunc
-	close       func() error // closeAll, once
+	close       func() error // runs closeAll once and returns its error
 
 	queue       *runQueue
-	predictions chan struct{} // one value for each prediction that is being made
+	predictions chan struct{} // semaphore; holds one value for each prediction in progress
 	retention   *retention
 	supervisors sync.WaitGroup // one for each unfinished job
-	sweeping    sync.WaitGroup // away what is kept no longer, or was never finished
+	sweeping    sync.WaitGroup // background cleanups still running; waited for at shutdown
 
-	// admission is held whole while a data set is deleted, and a share of it while a job is created, so that a data set
-	// cannot disappear between the check that it exists and the creation of a job that uses it.
+	// admission is acquired in full while a data set is deleted, and with weight 1 while a job is created. A data set
+	// therefore cannot disappear between the check that it exists and the creation of a job that uses it.
 	admission *semaphore.Weighted
 	mu        sync.Mutex
-	jobs      map[string]*job // those that have not ended
+	jobs      map[string]*job // unfinished jobs by id; guarded by mu
 }
 
-// errStopping ends the runs when the coordinator shuts down; their jobs stay unfinished.
+// errStopping is the cause with which runs are canceled when the coordinator shuts down. Their jobs stay unfinished.
 var errStopping = errors.New("the coordinator is shutting down")
 
-// New opens the stores. A coordinator that has its store for itself leads when New returns, and has started the unfinished
-// jobs over. One whose store is shared is a standby, and becomes the leader while it is served. Calls are
-// answered once Serve is called; a coordinator that is never served must be closed.
+// New opens the stores and returns a coordinator that does not answer calls until Serve is called. If the store is
+// not shared, the coordinator already leads when New returns and has resumed the unfinished jobs. If the store is
+// shared, it is a standby, and Serve makes it run for leader. A coordinator that is never served must be closed.
 func New(ctx context.Context, cfg Config) (*Coordinator, error) {
 	return open(ctx, cfg, realEngine())
 }
 
+// open is New with a replaceable engine. It closes whatever it has opened if it fails.
 func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err error) {
 	cfg, err = cfg.withDefaults()
 	if err != nil {
@@ -107,7 +108,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
 	c.close = sync.OnceValue(c.closeAll)
-	// Not derived from ctx, which may have a deadline for opening only.
+	// Not derived from ctx, whose deadline may be meant for opening only.
 	c.runCtx, c.stopRuns = context.WithCancelCause(context.Background())
 	c.storeCtx, c.stopWriting = context.WithCancel(context.Background())
 	defer func() {
@@ -155,13 +156,13 @@ func (c *Coordinator) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// Addr is the address that the coordinator listens on.
+// Addr returns the address that the coordinator listens on.
 func (c *Coordinator) Addr() net.Addr { return c.listener.Addr() }
 
-// Serve answers calls until ctx ends and then closes the coordinator: the health service reports
-// NOT_SERVING, open watches end with UNAVAILABLE, running jobs stop and are left to the next
-// coordinator, and other calls may finish within the shutdown timeout. A standby first waits to lead. The error is nil
-// when ctx ended, and errDeposed when the leadership was lost.
+// Serve answers calls until ctx ends and then closes the coordinator: the health service reports NOT_SERVING, open
+// watches end with UNAVAILABLE, running jobs stop and are left to the next coordinator, and other calls may finish
+// within the shutdown timeout. A standby first waits to become the leader. Serve returns nil if ctx ended, and
+// errDeposed if leadership was lost.
 func (c *Coordinator) Serve(ctx context.Context) error {
 	c.log.Info("serving", "address", c.Addr().String(), "version", c.cfg.Version)
 	served := make(chan error, 1)
@@ -169,7 +170,8 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 	go func() { served <- c.server.Serve(c.listener) }()
 
 	err := c.awaitEnd(ctx, served)
-	if !errors.Is(err, errDeposed) { // else nothing can be done for those who call, who should turn to the next leader
+	// a deposed leader can do nothing for its callers; they should go to the next leader at once
+	if !errors.Is(err, errDeposed) {
 		c.drain()
 	}
 	err = errors.Join(err, c.Close())
@@ -179,7 +181,7 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 	return err
 }
 
-// awaitEnd leads, if it does not yet, and waits for the reason to stop; nil means that ctx ended.
+// awaitEnd makes a standby lead, then blocks until there is a reason to stop. It returns nil if ctx ended.
 func (c *Coordinator) awaitEnd(ctx context.Context, served chan error) error {
 	if !c.leading.Load() {
 		if err := c.standBy(ctx, served); err != nil || ctx.Err() != nil {
@@ -201,7 +203,7 @@ func (c *Coordinator) awaitEnd(ctx context.Context, served chan error) error {
 	}
 }
 
-// drain ends the calls that would stay open and waits for the others to finish.
+// drain ends the calls that would stay open forever and waits up to ShutdownTimeout for the others to finish.
 func (c *Coordinator) drain() {
 	c.health.Shutdown()
 	c.stop()
@@ -214,7 +216,7 @@ func (c *Coordinator) drain() {
 	defer cancel()
 	select {
 	case <-runsEnded:
-	case <-timeout.Done(): // the store may not answer; Close aborts what waits for it
+	case <-timeout.Done(): // the store may be hanging; Close aborts whatever waits for it
 	}
 	c.fleet.Close() // ends the workers' streams
 	select {
@@ -226,10 +228,11 @@ func (c *Coordinator) drain() {
 	}
 }
 
-// Close stops everything at once and releases the stores. Unfinished jobs stay durable. It may be called
-// again.
+// Close stops everything at once and releases the stores. Unfinished jobs stay durable. Further calls return the
+// error of the first.
 func (c *Coordinator) Close() error { return c.close() }
 
+// closeAll releases whatever was opened; open also calls it on a half-opened coordinator.
 func (c *Coordinator) closeAll() error {
 	c.stop()
 	c.stopRuns(errStopping)

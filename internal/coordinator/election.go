@@ -20,16 +20,16 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Election is how coordinators that share a store find out which of them leads.
+// Election configures how coordinators that share a store elect their leader.
 type Election struct {
-	// Lease is how long a leader may be silent until another one is elected, in whole seconds.
+	// Lease is how long a leader may be silent before another one is elected, in whole seconds.
 	Lease time.Duration
-	// Advertise is the HOST:PORT by which clients and workers reach this coordinator. Empty means the address that it listens
-	// on, with the name of the machine in place of all addresses.
+	// Advertise is the HOST:PORT at which clients and workers reach this coordinator. Empty means the address it
+	// listens on, with the host name in place of an unspecified address such as 0.0.0.0.
 	Advertise string
 
-	again    bool    // it took part before: it waits for a store that does not answer
-	outlived []int64 // terms in which this process led, and that it did not end with
+	again    bool    // took part before, so it waits for an unavailable store
+	outlived []int64 // terms in which this process led and that ended without a crash
 }
 
 func (e Election) check() error {
@@ -48,7 +48,7 @@ func (e Election) check() error {
 // errDeposed ends a term: the lease was not renewed in time, or another coordinator leads.
 var errDeposed = errors.New("another coordinator leads now, or the store cannot be reached; this one stops leading")
 
-// advertised is the address by which others reach this coordinator.
+// advertised returns the address at which others reach this coordinator.
 func (c *Coordinator) advertised() string {
 	if c.cfg.Election.Advertise != "" {
 		return c.cfg.Election.Advertise
@@ -63,7 +63,7 @@ func (c *Coordinator) advertised() string {
 	return c.Addr().String()
 }
 
-// lead waits to become the leader, starts the unfinished jobs over, and from then on has calls answered.
+// lead waits to become the leader, resumes the unfinished jobs, and enables calls.
 func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.log.Info("waiting to become the leader", "store", c.cfg.Store, "address", c.advertised())
 	err = c.retry(ctx, "cannot take part in the election now, trying again", func() (err error) {
@@ -73,9 +73,10 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.sweeping.Go(func() { c.blobs.RemoveTemporary(c.storeCtx) }) // it looks at all files, which takes seconds where there are many
+	c.sweeping.Go(func() { c.blobs.RemoveTemporary(c.storeCtx) }) // in the background, since it looks at all files
 	if err := c.checkStores(ctx); err != nil {
-		if f, is := errors.AsType[*fault.Error](err); is && f.Cause != nil { // the message says that it is in the log
+		// the message refers to the log for the cause
+		if f, is := errors.AsType[*fault.Error](err); is && f.Cause != nil {
 			c.log.Error("the stores cannot be used", "reason", f.Reason, "cause", f.Cause)
 		}
 		return err
@@ -99,8 +100,9 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	return nil
 }
 
-// retry calls a function until it succeeds, ctx ends, or an error does not say that the store is unavailable: a slow disk delays
-// the start of a coordinator and does not end it. Of a shared store, all errors that are not permanent may pass.
+// retry calls a function until it succeeds, ctx ends, or it fails with an error that does not mean that the store is
+// unavailable. A slow disk thus delays the start of a coordinator instead of failing it. With a shared store, every
+// error that is not permanent is retried.
 func (c *Coordinator) retry(ctx context.Context, warning string, call func() error) error {
 	for pause := backoff.New(records.StoreRetries); ; {
 		err := call()
@@ -123,7 +125,8 @@ func (c *Coordinator) setHealth(s healthv1.HealthCheckResponse_ServingStatus) {
 	}
 }
 
-// standBy waits to become the leader while the server refuses calls.
+// standBy waits to become the leader while the server rejects calls. It returns nil if ctx ended or the coordinator
+// leads.
 func (c *Coordinator) standBy(ctx context.Context, served chan error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -147,10 +150,11 @@ func (c *Coordinator) standBy(ctx context.Context, served chan error) error {
 	}
 }
 
-// observeEvery is how often a standby looks who leads.
+// observeEvery is how often a standby looks up the current leader.
 const observeEvery = 250 * time.Millisecond
 
-// observeLeader keeps in mind who leads, for those who ask this coordinator instead, until it leads itself.
+// observeLeader keeps c.leader up to date, so that rejected calls can name the leader. It returns when this
+// coordinator leads or ctx ends.
 func (c *Coordinator) observeLeader(ctx context.Context) {
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
@@ -170,12 +174,12 @@ func (c *Coordinator) observeLeader(ctx context.Context) {
 	}
 }
 
-// leads tells whether this coordinator leads, for certain.
+// leads reports whether this coordinator is certain to lead.
 func (c *Coordinator) leads() bool { return c.leading.Load() && c.term.Current() }
 
-// notLeading refuses a call while this coordinator does not lead, and tells who does. Only what says how the server is may
-// be called then. A leader that was stopped for so long that its lease may be over does not answer either: it could tell
-// what is no longer so.
+// notLeading returns an error that names the leader, unless this coordinator leads. Health and reflection calls are
+// always allowed. A leader that was suspended for so long that its lease may have expired does not answer either,
+// because its answer could be outdated.
 func (c *Coordinator) notLeading(method string) error {
 	if strings.HasPrefix(method, "/grpc.") || c.leads() {
 		return nil
@@ -201,9 +205,9 @@ func (c *Coordinator) leaderOnlyStream(server any, stream grpc.ServerStream, inf
 	return handler(server, stream)
 }
 
-// Run serves as a coordinator until ctx ends. On a store that is shared it becomes a standby again after each term as the
-// leader: everything is opened anew, so that nothing of the old term is left. It calls listening with each coordinator
-// before it is served; all have the same address.
+// Run serves as a coordinator until ctx ends. With a shared store it becomes a standby again after each term as the
+// leader, and reopens everything so that nothing of the old term is left. It calls listening with each coordinator
+// before serving it; all have the same address.
 func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 	c, err := New(ctx, cfg)
 	if err != nil {
@@ -236,7 +240,7 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 	}
 }
 
-// endsTerm tells whether an error only means that this coordinator cannot lead now.
+// endsTerm reports whether err only means that this coordinator cannot lead at the moment.
 func endsTerm(err error) bool {
 	f, isFault := errors.AsType[*fault.Error](err)
 	return errors.Is(err, errDeposed) || interrupted(err) || !store.IsPermanent(err) && isFault && f.Kind == fault.Unavailable

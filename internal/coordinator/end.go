@@ -22,8 +22,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// finish makes the end of a job durable and then visible. A job whose run was interrupted because this
-// coordinator shuts down is left as it is for the next one.
+// finish makes the end of a job durable and then visible. A job that was interrupted because this coordinator is
+// shutting down stays unfinished, for the next coordinator.
 func (c *Coordinator) finish(j *job, out runOutcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
@@ -52,32 +52,32 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	c.log.Info("job ended", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "stop", shortName(end.stopReason(), "STOP_REASON_"), "error", end.failureProto().GetMessage())
 }
 
-// interrupted tells whether an error only says that this coordinator ends.
+// interrupted reports whether err only means that this coordinator is shutting down or no longer leads.
 func interrupted(err error) bool {
 	return errors.Is(err, errStopping) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotLeader)
 }
 
-// jobEnd is how a job ends and what is written then.
+// jobEnd describes how a job ends and what is written then.
 type jobEnd struct {
 	state   cleavev1.JobState
-	failure *fault.Error // nil unless it failed
+	failure *fault.Error // nil unless the job failed
 	run     runOutcome
 	lost    bool                     // the run had a result that could not be stored
-	late    bool                     // its time limit ended it
-	events  []*cleavev1.Event        // of the whole job
+	late    bool                     // ended by its time limit
+	events  []*cleavev1.Event        // all events of the job
 	event   *cleavev1.Event          // the last of them, a JobEnded
-	txn     store.Txn                // without the job's record
-	change  func(*statev1.JobRecord) // of the job's record
+	txn     store.Txn                // everything but the job's record
+	change  func(*statev1.JobRecord) // updates the job's record
 }
 
-// resultRetries paces the attempts to store a result.
+// resultRetries is the backoff between attempts to store a result.
 var resultRetries = backoff.Policy{First: 100 * time.Millisecond, Max: 10 * time.Second}
 
-// storeEnd decides how a job ends and stores its blobs. While the result of a run cannot be stored, as on a full disk, it
-// is kept in memory and tried again, until the job is canceled or the coordinator stops; then storeEnd returns nil.
-// Jobs that failed or were canceled can do without.
+// storeEnd decides how a job ends and stores its blobs. While the result of a successful run cannot be stored, for
+// example on a full disk, storeEnd keeps it in memory and retries until the job is canceled. It returns nil if the
+// coordinator stops first. Jobs that failed or were canceled end without their result if it cannot be stored.
 func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
-	var blobs endBlobs // stored so far
+	var blobs endBlobs // those stored so far
 	for attempt, pause := 0, backoff.New(resultRetries); ; attempt++ {
 		cause, canceled := context.Cause(j.ctx), j.cancelRequested()
 		if cause != nil && interrupted(cause) {
@@ -85,7 +85,7 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 		}
 		end := decideEnd(out, cause, canceled)
 		err := c.storeOutcome(j, end, attempt, &blobs)
-		encoded := !errors.Is(err, proto.Error) // else trying again would not help
+		encoded := !errors.Is(err, proto.Error) // retrying does not fix an encoding error
 		if err != nil && encoded && end.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			c.keepResult(j, err, pause)
 			continue
@@ -96,26 +96,26 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 			blobs = endBlobs{}
 		}
 		if j.beginEnd() && !canceled {
-			continue // it was canceled in the meantime
+			continue // canceled in the meantime, so decide again
 		}
 		end.prepareTxn(j, blobs)
 		return end
 	}
 }
 
-// keepResult says that the result of a job cannot be stored, and pauses before the next attempt.
+// keepResult tells watchers that the result cannot be stored, and pauses before the next attempt.
 func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
 	says := fmt.Sprintf("the run is done, but its result cannot be stored; it is kept in memory and tried again: %v", why)
 	c.log.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
 	j.setWaiting(says)
 	j.progress.enter(cleavev1.Phase_PHASE_WAITING, says)
-	if err := j.log.Flush(); err != nil { // whoever watches sees the whole run
+	if err := j.log.Flush(); err != nil { // so that watchers see the whole run
 		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
 	_ = pause.Wait(c.patience(j))
 }
 
-// decideEnd decides how a job ends.
+// decideEnd decides how a job ends. cause is that of the job's context, nil if the context has not ended.
 func decideEnd(out runOutcome, cause error, canceled bool) *jobEnd {
 	end := &jobEnd{run: out}
 	switch {
@@ -133,17 +133,17 @@ func decideEnd(out runOutcome, cause error, canceled bool) *jobEnd {
 	return end
 }
 
-// withoutResult makes it the end of a job whose outcome cannot be stored.
+// withoutResult turns e into the end of a job whose outcome cannot be stored.
 func (e *jobEnd) withoutResult(j *job, why error) {
 	if e.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		e.fail(fault.New(fault.Internal, reasonNotStored, "the result cannot be stored: %v", why))
 	}
 	e.lost = e.run.result != nil
 	e.run.result = nil
-	e.appendEnd(j) // again, without what comes from the result
+	e.appendEnd(j) // again, now without the result
 }
 
-// fail turns the end into a failure.
+// fail turns e into a failure and drops the result.
 func (e *jobEnd) fail(err error) {
 	e.state = cleavev1.JobState_JOB_STATE_FAILED
 	e.run.result = nil
@@ -158,7 +158,7 @@ func (e *jobEnd) fail(err error) {
 	}
 }
 
-// appendEnd adds the last event to those of the log.
+// appendEnd sets the events of e to those of the log plus a final JobEnded.
 func (e *jobEnd) appendEnd(j *job) {
 	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message(), Error: e.failureProto()}
 	others := j.log.All()
@@ -192,7 +192,7 @@ func (e *jobEnd) message() string {
 	return ""
 }
 
-// failureProto is why the job failed, nil when it did not.
+// failureProto returns why the job failed, or nil if it did not.
 func (e *jobEnd) failureProto() *cleavev1.Error {
 	if e.failure == nil {
 		return nil
@@ -200,11 +200,11 @@ func (e *jobEnd) failureProto() *cleavev1.Error {
 	return wire.ErrorProto(e.failure)
 }
 
-// endBlobs are the names of the blobs that are stored; empty for those that are not.
+// endBlobs holds the names of the blobs stored at the end of a job; "" for those not stored.
 type endBlobs struct{ outcome, labels, kLabels, rowScores, model, embedding, neighborGraph, rows string }
 
-// storeOutcome stores the labels, the model, the embedding, and the outcome, which has the result and all
-// events.
+// storeOutcome stores the large parts of the result, and then the outcome, which contains the result and all events.
+// It records the names in blobs.
 func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endBlobs) error {
 	end.appendEnd(j)
 	outcome := &statev1.Outcome{Events: end.events}
@@ -225,7 +225,7 @@ func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endB
 	return nil
 }
 
-// storeResult stores the parts of a result that are large, unless an earlier attempt has stored them.
+// storeResult stores the large parts of a result, skipping those that an earlier attempt has stored.
 func (c *Coordinator) storeResult(id string, run runOutcome, attempt int, blobs *endBlobs) error {
 	r := run.result
 	put := func(stored *string, what string, write func(io.Writer) error) error {
@@ -272,9 +272,9 @@ func (e *jobEnd) result() *cleavev1.Result {
 	return result
 }
 
-// prepareTxn prepares the transaction that ends the job: the record changes, and the job is no longer
-// listed as unfinished. If the outcome was stored, the events are deleted, because the outcome has them;
-// otherwise the last events are added to them.
+// prepareTxn prepares the transaction that ends the job: it updates the record and removes the job from the
+// unfinished ones. If the outcome was stored, the transaction deletes the events, since the outcome contains them;
+// otherwise it adds the events that are not durable yet.
 func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 	e.txn.Delete = []string{records.UnfinishedKey(j.id)}
 	if blobs.outcome != "" {
@@ -330,8 +330,8 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	if err != nil {
 		return err
 	}
-	c.queue.leave(j) // before the end is visible: whoever sees it may submit the next job
-	c.forget(j.id)   // from now on the record is the truth
+	c.queue.leave(j) // before the end is visible, because whoever sees it may submit the next job
+	c.forget(j.id)   // from now on the stored record is authoritative
 	j.log.PublishEnd(end.events)
 	c.deleteSnapshots(j)
 	if len(end.txn.Delete) > records.MaxTxnDeletes {

@@ -14,31 +14,33 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// input is what a job clusters: a data set, or points that are made of the rows of a table whenever they are needed, which
-// gives the same bits every time.
+// input is what a job clusters: a data set, or points made from the rows of a table. Points are made again whenever
+// they are needed, with the same bits every time.
 type input struct {
 	kind dataset.Kind
-	// open makes points of a table, and fills in what follows; of a data set the record says it. What a job says about rows of a
-	// table depends on their ids, so that there is no spec before.
+	// open makes the points of a table and sets the fields below. For a data set they are set from the start. It must
+	// be called before spec and load, because what a spec says about rows of a table depends on their ids.
 	open  func() error
 	rows  int
-	bytes int64 // of memory
+	bytes int64 // memory in bytes
 	spec  func(wire.Tables) (clustering.Spec, error)
 	load  func() (dataset.Dataset, error)
-	table *tablePoints // nil: it is a data set
+	table *tablePoints // nil for a data set
 }
 
-// tablePoints is what was decided about a table, and which of its rows became points.
+// tablePoints holds what was decided about a table, and which of its rows became points.
 type tablePoints struct {
 	recipe  *recipe.Recipe
 	notices []clustering.Notice
 	rows    *recipe.Rows
 }
 
-// anySize is the limit of points that were made of a table before: they are made again whatever the limit is now.
+// anySize lifts the limit for points that were made from a table before: they are made again whatever the limit is
+// now.
 const anySize = math.MaxInt64
 
-// findInput finds what a job clusters, and reads no more than its record. Points that are made of a table may have so many bytes.
+// findInput finds what a job clusters, reading only its record. limit is the maximum size in bytes of points made
+// from a table.
 func (c *Coordinator) findInput(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*input, error) {
 	if p.GetTable() != nil {
 		in := &input{kind: dataset.KindPoints}
@@ -58,7 +60,7 @@ func (c *Coordinator) findInput(ctx context.Context, p *cleavev1.JobSpec, limit 
 	}, nil
 }
 
-// openTable makes points of the rows of a table.
+// openTable makes points from the rows of a table.
 func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *input, limit int64) error {
 	t, err := c.tables.Load(ctx, p.GetTable().GetTableId())
 	if err != nil {
@@ -69,7 +71,7 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 		return err
 	}
 	size := tableBytes(t)
-	freeAfter(size) // before points are made, which are as large
+	freeAfter(size) // before making points, which are just as large
 	made, err := c.applyRecipe(fitted, t, limit)
 	if err != nil {
 		return err
@@ -100,7 +102,7 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 	return nil
 }
 
-// checkTable refuses a table that does not fit into the memory, before it is read.
+// checkTable rejects a table that does not fit into memory, before it is read.
 func (c *Coordinator) checkTable(ctx context.Context, id string) error {
 	record, err := c.tables.Record(ctx, id)
 	if err != nil {
@@ -109,11 +111,11 @@ func (c *Coordinator) checkTable(ctx context.Context, id string) error {
 	return c.checkMemory(int64(record.GetTable().GetBytes()), 0)
 }
 
-// applyRecipe makes points of the rows of a table, unless they would take more bytes than they may: categories become a column
-// each.
+// applyRecipe makes points from the rows of a table. It fails if they would take more than limit bytes, which may
+// happen because each category becomes a column.
 func (c *Coordinator) applyRecipe(r *recipe.Recipe, t *table.Table, limit int64) (*recipe.Prepared, error) {
 	columns := len(r.Names())
-	bytes := int64(math.MaxInt64 / 2) // with room for those of the table
+	bytes := int64(math.MaxInt64 / 2) // leaves room to add the bytes of the table
 	if t.Rows() == 0 || int64(columns) < math.MaxInt64/16/int64(t.Rows()) {
 		bytes = 8 * int64(columns) * int64(t.Rows())
 	}
@@ -128,7 +130,7 @@ func (c *Coordinator) applyRecipe(r *recipe.Recipe, t *table.Table, limit int64)
 	return r.Apply(t)
 }
 
-// tableBytes is the memory of a table: texts take more than their canonical bytes.
+// tableBytes returns the memory that a table takes. Text columns take more than their encoded size.
 func tableBytes(t *table.Table) int64 {
 	bytes := t.EncodedSize()
 	for at := range t.Columns {
@@ -139,7 +141,7 @@ func tableBytes(t *table.Table) int64 {
 	return bytes
 }
 
-// lend lets workers open what a job clusters, until end is called, and says by which id.
+// lend makes the data of a job available to workers under the returned id, until end is called.
 func (c *Coordinator) lend(j *job, p *prepared) (id string, end func(), err error) {
 	if p.table == nil {
 		return j.datasetID, func() {}, nil
@@ -151,7 +153,7 @@ func (c *Coordinator) lend(j *job, p *prepared) (id string, end func(), err erro
 	return id, func() { c.datasets.Release(id) }, nil
 }
 
-// tell says what was decided about the table of a job.
+// tell reports to o what was decided about the table. It does nothing if t is nil.
 func (t *tablePoints) tell(o clustering.Observer) {
 	if t == nil {
 		return
@@ -161,7 +163,7 @@ func (t *tablePoints) tell(o clustering.Observer) {
 	}
 }
 
-// report adds to a result what is known of the table.
+// report adds what is known about the table to a result. It does nothing if t is nil.
 func (t *tablePoints) report(result *cleavev1.Result) {
 	if t == nil {
 		return
@@ -171,7 +173,7 @@ func (t *tablePoints) report(result *cleavev1.Result) {
 	result.Warnings = append(wire.NoticesProto(t.notices), result.GetWarnings()...)
 }
 
-// stored is the table that says which rows the points are; nil: there is nothing to say.
+// stored returns the table that lists the row of each point, or nil if there is nothing to list.
 func (t *tablePoints) stored() *table.Table {
 	if t == nil {
 		return nil

@@ -24,9 +24,9 @@ import (
 )
 
 var (
-	// errCanceled ends a run when the user asks for it.
+	// errCanceled is the cause with which a run is canceled at the user's request.
 	errCanceled = errors.New("the job was cancelled")
-	// errUnchanged is returned by a change of a record that turns out to be none.
+	// errUnchanged reports that an update left the record as it was, so nothing is written. See job.write.
 	errUnchanged = errors.New("the record does not change")
 )
 
@@ -35,8 +35,8 @@ const (
 	reasonNotStored   = "RESULT_NOT_STORED"
 )
 
-// job is a job that has not ended. When it ends it is removed from the coordinator's table; its watchers
-// still read its log to the end.
+// job is an unfinished job. When it ends it is removed from Coordinator.jobs; its watchers keep reading its log to the
+// end.
 type job struct {
 	id         string
 	owner      string
@@ -44,33 +44,36 @@ type job struct {
 	tableIDs   []string
 	log        *eventlog.Log
 	progress   *liveProgress
-	mayRun     chan struct{} // closed when it may run
-	done       chan struct{} // closed when its supervision has ended
-	problem    *prepared     // if it may run at once; only its supervisor uses it
+	mayRun     chan struct{} // closed when its turn has come
+	done       chan struct{} // closed when its supervisor has returned
+	problem    *prepared     // set if the job could run at once, else nil; owned by the supervisor once launched
 	queue      *runQueue
-	priority   int           // 0 is normal
-	timeLimit  time.Duration // of its run; 0: none
-	timeUsed   time.Duration // by its runs under earlier coordinators
-	memory     int64         // of the coordinator, that it takes while it runs
-	alone      bool          // no other job runs beside it
-	counted    bool          // its run is counted as an attempt; only its supervisor uses it
-	trust      *fleet.Trust  // in the workers that take part; only its supervisor uses it
-	resumed    bool          // an earlier coordinator accepted it, and may have run it
-	remembered bool          // there are snapshots of it, or may be
-	snapshots  int           // how many this coordinator has named; only its supervisor uses it
+	priority   int           // 0 is normal, higher runs earlier
+	timeLimit  time.Duration // total running time allowed; 0 means no limit
+	timeUsed   time.Duration // running time used under earlier coordinators
+	memory     int64         // bytes of coordinator memory reserved while it runs
+	alone      bool          // must not run beside another job
+	counted    bool          // this run is counted as an attempt; owned by the supervisor
+	trust      *fleet.Trust  // the workers whose answers it used; owned by the supervisor
+	resumed    bool          // accepted by an earlier coordinator, which may have run it
+	remembered bool          // snapshots of it may exist
+	snapshots  int           // snapshot names this coordinator has used; owned by the run
 	observed   *observe.Job
 
-	ctx    context.Context // of the run; its cause is errCanceled, errTimeLimit, errStopping or why the log failed
+	// ctx is the context of the run. Its cause is errCanceled, errTimeLimit, errStopping, or the error of the event log.
+	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	writing chan struct{} // semaphore: held while the record is changed and committed
-	ending  bool          // how it ends is decided; guarded by writing
+	writing chan struct{} // semaphore, held while the record is updated and committed
+	ending  bool          // the end is decided and cancellation comes too late; guarded by writing
+	// mu guards the fields below.
 	mu      sync.Mutex
-	record  *statev1.JobRecord // the durable one; replaced, never changed
-	waiting string             // for people: what it waits for; empty when it does not wait
-	refused error              // why the store refused its end; nil unless it did
+	record  *statev1.JobRecord // the durable record; replaced as a whole, never modified
+	waiting string             // human-readable reason for waiting; "" if not waiting
+	refused error              // why the store rejected the job's end; nil if it did not
 }
 
+// newJob returns a job that has yet to be launched.
 func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log) *job {
 	j := &job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
@@ -84,7 +87,7 @@ func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log) *job 
 	return j
 }
 
-// view is the job as clients see it.
+// view returns a copy of the job as clients see it: the durable record plus the live progress.
 func (j *job) view() *cleavev1.Job {
 	j.mu.Lock()
 	record, waiting, refused := j.record, j.waiting, j.refused
@@ -109,15 +112,15 @@ func (j *job) view() *cleavev1.Job {
 	return job
 }
 
-// setWaiting says what the job waits for; "" when it no longer waits.
+// setWaiting sets what the job is waiting for; "" means that it is not waiting.
 func (j *job) setWaiting(what string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.waiting = what
 }
 
-// write changes the record, together with the rest of a transaction. The change becomes visible when it is
-// durable. If there turns out to be nothing to change, nothing is written.
+// write applies change to a copy of the record and commits it together with txn. The new record becomes visible once
+// it is durable. If change returns errUnchanged, nothing is written and write returns nil.
 func (j *job) write(commit func(store.Txn) error, txn store.Txn, change func(*statev1.JobRecord) error) error {
 	j.writing <- struct{}{}
 	defer func() { <-j.writing }()
@@ -143,14 +146,14 @@ func (j *job) write(commit func(store.Txn) error, txn store.Txn, change func(*st
 	return nil
 }
 
-// cancelRequested tells whether the job is to be canceled.
+// cancelRequested reports whether the user asked to cancel the job.
 func (j *job) cancelRequested() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.record.GetJob().GetCancelRequested()
 }
 
-// beginEnd rules out that the job is canceled from now on, and tells whether it was.
+// beginEnd rejects further cancellation requests and reports whether one arrived before.
 func (j *job) beginEnd() (canceled bool) {
 	j.writing <- struct{}{}
 	defer func() { <-j.writing }()
@@ -158,8 +161,8 @@ func (j *job) beginEnd() (canceled bool) {
 	return j.cancelRequested()
 }
 
-// refuseEnd notes that the store refused the end of the job. The store still has the job as unfinished,
-// so that the next coordinator runs it again.
+// refuseEnd records that the store rejected the end of the job. The store still lists the job as unfinished, so the
+// next coordinator runs it again.
 func (j *job) refuseEnd(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -168,7 +171,7 @@ func (j *job) refuseEnd(err error) {
 		With("job_id", j.id)
 }
 
-// refusal is why the store refused the end of the job, nil unless it did.
+// refusal returns why the store rejected the end of the job, or nil if it did not.
 func (j *job) refusal() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -180,6 +183,7 @@ func jobEntry(record *statev1.JobRecord) (store.Entry, error) {
 	return store.Entry{Key: records.JobKey(record.GetJob().GetJobId()), Value: value}, err
 }
 
+// ended reports whether a job is in a final state.
 func ended(job *cleavev1.Job) bool {
 	switch job.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_CANCELLED:
@@ -188,14 +192,15 @@ func ended(job *cleavev1.Job) bool {
 	return false
 }
 
-// unfinished is a job that has not ended, or nil.
+// unfinished returns the job with this id, or nil if it has ended or does not exist.
 func (c *Coordinator) unfinished(id string) *job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.jobs[id]
 }
 
-// findJob is the id of a job that has not ended and is such a one, "" when there is none.
+// findJob returns the id of an unfinished job for which is returns true, or "" if there is none. It calls is with
+// c.mu held.
 func (c *Coordinator) findJob(is func(*job) bool) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,14 +212,15 @@ func (c *Coordinator) findJob(is func(*job) bool) string {
 	return ""
 }
 
-// forget removes a job that has ended from the table.
+// forget removes a job that has ended from the table of unfinished jobs.
 func (c *Coordinator) forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.jobs, id)
 }
 
-// find returns a job of the caller if it has not ended, and otherwise its record. A job of somebody else is not found.
+// find returns the job if it is unfinished, and otherwise its record. It returns JOB_NOT_FOUND for jobs that the
+// caller may not see.
 func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRecord, error) {
 	if err := fault.Required("job_id", id); err != nil {
 		return nil, nil, err
@@ -241,7 +247,7 @@ func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRe
 		if err != nil || ended(record.GetJob()) {
 			return nil, record, err
 		}
-		// It is durable but not launched yet: it is being created at this moment, or the store's answer was lost.
+		// The job is durable but not launched: it is being created right now, or the store's answer was lost.
 		if err := c.adopt(ctx, id); err != nil {
 			return nil, nil, err
 		}
@@ -252,7 +258,7 @@ func jobNotFound(id string) error {
 	return fault.New(fault.NotFound, reasonJobNotFound, "there is no job %q", id).With("job_id", id)
 }
 
-// endedRecord is the record of a job that has ended.
+// endedRecord returns the record of a job that has ended, and fails with JOB_NOT_ENDED for one that has not.
 func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobRecord, error) {
 	j, record, err := c.find(ctx, id)
 	if err != nil {
@@ -273,15 +279,15 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 
 func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
 
-// reasonRecordDamaged is the reason of the error about a stored record that cannot be used.
+// reasonRecordDamaged is the reason of errors about stored records that cannot be decoded.
 const reasonRecordDamaged = "RECORD_DAMAGED"
 
-// isRecordDamaged reports whether an error says that the record of a job is not what was stored.
+// isRecordDamaged reports whether err means that a stored record differs from what was written.
 func isRecordDamaged(err error) bool {
 	return fault.Is(err, reasonRecordDamaged) || fault.Is(err, store.ValueDamaged)
 }
 
-// readJob decodes the record of a job. An error has the reason reasonRecordDamaged.
+// readJob decodes the record of a job. Its errors have the reason reasonRecordDamaged.
 func readJob(entry store.Entry) (*statev1.JobRecord, error) {
 	record := &statev1.JobRecord{}
 	damaged := func(why error) error {
@@ -301,13 +307,13 @@ func (c *Coordinator) readSpec(ctx context.Context, job string) (*cleavev1.JobSp
 	return spec, c.readMessage(ctx, job, records.SpecBlob(job), records.PartSpec, spec)
 }
 
-// readOutcome reads the result and the events of a job that has ended.
+// readOutcome reads the result and the events of a job that has ended and whose outcome was stored.
 func (c *Coordinator) readOutcome(ctx context.Context, record *statev1.JobRecord) (*statev1.Outcome, error) {
 	outcome := &statev1.Outcome{}
 	return outcome, c.readMessage(ctx, record.GetJob().GetJobId(), record.GetOutcomeBlob(), records.PartOutcome, outcome)
 }
 
-// readMessage reads a part of a job that is one message.
+// readMessage reads the blob of a job part into message. The part's name is used in errors only.
 func (c *Coordinator) readMessage(ctx context.Context, job, blob, part string, message proto.Message) error {
 	r, err := c.openPart(ctx, job, blob, part, 0)
 	if err != nil {
@@ -324,7 +330,7 @@ func (c *Coordinator) readMessage(ctx context.Context, job, blob, part string, m
 	return nil
 }
 
-// openPart opens a stored part of a job at an offset.
+// openPart opens the blob of a job part at a byte offset. The part's name is used in errors only.
 func (c *Coordinator) openPart(ctx context.Context, job, blob, part string, offset int64) (io.ReadCloser, error) {
 	var err error
 	var r io.ReadCloser
@@ -337,7 +343,7 @@ func (c *Coordinator) openPart(ctx context.Context, job, blob, part string, offs
 		r, err = c.blobs.Open(ctx, blob, offset, -1)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		if _, _, deleted := c.find(ctx, job); deleted != nil { // since the caller found it
+		if _, _, deleted := c.find(ctx, job); deleted != nil { // the job was deleted after the caller found it
 			return nil, deleted
 		}
 	}

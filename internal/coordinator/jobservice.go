@@ -19,8 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// jobService implements cleave.v1.JobService, in this file and in plan.go, watch.go, results.go and
-// predict.go.
+// jobService implements cleave.v1.JobService. Its methods are in this file and in plan.go, results.go, predict.go and
+// retention.go.
 type jobService struct {
 	cleavev1.UnimplementedJobServiceServer
 	c *Coordinator
@@ -38,7 +38,7 @@ func errNoSpec() error {
 	return fault.Invalid("FIELD_REQUIRED", "the request has no spec; say what to cluster and how").OnField("spec")
 }
 
-// get is a job as clients see it.
+// get returns the job as clients see it.
 func (c *Coordinator) get(ctx context.Context, id string) (*cleavev1.Job, error) {
 	j, record, err := c.find(ctx, id)
 	if err != nil {
@@ -67,11 +67,11 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 	owner := request.GetOwner()
 	if caller.Role != identity.Admin {
 		if owner != "" && owner != caller.Name {
-			return &cleavev1.ListJobsResponse{}, nil // whether there are any is not theirs to know
+			return &cleavev1.ListJobsResponse{}, nil // do not reveal whether others have jobs
 		}
 		owner = caller.Name
 	}
-	order := records.Ascending // keys invert ids, so that the newest job comes first
+	order := records.Ascending // keys contain inverted ids, so ascending order is newest first
 	switch request.GetOrder() {
 	case cleavev1.JobOrder_JOB_ORDER_UNSPECIFIED, cleavev1.JobOrder_JOB_ORDER_NEWEST_FIRST:
 	case cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST:
@@ -99,7 +99,8 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 	return &cleavev1.ListJobsResponse{Jobs: jobs, NextPageToken: next}, err
 }
 
-// listedJob reads an entry of a job. A damaged one becomes a job that says so: its owner is not known, and the list goes on.
+// listedJob decodes a listed entry. For a damaged record it returns a job that carries the error and has no owner, so
+// that listing goes on.
 func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.JobRecord, error) {
 	record, err := readJob(entry)
 	if damage, is := errors.AsType[*fault.Error](err); is {
@@ -108,7 +109,8 @@ func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.
 	return record, err
 }
 
-// indexedJob reads the job that an entry of the index of owners names. It returns nil if the job was deleted meanwhile.
+// indexedJob returns the record of the job that an entry of the owner index names, or nil if the job was deleted
+// meanwhile or its stored record is damaged.
 func (c *Coordinator) indexedJob(ctx context.Context, index store.Entry) (*statev1.JobRecord, error) {
 	id := records.JobOfKey(index.Key)
 	if j := c.unfinished(id); j != nil {
@@ -126,7 +128,7 @@ func (c *Coordinator) indexedJob(ctx context.Context, index store.Entry) (*state
 	return c.listedJob(ctx, entry)
 }
 
-// listed reports whether a request asks for a job.
+// listed reports whether a job matches the filters of a request.
 func listed(request *cleavev1.ListJobsRequest, job *cleavev1.Job, tables []string) bool {
 	created := job.GetCreateTime().AsTime()
 	return (len(request.GetStates()) == 0 || slices.Contains(request.GetStates(), job.GetState())) &&
@@ -137,10 +139,11 @@ func listed(request *cleavev1.ListJobsRequest, job *cleavev1.Job, tables []strin
 		(request.GetCreatedBefore() == nil || created.Before(request.GetCreatedBefore().AsTime()))
 }
 
-// indexOwners adds the jobs that an earlier version stored to the index of owners.
+// indexOwners adds jobs stored by an earlier version to the owner index. It does nothing if the state already has the
+// current layout.
 func (c *Coordinator) indexOwners(ctx context.Context) error {
 	created, err := c.state.Get(ctx, records.CreatedKey)
-	unused := errors.Is(err, store.ErrNotFound) // as in memory
+	unused := errors.Is(err, store.ErrNotFound) // for example in memory
 	if err != nil && !unused || string(created.Value) == records.Layout {
 		return err
 	}
@@ -156,7 +159,7 @@ func (c *Coordinator) indexOwners(ctx context.Context) error {
 	err = records.Each(ctx, c.state, records.JobPrefix, func(entry store.Entry) error {
 		record, err := readJob(entry)
 		if err != nil || record.GetJob().GetOwner() == "" {
-			return nil // a damaged one has no owner
+			return nil // the owner of a damaged record is unknown
 		}
 		txn.Put = append(txn.Put, store.Entry{Key: records.OwnerKey(record.GetJob().GetOwner(), record.GetJob().GetJobId())})
 		if len(txn.Put) < records.MaxTxnDeletes {
@@ -173,7 +176,7 @@ func (c *Coordinator) indexOwners(ctx context.Context) error {
 	return flush()
 }
 
-// CancelJob succeeds whatever the state of the job, so that it can be repeated when its answer was lost.
+// CancelJob succeeds in every state of the job, so that clients can safely repeat it if the response was lost.
 func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {
 	j, record, err := s.c.find(ctx, request.GetJobId())
 	if err != nil {
@@ -197,7 +200,7 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 		s.c.log.Info("job is being canceled", "job", j.id)
 		j.cancel(errCanceled)
 	}
-	if tooLate { // the answer shows how the job ended
+	if tooLate { // wait, so that the response shows how the job ended
 		select {
 		case <-j.done:
 		case <-ctx.Done():
@@ -207,14 +210,14 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 	return &cleavev1.CancelJobResponse{Job: j.view()}, nil
 }
 
-// Progress is sent when it has changed, but at most every progressInterval, and when nothing else was sent for
+// Progress is sent when it has changed, but at most once per progressInterval, and also after nothing was sent for
 // keepAliveInterval.
 const (
 	progressInterval  = 100 * time.Millisecond
 	keepAliveInterval = 2 * time.Second
 )
 
-// WatchJob reads the log of a job as fast as the client takes it. The run never waits for a slow client.
+// WatchJob streams the events of a job at the client's pace. A slow client never holds up the run.
 func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog.Stream) error {
 	j, record, err := s.c.find(stream.Context(), request.GetJobId())
 	if err != nil {
@@ -232,8 +235,8 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog
 	return err
 }
 
-// follow sends the events with larger numbers as they become visible, and progress in between, until the
-// event that ends the job.
+// follow sends the events after sequence number *after as they become visible, with progress in between, until the
+// event that ends the job. It advances *after with every event sent.
 func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint64) error {
 	silence := time.NewTimer(keepAliveInterval)
 	defer silence.Stop()
@@ -252,7 +255,7 @@ func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint64) erro
 			return nil
 		}
 		if err := j.refusal(); err != nil && !supervised {
-			return err // there will be no last event
+			return err // there will be no final event
 		}
 		progress := j.progress.announced()
 		if progress.version != shown || silent {
@@ -267,7 +270,7 @@ func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint64) erro
 		case <-progress.changed:
 		case <-silence.C:
 			silent = true
-		case <-done: // the last event may have come at the same time
+		case <-done: // loop once more: the final event may have arrived at the same time
 			done, supervised = nil, false
 		case <-stream.Context().Done():
 			return stream.Context().Err()
@@ -277,7 +280,7 @@ func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint64) erro
 	}
 }
 
-// replay sends the events of a job that has ended.
+// replay sends the events of a job that has ended, starting after sequence number *after, which it advances.
 func (c *Coordinator) replay(stream eventlog.Stream, record *statev1.JobRecord, after *uint64) error {
 	events, err := c.eventsOf(stream.Context(), record)
 	if err != nil {
@@ -292,8 +295,8 @@ func (c *Coordinator) replay(stream eventlog.Stream, record *statev1.JobRecord, 
 	return nil
 }
 
-// eventsOf reads the events of a job that has ended: from its outcome, or, if that could not be stored,
-// from the state.
+// eventsOf returns the events of a job that has ended. It reads them from the outcome or, if that could not be
+// stored, from the state.
 func (c *Coordinator) eventsOf(ctx context.Context, record *statev1.JobRecord) ([]*cleavev1.Event, error) {
 	if record.GetOutcomeBlob() == "" {
 		log, err := eventlog.Load(ctx, c.state, record.GetJob().GetJobId(), nil)

@@ -19,32 +19,32 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Limits are what a coordinator takes from its clients. 0 means no limit, but for those that must be positive.
+// Limits are the limits that a coordinator imposes on its clients. 0 means no limit, except where a value must be
+// positive.
 type Limits struct {
-	// Rows of a data set, clusters of a job, and constraints or beliefs of a job.
+	// Rows limits the rows of a data set, Clusters the clusters of a job, and Constraints its constraints or beliefs.
 	Rows, Clusters, Constraints int64
 
-	// Queued is how many jobs wait for their turn at most, in all and of one owner; RunningPerOwner how many of one owner
-	// run at once.
+	// Queued limits the number of waiting jobs, QueuedPerOwner those of one owner, and RunningPerOwner the jobs of
+	// one owner that run at once.
 	Queued, QueuedPerOwner, RunningPerOwner int
-	// DefaultTime is the time limit of jobs that ask for none, and MaxTime the longest that one may ask for.
+	// DefaultTime is the time limit of jobs that do not ask for one, and MaxTime the longest that a job may ask for.
 	DefaultTime, MaxTime time.Duration
 
-	// Calls is how many calls that read data or solve something are in work at once; further ones wait for their turn.
-	// Reads is how many calls that only look something up are in work, and Streams how many streams are open. All must be
-	// positive. Workers and health checks do not count.
+	// Calls limits the concurrent calls that read data or compute something; further ones wait for their turn. Reads
+	// limits the concurrent calls that only look something up, and Streams the open streams. All must be positive.
+	// Calls of workers and health checks do not count.
 	Calls, Reads, Streams int
-	// SlowReader is how long a stream may take to accept one message; it must be positive.
+	// SlowReader is how long a client may take to accept one message of a stream. It must be positive.
 	SlowReader time.Duration
 
-	// UploadRate is how many bytes a second all uploads bring, and those of one owner.
+	// UploadRate limits the bytes per second of all uploads together, and UploadRatePerOwner those of one owner.
 	UploadRate, UploadRatePerOwner int64
-	// FreeDisk is how much space must be left on the disk of the blobs for an upload or a job to be taken.
+	// FreeDisk is how many bytes must remain free on the blob disk for an upload or a job to be accepted.
 	FreeDisk int64
 }
 
-// callsPerProcessor is how many calls that read data or solve something are in work at once by default. More would not
-// end sooner.
+// callsPerProcessor is the default of Limits.Calls per processor. More concurrent calls would not finish sooner.
 const callsPerProcessor = 16
 
 func defaultLimits() Limits {
@@ -88,14 +88,14 @@ func (cfg Config) turnLimits() queue.Limits {
 	return queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}
 }
 
-// overLimit refuses what is larger than a limit. Trying again does not help.
+// overLimit returns the error for a value that exceeds a limit. Retrying does not help.
 func overLimit(reason, field, what string, got, limit int64) error {
 	return fault.New(fault.ResourceExhausted, reason, "%d %s are more than this coordinator takes, which is %d; "+
 		"`cleave limits` shows all limits", got, what, limit).
 		OnField(field).With("limit", fmt.Sprint(limit))
 }
 
-// checkRows refuses a data set of too many rows, also one that only says that it has them.
+// checkRows rejects a data set that has, or claims to have, too many rows.
 func (l Limits) checkRows(rows uint64) error {
 	if l.Rows > 0 && rows > uint64(l.Rows) {
 		return overLimit("TOO_MANY_ROWS", "header", "rows", int64(min(rows, math.MaxInt64)), l.Rows)
@@ -103,8 +103,8 @@ func (l Limits) checkRows(rows uint64) error {
 	return nil
 }
 
-// checkSize refuses a job of too many rows, clusters or constraints. Nothing has been read for it yet. A job that was accepted
-// goes on when a coordinator with smaller limits takes over.
+// checkSize rejects a job with too many rows, clusters or constraints before anything is read for it. It applies to
+// new jobs only: an accepted job continues even if a coordinator with smaller limits takes over.
 func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) error {
 	l := c.cfg.Limits
 	if k := int64(spec.GetK()); l.Clusters > 0 && k > l.Clusters {
@@ -140,7 +140,7 @@ func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) err
 	return nil
 }
 
-// checkTableRows refuses a table whose rows are too many points, before it is read.
+// checkTableRows rejects a table with too many rows, before it is read.
 func (c *Coordinator) checkTableRows(ctx context.Context, id string) error {
 	record, err := c.tables.Record(ctx, id)
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *Coordinator) checkTableRows(ctx context.Context, id string) error {
 	return c.cfg.Limits.checkRows(record.GetTable().GetRows())
 }
 
-// checkPriority refuses a priority that the caller may not have.
+// checkPriority rejects a priority that the caller may not use.
 func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	const field = "scheduling.priority"
 	switch p {
@@ -164,13 +164,13 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// The seconds after which refused clients may try again.
+// Seconds after which rejected clients may retry.
 const (
 	retryQueue = 5
 )
 
-// checkQueue refuses a job if too many wait already. Of two that come at the same time both may pass: the limit is there
-// to bound the queue, not to count it.
+// checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
+// the queue and need not be exact.
 func (c *Coordinator) checkQueue(owner string) error {
 	all, own, _ := c.queue.waiting(owner)
 	switch l := c.cfg.Limits; {
@@ -184,7 +184,7 @@ func (c *Coordinator) checkQueue(owner string) error {
 	return nil
 }
 
-// checkDisk refuses what would need more space than there is, or than the quota allows.
+// checkDisk rejects what would need more space than the disk has or the quota allows.
 func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
 		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, of which %s are kept free, and %s are needed; free some and try again",

@@ -18,7 +18,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Ready tells whether the coordinator leads and serves and its store answers: nil, or why not.
+// Ready returns nil if the coordinator leads, serves, and its store answers, and otherwise an error that says why
+// not.
 func (c *Coordinator) Ready(ctx context.Context) error {
 	select {
 	case <-c.stopping:
@@ -37,7 +38,7 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 	return nil
 }
 
-// snapshot looks up what the metrics tell of this moment.
+// snapshot returns the current values of the gauges.
 func (c *Coordinator) snapshot() observe.Snapshot {
 	s := observe.Snapshot{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
 	s.JobsQueued, _, s.JobsRunning = c.queue.waiting("")
@@ -60,13 +61,13 @@ func (c *Coordinator) snapshot() observe.Snapshot {
 	return s
 }
 
-// flushEvents makes events durable.
+// flushEvents makes events durable and records how long that took.
 func (c *Coordinator) flushEvents(txn store.Txn) error {
 	defer c.cfg.Observe.EventFlush(time.Now())
 	return c.writer.Persist(txn)
 }
 
-// observeEnd tells how a job ended.
+// observeEnd records in metrics and traces how a job ended.
 func (j *job) observeEnd(end *jobEnd) {
 	reason := shortName(end.stopReason(), "STOP_REASON_")
 	if end.failure != nil {
@@ -75,20 +76,21 @@ func (j *job) observeEnd(end *jobEnd) {
 	j.observed.Ended(strings.ToLower(shortName(end.state, "JOB_STATE_")), reason, end.state == cleavev1.JobState_JOB_STATE_FAILED)
 }
 
-// shortName is the name of an enum's value without what all of them begin with.
+// shortName returns the name of an enum value without the prefix that all values share.
 func shortName(value interface{ String() string }, prefix string) string {
 	return strings.TrimPrefix(value.String(), prefix)
 }
 
-// observer receives what happens in a run. What the run determines goes to the event log, everything else
-// to the live progress. It also measures the time spent in each phase.
+// observer receives what happens in a run. What is deterministic goes to the event log, everything else to the live
+// progress. It also measures the time spent in each phase.
 type observer struct {
 	job *job
 	now func() time.Time
 
+	// mu guards the fields below.
 	mu      sync.Mutex
 	began   time.Time
-	phase   cleavev1.Phase // of the run, even while the fleet builds tiles again
+	phase   cleavev1.Phase // phase of the run, even while the fleet rebuilds tiles
 	since   time.Time
 	spent   map[cleavev1.Phase]time.Duration
 	workers int
@@ -112,7 +114,7 @@ func (o *observer) enter(phase cleavev1.Phase) {
 	o.job.progress.enter(phase, "")
 }
 
-// report receives the status of the fleet, which may build tiles again at any time of a run.
+// report receives the status of the fleet, which may rebuild tiles at any time during a run.
 func (o *observer) report(s fleet.Status) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -150,7 +152,7 @@ func (o *observer) timings() *cleavev1.Timings {
 	}
 }
 
-// log appends an event. A run that does not repeat the events of its earlier attempt is stopped.
+// log appends an event. It cancels a run that does not repeat the events of its earlier attempt.
 func (o *observer) log(e *cleavev1.Event) {
 	if err := o.job.log.Append(e); err != nil {
 		o.job.cancel(err)

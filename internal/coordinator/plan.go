@@ -19,24 +19,24 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// prepared is a job that is ready to run, and the resources that it needs.
+// prepared is a job that is ready to run, with the resources that it needs.
 type prepared struct {
 	runner       runner.Runner
 	need         planning.Workload
 	data         dataset.Dataset
-	table        *tablePoints           // that the data are made of; nil: they are a data set of their own
-	datasetBytes int64                  // what the data take of the coordinator's memory
-	comparison   *comparison.Comparison // with the default; nil: there is none
+	table        *tablePoints           // the table that the data was made from; nil for a data set
+	datasetBytes int64                  // coordinator memory taken by the data
+	comparison   *comparison.Comparison // comparison with the default algorithm; nil if there is none
 }
 
-// prepare prepares a new job, for which the limits of this coordinator hold.
+// prepare prepares a new job, enforcing the limits of this coordinator.
 func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepared, error) {
 	return c.prepareWithin(ctx, p, c.cfg.MaxDatasetBytes)
 }
 
-// prepareWithin checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the
-// values of the data set comes first. A job that does not fit into the coordinator's memory is refused, and so are
-// points of a table that take more bytes than the limit.
+// prepareWithin validates a spec, chooses an algorithm if it names none, and prepares its problem. Checks that do not
+// need the values of the data come first. It rejects jobs that do not fit into the coordinator's memory, and tables
+// whose points would take more than limit bytes.
 func (c *Coordinator) prepareWithin(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*prepared, error) {
 	if err := wire.CheckInput(p); err != nil {
 		return nil, err
@@ -77,19 +77,19 @@ func (c *Coordinator) prepareWithin(ctx context.Context, p *cleavev1.JobSpec, li
 		return nil, err
 	}
 	ready.need.Storage = wire.Storage(p)
-	if !p.GetPaperSettings() { // which are for reproducing a paper
+	if !p.GetPaperSettings() { // paper settings reproduce a paper as it is
 		ready.comparison = comparison.New(data, spec)
 	}
 	return ready, nil
 }
 
-// parts are what all executors of the job need.
+// parts returns what each executor of the job needs.
 func (p *prepared) parts() []planning.Workload {
 	return append([]planning.Workload{p.need}, p.runner.Beside()...)
 }
 
-// leastParts are what the parts of the job need at least: with one restart at a time, and of a job on a graph of
-// neighbors the search alone, because the size of the graph is only known once it is there.
+// leastParts returns the minimum that the parts of the job need: one restart at a time and, for a job on a neighbor
+// graph, the search alone, because the size of the graph is unknown until it is built.
 func (p *prepared) leastParts() []planning.Workload {
 	if p.need.Search != nil {
 		return []planning.Workload{*p.need.Search}
@@ -101,8 +101,8 @@ func (p *prepared) leastParts() []planning.Workload {
 	return parts
 }
 
-// fitLanes reduces the number of restarts that run side by side as long as the memory of their sums would
-// be at the expense of stored tiles.
+// fitLanes halves the number of concurrent restarts for as long as the memory of their sums would displace stored
+// tiles.
 func (p *prepared) fitLanes(f *fleet.Fleet) {
 	if p.need.Lanes <= 1 {
 		return
@@ -147,8 +147,8 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 	return response, nil
 }
 
-// actualPlan says how the rows were cut into tiles and how the tiles were held in the end. The tiles of a
-// graph are views of the data set and take no memory beyond it.
+// actualPlan describes how the rows were cut into tiles and how the tiles were held in the end. The tiles of a graph
+// are views of the data set and take no additional memory.
 func actualPlan(need planning.Workload, held fleet.Usage, workers int) *cleavev1.Plan {
 	rows := need.Rows()
 	p := &cleavev1.Plan{
@@ -171,11 +171,12 @@ func actualPlan(need planning.Workload, held fleet.Usage, workers int) *cleavev1
 	return p
 }
 
-// runtimeBytes is what the process may take beside its jobs: the embedded store, calls, the Go runtime.
+// runtimeBytes is the memory that the process may take in addition to its jobs, for the embedded store, calls and the
+// Go runtime.
 const runtimeBytes = 64 << 20
 
-// LimitProcess makes Go collect garbage sooner when the process comes near the memory of its jobs and what it takes
-// beside them. A lower limit that is already set (GOMEMLIMIT) stays.
+// LimitProcess makes Go collect garbage more eagerly as the process approaches memoryBytes plus runtimeBytes. It
+// never raises a limit that is already set (GOMEMLIMIT). 0 means no limit.
 func LimitProcess(memoryBytes int64) {
 	limit := min(memoryBytes, planning.Unlimited) + runtimeBytes
 	if memoryBytes > 0 && limit < debug.SetMemoryLimit(-1) {
@@ -183,16 +184,16 @@ func LimitProcess(memoryBytes int64) {
 	}
 }
 
-// coordinatorBytes is what the job needs of the coordinator's memory: its data set, and what its algorithm has there.
+// coordinatorBytes returns the coordinator memory that the job needs for its data set and its algorithm.
 func (p *prepared) coordinatorBytes() int64 {
 	return p.datasetBytes + min(planning.CoordinatorBytes(p.parts()), planning.Unlimited)
 }
 
-// fewSnapshotBytes is what the states of a job may have in any case; it belongs to what the process takes beside its jobs.
+// fewSnapshotBytes is what the states of a job may always take. It is covered by runtimeBytes.
 const fewSnapshotBytes = 16 << 20
 
-// snapshotBytes is the memory for the states of a job: what the job reserves for them, which is what is planned or half of what
-// the job leaves, and how much they may have.
+// snapshotBytes returns the memory in bytes that the job reserves for its states, and the limit on their size. The
+// job reserves the planned amount, but at most half of the memory that it leaves free.
 func (c *Coordinator) snapshotBytes(p *prepared) (reserved, limit int64) {
 	if c.cfg.Snapshots.Interval == 0 {
 		return 0, 0
@@ -205,13 +206,13 @@ func (c *Coordinator) snapshotBytes(p *prepared) (reserved, limit int64) {
 	return reserved, max(reserved, min(planned, fewSnapshotBytes))
 }
 
-// reservedBytes is what the job takes of the coordinator's memory while it runs.
+// reservedBytes returns the coordinator memory that the job reserves while it runs.
 func (c *Coordinator) reservedBytes(p *prepared) int64 {
 	snapshots, _ := c.snapshotBytes(p)
 	return p.coordinatorBytes() + snapshots
 }
 
-// checkMemory refuses a job that takes more than the coordinator's memory.
+// checkMemory rejects a job that needs more than the coordinator's memory. Both arguments are in bytes.
 func (c *Coordinator) checkMemory(dataset, algorithm int64) error {
 	if c.cfg.MemoryBytes == 0 || dataset <= c.cfg.MemoryBytes && algorithm <= c.cfg.MemoryBytes-dataset {
 		return nil
@@ -227,11 +228,11 @@ func (c *Coordinator) checkMemory(dataset, algorithm int64) error {
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(c.cfg.MemoryBytes))
 }
 
-// largeTable is the size of tables whose leftovers are worth a collection of garbage: by default garbage may become as large as what
-// is in use.
+// largeTable is the size in bytes from which a table's leftovers are worth a garbage collection. By default, Go lets
+// garbage grow as large as the memory in use.
 const largeTable = 256 << 20
 
-// freeAfter gives memory back after work on something large.
+// freeAfter returns memory to the operating system after work on something of this size, if it was large.
 func freeAfter(bytes int64) {
 	if bytes >= largeTable {
 		debug.FreeOSMemory()

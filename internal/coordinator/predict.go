@@ -30,7 +30,7 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 		return err
 	}
 	notices := wire.NoticesProto(fresh.notices)
-	const atOnce = labelsPerMessage / 4 // a label has two distances beside it
+	const atOnce = labelsPerMessage / 4 // each label comes with two distances
 	return eachLabelPart(0, found.Labels, fresh.rows, atOnce, func(part labelPart) error {
 		response := part.ofNew()
 		if scores, after := found.Rows, part.first+len(part.labels); scores != nil {
@@ -41,8 +41,8 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 	})
 }
 
-// maxPredictions is how many predictions are made at a time. Each holds the points and the model of a job, or computes on all
-// processors, and they do not wait for a turn in the queue of jobs: that may take hours.
+// maxPredictions is how many predictions run at a time. Each holds the points and the model of a job in memory, or
+// computes on all processors. They bypass the job queue, where waiting may take hours.
 const maxPredictions = 2
 
 func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (*clustering.Prediction, *freshPoints, error) {
@@ -92,7 +92,7 @@ func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobReco
 	return &clustering.Prediction{Labels: labels}, err
 }
 
-// predictByNeighbors assigns new points by the labels of the points of a job that they are nearest to.
+// predictByNeighbors gives each new point the label of the points of the job that are nearest to it.
 func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.JobRecord, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
 	labels, err := c.allLabels(ctx, record.GetJob().GetJobId())
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 	})
 }
 
-// predictByKernel assigns new points by their kernel values with the old ones, which the workers compute.
+// predictByKernel assigns new points by their kernel values with the old points, which the workers compute.
 func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRecord, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
 	job := record.GetJob().GetJobId()
 	labels, err := c.allLabels(ctx, job)
@@ -181,14 +181,14 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	return prediction.Run(ctx, x)
 }
 
-// freshPoints are points that a job did not have.
+// freshPoints are points that a job has not seen.
 type freshPoints struct {
 	data    dataset.Dataset
-	rows    *recipe.Rows // of the table that they are made of; nil: they are a data set
+	rows    *recipe.Rows // rows of the table they were made from; nil if they are a data set
 	notices []clustering.Notice
 }
 
-// freshPoints loads the new points of a request. Of a table, the recipe of the job makes them.
+// freshPoints loads the new points of a request. It applies the job's recipe to the rows of a table.
 func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord, request *cleavev1.PredictJobRequest) (*freshPoints, error) {
 	id := request.GetTableId()
 	if id == "" {
@@ -218,7 +218,7 @@ func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord
 	return &freshPoints{data: made.Points, rows: made.Rows(), notices: wire.TableNotices(made.Notices)}, nil
 }
 
-// preparedTable makes points of a table by a recipe.
+// preparedTable makes points from a table using a recipe.
 func (c *Coordinator) preparedTable(ctx context.Context, id string, steps *recipe.Recipe) (*recipe.Prepared, error) {
 	if err := c.checkTableRows(ctx, id); err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (c *Coordinator) preparedTable(ctx context.Context, id string, steps *recip
 	return c.applyRecipe(steps, t, c.cfg.MaxDatasetBytes)
 }
 
-// trainedOn is what a job clustered.
+// trainedOn loads the data that a job clustered.
 func (c *Coordinator) trainedOn(ctx context.Context, p *cleavev1.JobSpec) (*input, dataset.Dataset, error) {
 	in, err := c.findInput(ctx, p, anySize)
 	if err == nil {

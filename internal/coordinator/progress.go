@@ -11,26 +11,27 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 )
 
-// liveProgress is what a job does at this moment. Nothing of it is stored.
+// liveProgress holds what a job is doing at the moment. None of it is stored.
 type liveProgress struct {
 	now   func() time.Time
 	began time.Time
 
+	// mu guards the fields below.
 	mu       sync.Mutex
-	version  uint64 // grows with every change
+	version  uint64 // incremented with every change
 	progress *cleavev1.Progress
 
-	// What is announced to all who watch, at most every progressInterval.
+	// The progress announced to watchers, at most once per progressInterval.
 	shown       announcement
 	announcedAt time.Time
-	encodedAt   time.Time // zero: what is announced is not encoded yet
-	scheduled   bool      // a timer announces what has changed since
+	encodedAt   time.Time // zero if the announced progress is not encoded yet
+	scheduled   bool      // a timer will announce the changes made since
 
-	// What rates are computed from.
-	iterations   int       // since the first one
+	// The inputs of rates and estimates.
+	iterations   int       // number of iterations since the first one
 	iterating    time.Time // when the first one was done
-	building     time.Time // when the workers began to build; zero while they do not
-	builtAtFirst uint32    // tiles that they had then
+	building     time.Time // when the workers began to build tiles; zero while they do not
+	builtAtFirst uint32    // tiles that were built at that time
 	solver       solverClock
 }
 
@@ -42,24 +43,25 @@ func newLiveProgress(now func() time.Time) *liveProgress {
 	}
 }
 
-// announcement is a progress that all who watch are sent, encoded once for all of them.
+// announcement is a progress message for all watchers, encoded once for all of them.
 type announcement struct {
 	version uint64
 	encoded eventlog.Encoded
-	changed chan struct{} // closed when there is another one
+	changed chan struct{} // closed when there is a newer one
 }
 
-// announced is the last announcement.
+// announced returns the latest announcement. It encodes it again from time to time so that the elapsed time advances.
 func (l *liveProgress) announced() announcement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.encodedAt) >= keepAliveInterval/2 { // the elapsed time goes on
+	if time.Since(l.encodedAt) >= keepAliveInterval/2 { // the elapsed time has advanced
 		l.shown.encoded, l.encodedAt = eventlog.EncodeProgress(l.current()), time.Now()
 	}
 	return l.shown
 }
 
-// announce tells all who watch that there is a new progress, now or when progressInterval has passed. l.mu is held.
+// announce publishes the current progress to watchers, now or once progressInterval has passed. The caller holds
+// l.mu.
 func (l *liveProgress) announce() {
 	if wait := progressInterval - time.Since(l.announcedAt); wait > 0 {
 		if !l.scheduled {
@@ -78,7 +80,7 @@ func (l *liveProgress) announce() {
 	l.announcedAt, l.encodedAt = time.Now(), time.Time{}
 }
 
-// update changes the progress.
+// update applies a change to the progress and announces it.
 func (l *liveProgress) update(change func(*cleavev1.Progress)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,11 +94,11 @@ func (l *liveProgress) enter(phase cleavev1.Phase, message string) {
 	l.update(func(p *cleavev1.Progress) { p.Phase, p.Message = phase, message })
 }
 
-// step counts an iteration.
+// step records an iteration.
 func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 	l.update(func(p *cleavev1.Progress) {
 		p.Iteration, p.Objective, p.Moved = iteration.GetIteration(), iteration.GetObjective(), iteration.GetMoved()
-		p.Solver, p.MethodTried, p.Level = nil, nil, nil // they only led to the start
+		p.Solver, p.MethodTried, p.Level = nil, nil, nil // these steps only prepared the start
 		if l.iterating.IsZero() {
 			l.iterating = l.now()
 			return
@@ -105,12 +107,12 @@ func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 	})
 }
 
-// restartBegan notes which restart the iterations that follow are of.
+// restartBegan records which restart the following iterations belong to.
 func (l *liveProgress) restartBegan(restart, restarts int) {
 	l.update(func(p *cleavev1.Progress) { p.Restart, p.Restarts = uint32(restart), uint32(restarts) })
 }
 
-// solverStep counts a step of an eigensolver.
+// solverStep records a step of an eigensolver.
 func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
 	l.update(func(p *cleavev1.Progress) {
 		p.Solver, p.MethodTried, p.Level = step, nil, nil
@@ -118,22 +120,22 @@ func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
 	})
 }
 
-// wayTried notes the last way that was tried.
+// wayTried records the method that auto tried last.
 func (l *liveProgress) wayTried(tried *cleavev1.MethodTried) {
 	l.update(func(p *cleavev1.Progress) { p.Solver, p.MethodTried, p.Level = nil, tried, nil })
 }
 
-// levelBegan notes the level of a graph that is refined.
+// levelBegan records which level of the graph is being refined.
 func (l *liveProgress) levelBegan(level *cleavev1.LevelStarted) {
 	l.update(func(p *cleavev1.Progress) { p.Solver, p.MethodTried, p.Level = nil, nil, level })
 }
 
-// kBegan notes the number of clusters that is run.
+// kBegan records which number of clusters is being run.
 func (l *liveProgress) kBegan(k *cleavev1.KStarted) {
 	l.update(func(p *cleavev1.Progress) { p.K, p.Solver, p.MethodTried, p.Level = k, nil, nil, nil })
 }
 
-// tiles notes how many tiles are built.
+// tiles records how many of all tiles are built.
 func (l *liveProgress) tiles(workers, built, all int) {
 	l.update(func(p *cleavev1.Progress) {
 		p.Workers, p.TilesBuilt, p.Tiles = uint32(workers), uint32(built), uint32(all)
@@ -146,14 +148,14 @@ func (l *liveProgress) tiles(workers, built, all int) {
 	})
 }
 
-// current is the progress as of now. l.mu is held.
+// current returns a copy of the progress with the elapsed time and the estimates. The caller holds l.mu.
 func (l *liveProgress) current() *cleavev1.Progress {
 	now, p := l.now(), proto.CloneOf(l.progress)
 	p.Elapsed = durationpb.New(now.Sub(l.began))
 	if spent := now.Sub(l.iterating).Seconds(); !l.iterating.IsZero() && spent > 0 {
 		p.IterationsPerSecond = float64(l.iterations) / spent
 	}
-	// Nobody knows how many iterations there will be, but the tiles and the eigensolver can be estimated.
+	// The number of iterations cannot be predicted, but building tiles and the eigensolver can be.
 	switch {
 	case p.GetPhase() == cleavev1.Phase_PHASE_BUILDING && !l.building.IsZero() && p.GetTilesBuilt() > l.builtAtFirst:
 		perTile := now.Sub(l.building) / time.Duration(p.GetTilesBuilt()-l.builtAtFirst)
@@ -166,19 +168,19 @@ func (l *liveProgress) current() *cleavev1.Progress {
 	return p
 }
 
-// solverClock estimates how much longer an eigensolver takes.
+// solverClock estimates how much longer an eigensolver will take.
 type solverClock struct {
 	ticks     int
-	perStep   time.Duration // a moving average
+	perStep   time.Duration // moving average
 	last      time.Time
-	stepsLeft *uint32 // after the last step; nil when there is no estimate
+	stepsLeft *uint32 // after the last step; nil if there is no estimate
 }
 
-// recentSteps is how many steps the moving average spans: steps become shorter as eigenpairs converge, and
-// longer when workers are lost.
+// recentSteps is how many steps the moving average spans. Steps get shorter as eigenpairs converge, and longer when
+// workers are lost.
 const recentSteps = 8
 
-// tick counts a step that ends now.
+// tick records a step that ends now.
 func (c *solverClock) tick(now time.Time, stepsLeft *uint32) {
 	if c.ticks > 0 {
 		c.perStep += (now.Sub(c.last) - c.perStep) / time.Duration(min(c.ticks, recentSteps))
@@ -187,7 +189,8 @@ func (c *solverClock) tick(now time.Time, stepsLeft *uint32) {
 	c.last, c.stepsLeft = now, stepsLeft
 }
 
-// timeLeft estimates how long the remaining steps take, less the time since the last step.
+// timeLeft estimates how long the remaining steps will take, minus the time since the last step. It returns false if
+// there is no estimate.
 func (c *solverClock) timeLeft(now time.Time) (time.Duration, bool) {
 	if c.stepsLeft == nil || *c.stepsLeft == 0 || c.ticks < 2 {
 		return 0, false

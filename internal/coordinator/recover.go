@@ -17,8 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// resumeUnfinished goes on with the jobs that an earlier coordinator left unfinished, oldest first. A job whose record is damaged
-// stays as it is, for a restart after a repair: the others do not wait for it.
+// resumeUnfinished resumes the jobs that an earlier coordinator left unfinished, oldest first. A job whose record is
+// damaged is skipped, so that it does not hold up the others; it is resumed by a restart after a repair.
 func (c *Coordinator) resumeUnfinished(ctx context.Context) error {
 	entries, err := c.state.List(ctx, records.UnfinishedPrefix, "", 0)
 	if err != nil {
@@ -38,8 +38,9 @@ func (c *Coordinator) resumeUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// resumeJob goes on with a job that is not launched, from its last snapshot if there is one (see snapshots.go). The events
-// that its log already has must come out the same again. If they are damaged, the job fails. A job that has ended stays ended.
+// resumeJob launches a stored job that is not launched yet. It resumes from its last snapshot, if there is one (see
+// snapshots.go), and must repeat the events already in its log. If those events are damaged, the job fails. A job
+// that has ended is left alone.
 func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	entry, err := c.state.Get(ctx, records.JobKey(id))
 	if err != nil {
@@ -57,7 +58,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	record = proto.CloneOf(record)
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
 	if uint64(log.DurableCount()) > record.GetAttemptEvents() {
-		record.Attempts, record.AttemptTerms = 0, nil // the last one got further
+		record.Attempts, record.AttemptTerms = 0, nil // the last attempt made progress
 	}
 	forgiveAttempts(record, c.cfg.Election.outlived)
 	log.Distrust(record.GetDistrusted())
@@ -76,14 +77,14 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	return nil
 }
 
-// maxAttempts is how many runs of a job may end with a crash of the coordinator. A run that makes more events than the
-// one before, or a later snapshot, does not count: whatever ended the coordinator, the job gets on. The last attempt runs alone, so that no
-// job fails because another one ended the coordinator. A few kills in a row, from outside, are not yet a reason to give up a job that
-// was acknowledged.
+// maxAttempts is how many runs of a job may end in a crash of the coordinator before the job fails. Attempts before
+// one that produced more events or a later snapshot do not count: whatever ended the coordinator, the job makes
+// progress. The last attempt runs alone, so that no job fails because another one crashed the coordinator. A few
+// kills in a row from outside are not yet a reason to give up a job that was acknowledged.
 const maxAttempts = 5
 
-// beginAttempt makes it durable that the job runs, before anything of the run can end the coordinator. It fails if the
-// job has run too often.
+// beginAttempt durably counts the attempt, before anything in the run can crash the coordinator. It fails if the job
+// has crashed too often.
 func (c *Coordinator) beginAttempt(j *job) error {
 	if attempts := j.attempts(); attempts >= maxAttempts && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
@@ -91,7 +92,7 @@ func (c *Coordinator) beginAttempt(j *job) error {
 			With("job_id", j.id)
 	}
 	if j.problem != nil {
-		return nil // nothing can happen before markRunning, which counts
+		return nil // nothing can crash before markRunning, which counts the attempt
 	}
 	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		j.countAttempt(record, c.term.Revision())
@@ -99,7 +100,7 @@ func (c *Coordinator) beginAttempt(j *job) error {
 	})
 }
 
-// countAttempt counts a run, once.
+// countAttempt counts the current run in the record, once.
 func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
 	if j.counted {
 		return
@@ -110,8 +111,8 @@ func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
 	record.AttemptTerms = append(record.AttemptTerms, term)
 }
 
-// goesOn notes that the job goes on from a snapshot. If that is a later one than the attempt before had, no attempt before
-// this one counts.
+// goesOn records that the job resumes from a snapshot. If that snapshot is later than the one of the previous
+// attempt, the earlier attempts no longer count.
 func (c *Coordinator) goesOn(j *job, steps int) error {
 	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		if uint64(steps) <= record.GetAttemptSteps() {
@@ -122,8 +123,8 @@ func (c *Coordinator) goesOn(j *job, steps int) error {
 	})
 }
 
-// untilWorkersCome reports the status of a job before it runs. While it waits for workers it does nothing that could end
-// the coordinator, and is not counted as running.
+// untilWorkersCome wraps the status reports of a job that has not started. While the job waits for workers it does
+// nothing that could crash the coordinator, so the attempt is not counted.
 func (c *Coordinator) untilWorkersCome(j *job, report func(fleet.Status)) func(fleet.Status) {
 	return func(s fleet.Status) {
 		if s.Waiting != "" {
@@ -133,7 +134,8 @@ func (c *Coordinator) untilWorkersCome(j *job, report func(fleet.Status)) func(f
 	}
 }
 
-// endAttempt makes it durable that a run, if there was one, did not end with a crash.
+// endAttempt durably records that a counted run did not crash, by applying change to the record. It does nothing if
+// no run is counted.
 func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
@@ -148,7 +150,7 @@ func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
 	}
 }
 
-// attempts is how many runs of the job ended with a crash.
+// attempts returns how many runs of the job are counted, that is, crashed or in progress.
 func (j *job) attempts() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -160,7 +162,7 @@ func forgetAttempts(record *statev1.JobRecord) {
 	record.Attempts, record.AttemptEvents, record.AttemptSteps, record.AttemptTerms = 0, 0, 0, nil
 }
 
-// uncountAttempt takes back the attempt that is going on.
+// uncountAttempt takes back the current attempt.
 func uncountAttempt(record *statev1.JobRecord) {
 	record.Attempts--
 	if last := len(record.AttemptTerms) - 1; last >= 0 {
@@ -168,8 +170,8 @@ func uncountAttempt(record *statev1.JobRecord) {
 	}
 }
 
-// forgiveAttempts takes back the attempts in terms that ended without a crash, because the lease was lost. A leader that lost
-// its lease cannot write that its runs did not crash. But when it leads again, in the same process, it knows.
+// forgiveAttempts takes back attempts made in terms that ended without a crash, because the lease was lost. A leader
+// that lost its lease cannot write that its runs did not crash, but if the same process leads again, it knows.
 func forgiveAttempts(record *statev1.JobRecord, outlived []int64) {
 	before := len(record.AttemptTerms)
 	record.AttemptTerms = slices.DeleteFunc(record.AttemptTerms, func(term int64) bool { return slices.Contains(outlived, term) })

@@ -36,7 +36,8 @@ func (s *jobService) GetResult(ctx context.Context, request *cleavev1.GetResultR
 	return &cleavev1.GetResultResponse{Result: outcome.GetResult()}, nil
 }
 
-// resultRecord is the record of a job that succeeded or was canceled.
+// resultRecord returns the record of a job that has a result, because it succeeded or was canceled. It fails for any
+// other job.
 func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.JobRecord, error) {
 	record, err := c.endedRecord(ctx, id)
 	if err != nil {
@@ -52,8 +53,9 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 	return record, nil
 }
 
-// openResult opens a large part of a job's result at an offset, which the record tells. Where a job has no such part, reason
-// and why say so.
+// openResult opens a large part of a job's result. blob and offset return the name of its blob, "" if the job has no
+// such part, and the byte to start at. If the job has no such part, the error has the given reason and text. The
+// caller closes the reader.
 func (c *Coordinator) openResult(ctx context.Context, id, part string, blob func(*statev1.JobRecord) string, offset func(*statev1.JobRecord) int64, reason, why string) (*statev1.JobRecord, io.ReadCloser, error) {
 	record, err := c.resultRecord(ctx, id)
 	if err != nil {
@@ -69,10 +71,10 @@ func (c *Coordinator) openResult(ctx context.Context, id, part string, blob func
 // labelBytes is the size of a stored label.
 const labelBytes = 4
 
-// atStart is the offset of a part that is sent whole.
+// atStart returns the offset of a part that is always sent as a whole.
 func atStart(*statev1.JobRecord) int64 { return 0 }
 
-// readLabels calls yield with one portion of a job's labels after the other, from one row on.
+// readLabels calls yield with successive portions of a job's labels, starting at row from.
 func (c *Coordinator) readLabels(ctx context.Context, id string, from uint32, yield func(first uint64, labels []int32) error) error {
 	offset := func(*statev1.JobRecord) int64 { return labelBytes * int64(from) }
 	_, r, err := c.openResult(ctx, id, records.PartLabels, (*statev1.JobRecord).GetLabelsBlob, offset, "JOB_HAS_NO_LABELS", "was cancelled before it had labels")
@@ -83,7 +85,7 @@ func (c *Coordinator) readLabels(ctx context.Context, id string, from uint32, yi
 	return readLabels(r, id, from, yield)
 }
 
-// readLabels calls yield with the labels that r has, the first of which is that of a row.
+// readLabels calls yield with successive portions of the labels in r, the first of which belongs to row from.
 func readLabels(r io.Reader, id string, from uint32, yield func(first uint64, labels []int32) error) error {
 	buffered, portion := bufio.NewReaderSize(r, 4*labelsPerMessage), make([]byte, 4*labelsPerMessage)
 	for first := uint64(from); ; {
@@ -108,7 +110,7 @@ func readLabels(r io.Reader, id string, from uint32, yield func(first uint64, la
 	}
 }
 
-// allLabels are all labels of a job.
+// allLabels returns all labels of a job.
 func (c *Coordinator) allLabels(ctx context.Context, id string) (labels []int32, err error) {
 	err = c.readLabels(ctx, id, 0, func(_ uint64, portion []int32) error {
 		labels = append(labels, portion...)
@@ -182,7 +184,8 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 	}
 	defer content.Close()
 	decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
-	if _, readErr := io.Copy(io.Discard, content); readErr != nil { // the last checksum is behind the last byte
+	// read to the end, because the last checksum follows the last byte
+	if _, readErr := io.Copy(io.Discard, content); readErr != nil {
 		return readErr
 	}
 	graph, is := decoded.(*dataset.Graph)
@@ -213,7 +216,8 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	if err != nil {
 		return nil, err
 	}
-	scoreOn, err := wire.ReadTableOfRows(request.GetScoreOn(), "score_on", rows, tables, table.Indices) // nil: all rows
+	// nil means all rows
+	scoreOn, err := wire.ReadTableOfRows(request.GetScoreOn(), "score_on", rows, tables, table.Indices)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +228,7 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	return &cleavev1.EvaluateJobResponse{Evaluation: wire.EvaluationProto(scores)}, nil
 }
 
-// writeAll writes the labels for every k of a range.
+// writeAll writes the labels for every k of a range, in ascending order of k.
 func writeAll(w io.Writer, all [][]int32) error {
 	for _, labels := range all {
 		if err := binary.Write(w, binary.LittleEndian, labels); err != nil {
@@ -234,7 +238,8 @@ func writeAll(w io.Writer, all [][]int32) error {
 	return nil
 }
 
-// readLabelsOf calls yield with one portion after the other of the labels that a job with a range of k has for one of them.
+// readLabelsOf calls yield with successive portions of the labels for one k of a job that ran a range of k, starting
+// at row from.
 func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k, from uint32, yield func(first uint64, labels []int32) error) error {
 	record, err := c.resultRecord(ctx, id)
 	if err != nil {
@@ -271,10 +276,11 @@ func noSuchK(id, format string, args ...any) error {
 	return fault.Invalid("NO_SUCH_K", format, args...).OnField("k").With("job_id", id)
 }
 
-// What a job says about points is about rows of a table if it clustered one. Which rows they are and what they are called is
-// stored with the result, because the table may be deleted.
+// If a job clustered a table, what it reports about points refers to rows of that table. The row numbers and names
+// are stored with the result, because the table may be deleted.
 
-// rowsOf are the rows that the points of a job are; those of a data set are the points themselves.
+// rowsOf returns the table rows that the points of a job came from. For a data set, the rows are the points
+// themselves.
 func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, points int) (*recipe.Rows, error) {
 	if record.GetRowsBlob() == "" {
 		return recipe.NewRows(points, nil, nil), nil
@@ -292,7 +298,7 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 	return recipe.RowsOf(t), nil
 }
 
-// labelPart is a portion of the labels of a job, or of new points, with the rows that they are of.
+// labelPart is a portion of the labels of a job or of new points, with the rows that they belong to.
 type labelPart struct {
 	first  int
 	labels []uint32
@@ -303,8 +309,8 @@ type labelPart struct {
 // idBytes keeps each message of ids around 1 MiB.
 const idBytes = 1 << 20
 
-// eachLabelPart calls send with labels, those from first on, in portions of at most so many that are small enough for a message.
-// rows may be nil.
+// eachLabelPart calls send with successive portions of labels, the first of which belongs to point first. A portion
+// has at most most labels, and fewer if its ids would make the message too large. rows may be nil.
 func eachLabelPart(first int, labels []int32, rows *recipe.Rows, most int, send func(labelPart) error) error {
 	for len(labels) > 0 {
 		part := labelPart{first: first}

@@ -19,13 +19,14 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Retention says what is deleted by itself. The zero value keeps everything for ever.
+// Retention configures what is deleted automatically. The zero value keeps everything forever.
 type Retention struct {
-	// KeepJobs is how long jobs that have ended are kept, and KeepDatasets how long data sets and tables that no job has;
-	// 0 means for ever.
+	// KeepJobs is how long jobs are kept after they end, and KeepDatasets how long data sets and tables that no job
+	// refers to are kept after their last use. 0 means forever.
 	KeepJobs, KeepDatasets time.Duration
-	// Quota limits the blobs, which are data and results. When it is exceeded, the jobs go that ended first, but for
-	// those that ended just now, and then data sets and tables that no job has; 0 means that there is no quota.
+	// Quota limits the total bytes of blobs, that is, of data and results. When it is exceeded, jobs are deleted,
+	// those that ended first going first but sparing those that ended within keepEnded, and then data sets and tables
+	// that no job refers to. 0 means no quota.
 	Quota int64
 }
 
@@ -41,8 +42,8 @@ func (r Retention) check() error {
 	return nil
 }
 
-// useGrain returns how precisely the last use of a data set or table is stored: a use is committed only if the stored one
-// is older than this. It returns 0 where nothing is deleted, so that uses do not matter.
+// useGrain returns how precisely the last use of a data set or table is stored: a use is committed only if the stored
+// one is older than this. It returns 0 if nothing is ever deleted, in which case uses need not be stored.
 func (r Retention) useGrain() time.Duration {
 	grain := time.Hour
 	switch {
@@ -57,21 +58,22 @@ func (r Retention) useGrain() time.Duration {
 	return grain
 }
 
-// keepUnused is how long the quota spares data sets and tables that no job has: they may have been uploaded for one that
-// is about to be created.
+// keepUnused is how long the quota spares data sets and tables that no job refers to. They may have been uploaded for
+// a job that is about to be created.
 const keepUnused = time.Hour
 
-// keepEnded is how long the quota spares jobs that have ended, so that whoever waited for one can fetch its result.
+// keepEnded is how long the quota spares jobs after they end, so that clients waiting for one can fetch its result.
 const keepEnded = 10 * time.Minute
 
-// retention deletes what is older than it is kept, and what exceeds the quota. It touches nothing that an unfinished job
+// retention deletes what has expired and what exceeds the quota. It never deletes anything that an unfinished job
 // uses.
 type retention struct {
 	Retention
 	c      *Coordinator
-	bytes  atomic.Int64 // of the blobs; -1: not counted yet. Only if there is a quota.
-	wanted atomic.Int64 // what the last upload that the quota refused needed
-	wake   chan struct{}
+	bytes  atomic.Int64 // total size of the blobs, -1 until counted; maintained only if there is a quota
+	wanted atomic.Int64 // bytes that the last upload rejected by the quota asked for
+	// wake triggers a sweep. It has a buffer of one, so that a sender never blocks.
+	wake chan struct{}
 }
 
 func newRetention(c *Coordinator) *retention {
@@ -80,10 +82,11 @@ func newRetention(c *Coordinator) *retention {
 	return r
 }
 
-// used is how many bytes the blobs take, below 0 if that is not known.
+// used returns the total bytes of the blobs, or a negative number if that is not known.
 func (r *retention) used() int64 { return r.bytes.Load() }
 
-// checkQuota refuses so many further bytes if the quota does not allow them, and has room made for them.
+// checkQuota returns an error if the quota has no room for this many more bytes. If deleting things could make room,
+// it triggers a sweep and asks the client to retry.
 func (r *retention) checkQuota(bytes int64) error {
 	if r.Quota == 0 || r.used()+bytes <= r.Quota {
 		return nil
@@ -96,12 +99,12 @@ func (r *retention) checkQuota(bytes int64) error {
 	r.wanted.Store(bytes)
 	select {
 	case r.wake <- struct{}{}:
-	default: // a cleanup is due already
+	default: // a sweep is already due
 	}
 	return f.RetryIn(content.RetryUpload)
 }
 
-// run sweeps until ctx ends.
+// run sweeps at regular intervals and when woken, until ctx ends.
 func (r *retention) run(ctx context.Context) {
 	interval := time.Hour
 	for _, keep := range []time.Duration{r.KeepJobs, r.KeepDatasets} {
@@ -124,7 +127,7 @@ func (r *retention) run(ctx context.Context) {
 	}
 }
 
-// sweep deletes what is due.
+// sweep deletes what has expired and what exceeds the quota.
 func (r *retention) sweep(ctx context.Context) error {
 	if r.Quota > 0 {
 		bytes, err := r.c.blobs.Usage(ctx)
@@ -162,7 +165,7 @@ func (r *retention) sweep(ctx context.Context) error {
 	return err
 }
 
-// exceeded tells whether the quota is, or would be by what is wanted.
+// exceeded reports whether the quota is exceeded, counting the bytes that the last rejected upload wanted.
 func (r *retention) exceeded() bool { return r.Quota > 0 && r.used()+r.wanted.Load() > r.Quota }
 
 // endedJob is a job that may be deleted.
@@ -172,7 +175,7 @@ type endedJob struct {
 	ended       time.Time
 }
 
-// usedContent are the data sets and tables that jobs have.
+// usedContent is the set of data sets and tables that jobs refer to.
 type usedContent struct{ datasets, tables map[string]bool }
 
 func (u usedContent) add(j endedJob) {
@@ -182,7 +185,7 @@ func (u usedContent) add(j endedJob) {
 	}
 }
 
-// survey lists the jobs that have ended, the one that ended first at the head, and what the other jobs use.
+// survey returns the jobs that have ended, those that ended first at the front, and what the unfinished jobs use.
 func (r *retention) survey(ctx context.Context) (old []endedJob, inUse usedContent, err error) {
 	inUse = usedContent{datasets: map[string]bool{}, tables: map[string]bool{}}
 	err = records.Each(ctx, r.c.state, records.JobPrefix, func(entry store.Entry) error {
@@ -202,7 +205,8 @@ func (r *retention) survey(ctx context.Context) (old []endedJob, inUse usedConte
 	return old, inUse, err
 }
 
-// keepContent returns how long a data set or table that no job has is kept, zero for ever, and why it is deleted then.
+// keepContent returns how long a data set or table that no job refers to is kept after its last use, with 0 meaning
+// forever, and the reason to log when it is deleted.
 func (r *retention) keepContent() (time.Duration, string) {
 	if r.exceeded() && (r.KeepDatasets == 0 || r.KeepDatasets > keepUnused) {
 		return keepUnused, "no job has it, and the quota is exceeded"
@@ -210,7 +214,7 @@ func (r *retention) keepContent() (time.Duration, string) {
 	return r.KeepDatasets, "no job has it, and it was not used for long"
 }
 
-// meteredBlobs counts the bytes of the blobs as they come and go.
+// meteredBlobs keeps a running total of the bytes of the blobs. The total is approximate; every sweep corrects it.
 type meteredBlobs struct {
 	store.Blobs
 	bytes *atomic.Int64
@@ -235,16 +239,17 @@ func (b meteredBlobs) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// Something that is deleted disappears with one transaction: its record goes, and a garbage key says
-// which blobs are no longer needed. Only then are the blobs deleted, and at last the garbage key. If
-// that fails half-way, the next coordinator finds the key and does the rest.
+// Deletion takes a single transaction: it removes the record and adds a garbage key that names the blobs no longer
+// needed. Only then are the blobs deleted, and finally the garbage key. If that is interrupted, the next coordinator
+// finds the key and does the rest.
 
-// DeleteJob succeeds also when there is no such job, so that it can be repeated when its answer was lost.
+// DeleteJob succeeds even if the job does not exist, so that clients can safely repeat it if the response was lost.
 func (s *jobService) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobRequest) (*cleavev1.DeleteJobResponse, error) {
 	return &cleavev1.DeleteJobResponse{}, s.c.deleteJob(ctx, request.GetJobId())
 }
 
-// deleteJob deletes a job that has ended, if there is one.
+// deleteJob deletes a job that has ended. It does nothing if the job does not exist, and fails if the job is
+// unfinished.
 func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 	record, err := c.endedRecord(ctx, id)
 	if fault.Is(err, reasonJobNotFound) {
@@ -265,13 +270,13 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 	if err := c.writer.Commit(txn); err != nil {
 		return err
 	}
-	c.forget(job.GetJobId()) // it is still in the table when it ended this moment
-	// The job is gone. What fails from here on is made up for by the next coordinator.
+	c.forget(job.GetJobId()) // a job that ended just now is still in the table
+	// The job is gone. If anything fails from here on, the next coordinator cleans up.
 	if err := errors.Join(c.deleteEvents(c.storeCtx, job.GetJobId()), c.deleteGarbage(c.storeCtx, blobs)); err != nil {
 		c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
 	}
 	if data := job.GetDatasetId(); data != "" {
-		_, _ = c.datasets.Find(ctx, data) // it was in use until now
+		_, _ = c.datasets.Find(ctx, data) // refreshes its last use: it was in use until now
 	}
 	for _, table := range record.GetTableIds() {
 		_, _ = c.tables.Find(ctx, table)
@@ -279,7 +284,7 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 	return nil
 }
 
-// deleteEvents deletes the events of a job that are not in its outcome.
+// deleteEvents deletes the events of a job that are stored in the state.
 func (c *Coordinator) deleteEvents(ctx context.Context, job string) error {
 	entries, err := c.state.List(ctx, records.EventsPrefix(job), "", 0)
 	if err != nil {
@@ -292,7 +297,7 @@ func (c *Coordinator) deleteEvents(ctx context.Context, job string) error {
 	return c.writer.DeleteKeys(keys)
 }
 
-// deleteGarbage deletes the blobs whose names begin with a prefix, and the garbage key that names it.
+// deleteGarbage deletes the blobs whose names begin with prefix, and then the garbage key for that prefix.
 func (c *Coordinator) deleteGarbage(ctx context.Context, prefix string) error {
 	names, err := c.blobs.List(ctx, prefix)
 	if err != nil {
@@ -306,8 +311,8 @@ func (c *Coordinator) deleteGarbage(ctx context.Context, prefix string) error {
 	return c.writer.Commit(store.Txn{Delete: []string{records.GarbageKey(prefix)}})
 }
 
-// collectGarbage does what earlier coordinators did not get to. What fails again is left for the next one:
-// it takes room, and nothing depends on it.
+// collectGarbage finishes the deletions that earlier coordinators did not complete. What fails again is left for the
+// next coordinator; it wastes space, but nothing depends on it.
 func (c *Coordinator) collectGarbage(ctx context.Context) error {
 	entries, err := c.state.List(ctx, records.GarbagePrefix, "", 0)
 	if err != nil {
@@ -318,15 +323,15 @@ func (c *Coordinator) collectGarbage(ctx context.Context) error {
 		if err := c.deleteGarbage(ctx, blobs); err != nil {
 			c.log.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
 			if unavailable(err) {
-				break // no other can be either
+				break // the store is down, so the others would fail too
 			}
 		}
 	}
 	return c.deleteLeftoverEvents(ctx)
 }
 
-// deleteLeftoverEvents deletes the events that nobody reads: those of jobs that were deleted, and those
-// that are in the outcome of their job but were too many for the transaction that ended it.
+// deleteLeftoverEvents deletes events that are never read again: those of deleted jobs, and those that are part of
+// their job's outcome but exceeded the transaction that ended it.
 func (c *Coordinator) deleteLeftoverEvents(ctx context.Context) error {
 	const portion = 1000
 	for after := ""; ; {
@@ -355,7 +360,7 @@ func (c *Coordinator) deleteLeftoverEvents(ctx context.Context) error {
 	}
 }
 
-// needsEvents tells whether the events of a job are not stored anywhere else.
+// needsEvents reports whether the state holds the only copy of a job's events.
 func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) {
 	if c.unfinished(id) != nil {
 		return true, nil
@@ -369,7 +374,7 @@ func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) 
 		record, err = readJob(entry)
 	}
 	if isRecordDamaged(err) {
-		return true, nil // for whoever repairs it
+		return true, nil // keep them for whoever repairs the record
 	}
 	return record.GetOutcomeBlob() == "", err
 }

@@ -26,10 +26,11 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// newServer makes the gRPC server with all services.
+// newServer returns the gRPC server with all services, and its health service, which reports NOT_SERVING until the
+// coordinator leads.
 func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	handler := recovery.WithRecoveryHandlerContext(c.panicked)
-	// Options that come later override those of the fleet: clients may send larger messages than workers.
+	// Later options override those of the fleet: clients may send larger messages than workers.
 	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(), []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
 		grpc.ForceServerCodecV2(eventlog.NewSharingCodec()),
@@ -52,7 +53,7 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	return server, healthServer
 }
 
-// unaryErrors turns the errors of handlers into statuses and logs the calls.
+// unaryErrors converts the errors of handlers to gRPC statuses and logs the calls.
 func (c *Coordinator) unaryErrors(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	response, err := handler(ctx, request)
@@ -68,8 +69,8 @@ func (c *Coordinator) streamErrors(server any, stream grpc.ServerStream, info *g
 	return err
 }
 
-// toStatus turns an error into a status. When this coordinator ends or no longer leads, the status is
-// UNAVAILABLE, so that clients try again. An error that is not the caller's also goes to the log, with what lies behind it.
+// toStatus converts an error to a gRPC status. If this coordinator is shutting down or no longer leads, the status is
+// UNAVAILABLE, so that clients retry. Errors that are not the caller's fault are also logged with their cause.
 func (c *Coordinator) toStatus(ctx context.Context, method string, err error) error {
 	switch {
 	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
@@ -95,7 +96,7 @@ func (c *Coordinator) logCall(ctx context.Context, method string, began time.Tim
 	}
 }
 
-// panicked turns a panic in a handler into an error of that call alone.
+// panicked converts a panic in a handler to an error of that call alone.
 func (c *Coordinator) panicked(ctx context.Context, p any) error {
 	c.log.Error("a call panicked", "panic", p, "request", observe.RequestID(ctx), "stack", string(debug.Stack()))
 	return panicFault(p)
@@ -105,9 +106,9 @@ func panicFault(p any) error {
 	return fault.New(fault.Internal, "PANIC", "this is a defect in Cleave, please report it: %s", fmt.Sprint(p))
 }
 
-// ShareDataset is CreateDataset for a client in the same process: the coordinator uses the data set where it is in
-// memory, and so do workers that ask SharedDataset for it. Nothing is copied, and it was checked when it was made. It stays
-// as long as the coordinator, which must keep its state in memory too.
+// ShareDataset is CreateDataset for a client in the same process. The coordinator uses the data set in place, and so
+// do workers that ask SharedDataset for it. Nothing is copied or validated again. The data set must not be modified
+// and stays as long as the coordinator, whose store must be in memory too.
 func (c *Coordinator) ShareDataset(ctx context.Context, name string, data dataset.Dataset) (id string, err error) {
 	if c.cfg.Store != storeMemory {
 		return "", errors.New("coordinator: a data set in memory cannot be shared with a durable store")
@@ -121,7 +122,7 @@ func (c *Coordinator) ShareDataset(ctx context.Context, name string, data datase
 	return id, c.datasets.Share(id, name, data, c.now())
 }
 
-// SharedDataset is a data set in the memory of this process, nil if there is none of that id.
+// SharedDataset returns the data set in the memory of this process that has this id, or nil if there is none.
 func (c *Coordinator) SharedDataset(id string) dataset.Dataset {
 	return c.datasets.InMemory(id)
 }

@@ -22,16 +22,16 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Snapshots says how the states of running jobs are stored, from which the next coordinator goes on.
+// Snapshots configures how often the states of running jobs are stored. The next coordinator resumes from them.
 type Snapshots struct {
-	// Interval is how long a job runs at least between two snapshots; 0 means that there are none. In any case it runs 20
-	// times as long as all of them take.
+	// Interval is the minimum time between two snapshots of a job; 0 disables snapshots. Regardless of Interval, a
+	// job runs at least 20 times as long as its snapshots take.
 	Interval time.Duration
 
-	share time.Duration // how many times as long; tests have less
+	share time.Duration // the factor of 20 above; tests use less
 }
 
-// defaultSnapshots is once a second.
+// defaultSnapshots takes a snapshot at most once a second.
 func defaultSnapshots() Snapshots { return Snapshots{Interval: time.Second, share: 20} }
 
 func (s Snapshots) check() error {
@@ -42,29 +42,32 @@ func (s Snapshots) check() error {
 }
 
 const (
-	// snapshotSettles is how long a snapshot waits for the restarts that run beside the first that has a new state.
+	// snapshotSettles is how long a snapshot waits for concurrent restarts after the first one has a new state.
 	snapshotSettles = 50 * time.Millisecond
-	// snapshotGenerations is how many snapshots of a job are stored: if the last one is damaged there is one before it.
+	// snapshotGenerations is how many snapshots of a job are kept, so that there is an older one if the last is
+	// damaged.
 	snapshotGenerations = 2
 )
 
-// snapshots stores what a job remembers. Any snapshot of a job is one that it can go on from, so that nothing in the state says
-// which there are: the newest blob that is in order is taken.
+// snapshots stores the states of one running job. A job can resume from any of its snapshots, so the state store does
+// not list them: the newest intact blob is used.
 type snapshots struct {
 	c        *Coordinator
 	job      *job
 	memory   *snapshot.Memory
 	identity snapshot.Identity
-	blobs    []string     // those stored, the oldest first
-	encoding atomic.Int64 // nanoseconds that the run waited since the last one
+	blobs    []string     // names of the stored ones, oldest first
+	encoding atomic.Int64 // nanoseconds that the run was blocked since the last snapshot
 	failed   bool         // the last one could not be stored
-	warned   bool         // the log has a warning about states that do not fit
-	stored   int          // how many were
-	spent    time.Duration
+	warned   bool         // a warning about states that do not fit was logged
+	stored   int          // number of snapshots stored
+	// spent is the total time that snapshots took.
+	spent time.Duration
 }
 
-// remember is the context of a run that is remembered from now on. If snapshots cannot be read the run begins at the
-// beginning, as it does without.
+// remember returns the context for a run whose states are stored from now on. The caller must call stop when the run
+// has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when snapshots are
+// disabled.
 func (c *Coordinator) remember(j *job, p *prepared) (ctx context.Context, stop func()) {
 	if c.cfg.Snapshots.Interval == 0 {
 		return j.ctx, func() {}
@@ -91,7 +94,8 @@ func (c *Coordinator) remember(j *job, p *prepared) (ctx context.Context, stop f
 	})
 }
 
-// openSnapshots reads the newest snapshot of a job that ran before. Its states may have so many bytes.
+// openSnapshots reads the newest snapshot of a job that ran before. limit is the maximum total size of its states in
+// bytes.
 func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 	s := &snapshots{c: c, job: j}
 	s.memory = snapshot.NewMemory(int(limit), func(encode func()) {
@@ -107,7 +111,7 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 		return nil, err
 	}
 	slices.SortFunc(s.blobs, compareSnapshots)
-	if j.alone && len(s.blobs) > 0 { // if a snapshot makes it crash, it does not
+	if j.alone && len(s.blobs) > 0 { // in case it is the snapshot that causes the crashes
 		c.log.Warn("the job starts from the beginning, because it ended the coordinator again and again", "job", j.id)
 		return s, nil
 	}
@@ -117,8 +121,8 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 	return s, c.goesOn(j, s.memory.Steps())
 }
 
-// identify is what the states of the job depend on: its spec, the version of this software, and how often it was started over
-// because workers had been wrong.
+// identify returns the identity that the states of the job depend on: its spec, the version of this software, and how
+// often the job started over because workers had been wrong.
 func (s *snapshots) identify(ctx context.Context) (of snapshot.Identity, err error) {
 	r, err := s.c.openPart(ctx, s.job.id, records.SpecBlob(s.job.id), records.PartSpec, 0)
 	if err != nil {
@@ -135,7 +139,7 @@ func (s *snapshots) identify(ctx context.Context) (of snapshot.Identity, err err
 	return snapshot.Identity(hash.Sum(nil)), nil
 }
 
-// read fills the memory from the newest snapshot that is in order, if there is one.
+// read fills the memory from the newest usable snapshot, if there is one.
 func (s *snapshots) read(ctx context.Context) error {
 	for _, name := range slices.Backward(s.blobs) {
 		err := s.readBlob(ctx, name)
@@ -165,7 +169,7 @@ func (s *snapshots) readBlob(ctx context.Context, name string) error {
 	return s.memory.Read(content, s.identity)
 }
 
-// start stores snapshots while a job runs; stop ends that.
+// start stores snapshots in the background until stop is called, which waits for one in progress.
 func (s *snapshots) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -189,7 +193,7 @@ func (s *snapshots) loop(ctx context.Context) {
 		if !wait(ctx, pause, nil) {
 			return
 		}
-		// What changed before is stored together with the next state, if that comes soon.
+		// Changes made since the last snapshot are stored together with the next state, if that arrives soon.
 		patience := time.Duration(1<<63 - 1)
 		select {
 		case <-s.memory.Changed():
@@ -200,12 +204,12 @@ func (s *snapshots) loop(ctx context.Context) {
 		if !wait(ctx, patience, s.memory.Changed()) || !wait(ctx, min(snapshotSettles, interval), nil) {
 			return
 		}
-		took := s.store() // and so will the next one, about
+		took := s.store() // assume that the next one takes about as long
 		pause = max(interval, s.c.cfg.Snapshots.share*(s.spent+took)-time.Since(began))
 	}
 }
 
-// wait waits for a time, or for a value; it returns false when ctx ends.
+// wait blocks for the given time or until value receives. It returns false if ctx ended first.
 func wait(ctx context.Context, longest time.Duration, value <-chan struct{}) bool {
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
@@ -218,12 +222,12 @@ func wait(ctx context.Context, longest time.Duration, value <-chan struct{}) boo
 	return true
 }
 
-// store stores a snapshot, and returns the time that it took. The job goes on without if that fails: the one before is still
-// there.
+// store stores a snapshot and returns how long it took. A failure does not affect the job: the previous snapshot is
+// still there.
 func (s *snapshots) store() time.Duration {
 	ctx, began := s.c.storeCtx, time.Now()
 	name := snapshotBlob(s.job.id, s.c.term.Revision(), s.job.snapshots)
-	s.job.snapshots++ // a name is never used twice
+	s.job.snapshots++ // a name is never reused
 	err := s.c.blobs.Put(ctx, name, func(w io.Writer) error { return s.memory.Write(&roomyWriter{w, s.c.roomForSnapshots()}, s.identity) })
 	switch {
 	case err == nil:
@@ -235,14 +239,14 @@ func (s *snapshots) store() time.Duration {
 		s.c.log.Warn("a snapshot of a job cannot be stored; it is tried again", "job", s.job.id, "error", err)
 	}
 	took := time.Duration(s.encoding.Swap(0))
-	if s.failed = err != nil; !s.failed { // a store that does not answer takes none of the run's time
+	if s.failed = err != nil; !s.failed { // waiting for an unavailable store costs the run no time
 		took += time.Since(began)
 	}
 	s.spent += took
 	return took
 }
 
-// warnRefused warns once if a state is too large to be kept.
+// warnRefused logs a warning, once, if a state was too large to keep.
 func (s *snapshots) warnRefused() {
 	if bytes, limit := s.memory.Refused(); bytes > 0 && !s.warned {
 		s.warned = true
@@ -254,7 +258,7 @@ func (s *snapshots) warnRefused() {
 func (s *snapshots) prune(ctx context.Context) {
 	for len(s.blobs) > snapshotGenerations {
 		if err := s.c.blobs.Delete(ctx, s.blobs[0]); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return // with the next one, or at the end of the job
+			return // retried with the next snapshot, or at the end of the job
 		}
 		s.blobs = s.blobs[1:]
 	}
@@ -262,12 +266,12 @@ func (s *snapshots) prune(ctx context.Context) {
 
 func snapshotPrefix(job string) string { return records.JobBlobPrefix(job) + "snapshots/" }
 
-// snapshotBlob is the name of a snapshot: of terms, the later one is the larger.
+// snapshotBlob returns the name of a snapshot. Later terms have larger numbers.
 func snapshotBlob(job string, term int64, number int) string {
 	return fmt.Sprintf("%s%d.%d", snapshotPrefix(job), term, number)
 }
 
-// compareSnapshots compares the names of two snapshots by their age.
+// compareSnapshots orders the names of snapshots from oldest to newest.
 func compareSnapshots(a, b string) int {
 	age := func(name string) (term, number int64) {
 		_, _ = fmt.Sscanf(name[strings.LastIndex(name, "/")+1:], "%d.%d", &term, &number)
@@ -278,7 +282,8 @@ func compareSnapshots(a, b string) int {
 	return cmp.Or(cmp.Compare(termA, termB), cmp.Compare(numberA, numberB))
 }
 
-// deleteSnapshots deletes the snapshots of a job that has ended. Its last transaction has marked them as garbage.
+// deleteSnapshots deletes the snapshots of a job that has ended. The transaction that ended it has marked them as
+// garbage, so the next coordinator retries if this fails.
 func (c *Coordinator) deleteSnapshots(j *job) {
 	if !j.remembered {
 		return
@@ -288,8 +293,9 @@ func (c *Coordinator) deleteSnapshots(j *job) {
 	}
 }
 
-// roomForSnapshots is how many bytes a snapshot may take on the disk. A job can do without snapshots, but not without its events and its
-// result: if its own snapshots filled the disk, it would wait for ever for room that they have.
+// roomForSnapshots returns how many bytes a snapshot may take on disk. A job can do without snapshots, but not
+// without its events and its result: if its own snapshots filled the disk, it would wait forever for the space that
+// they occupy.
 func (c *Coordinator) roomForSnapshots() int64 {
 	free, known := c.blobs.Free()
 	if !known {
@@ -298,7 +304,7 @@ func (c *Coordinator) roomForSnapshots() int64 {
 	return free - max(c.cfg.Limits.FreeDisk, 2*store.ReservedSpace)
 }
 
-// roomyWriter writes as long as there is room.
+// roomyWriter fails with store.DiskFull once more than room bytes are written.
 type roomyWriter struct {
 	to   io.Writer
 	room int64

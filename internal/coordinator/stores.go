@@ -17,13 +17,13 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Stores are stores that are open already, as simulated ones are. The coordinator closes them.
+// Stores are already open stores, such as simulated ones. The coordinator closes them.
 type Stores struct {
 	State store.State
 	Blobs store.Blobs
 }
 
-// openStores opens the state and the blobs, unless they are given.
+// openStores opens the state and the blobs, unless the configuration provides them.
 func (c *Coordinator) openStores(ctx context.Context) (err error) {
 	if c.state, c.blobs = c.cfg.Stores.State, c.cfg.Stores.Blobs; c.state == nil {
 		if c.state, err = store.Open(ctx, c.cfg.Store, c.cfg.DataDir, c.sharing(), c.log.Named("store")); err != nil {
@@ -34,14 +34,14 @@ func (c *Coordinator) openStores(ctx context.Context) (err error) {
 		if c.blobs, err = store.OpenBlobs(ctx, c.cfg.Blobs); err != nil {
 			return err
 		}
-		if c.cfg.Blobs != blobsInMemory { // which cannot hang
+		if c.cfg.Blobs != blobsInMemory { // memory cannot hang
 			c.blobs = store.Patient(c.blobs, c.cfg.BlobsStall)
 		}
 	}
 	return nil
 }
 
-// sharing is how the state is opened where it may be shared.
+// sharing returns how to open a state store that may be shared.
 func (c *Coordinator) sharing() store.Sharing {
 	dial, security := c.cfg.Security.Store, c.cfg.Security
 	if dial == (credentials.Dial{}) {
@@ -50,7 +50,7 @@ func (c *Coordinator) sharing() store.Sharing {
 	return store.Sharing{Lease: c.cfg.Election.Lease, Dial: dial, Unchecked: c.cfg.Election.again}
 }
 
-// stateFailure is why the state ended by itself, nil unless it did.
+// stateFailure returns why the state store failed on its own, or nil if it did not.
 func (c *Coordinator) stateFailure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -61,8 +61,8 @@ func (c *Coordinator) stateFailure(ctx context.Context) error {
 	return nil
 }
 
-// checkStores refuses a state that was never used together with blobs that are there already: the state that knows them
-// is missing, and a coordinator that started empty would leave it unnoticed until the backups are gone.
+// checkStores rejects an empty state store combined with blobs that already exist. The state that describes those
+// blobs is missing, and a coordinator that started empty would hide that until the backups are gone.
 func (c *Coordinator) checkStores(ctx context.Context) error {
 	if c.cfg.Store == storeMemory && c.cfg.Stores.State == nil { // always empty at the start
 		return nil
@@ -72,7 +72,7 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 		return err
 	}
 	used := len(entries) > 0
-	if used && entries[0].Key == records.CreatedKey { // the first of all keys
+	if used && entries[0].Key == records.CreatedKey { // CreatedKey sorts before all other keys
 		return c.checkBlobs(ctx)
 	}
 	if !used {
@@ -93,30 +93,32 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 	if err := c.writer.Commit(store.Txn{Put: []store.Entry{created}}); !used || !fault.Is(err, store.DiskFull) {
 		return err
 	}
-	return nil // a state of an earlier version, on a full disk: next time
+	return nil // a state of an earlier version on a full disk; marked at the next start
 }
 
-// checkBlobs refuses a blob store that is empty although there are jobs, as where a disk is not mounted: unfinished jobs would
-// fail, and what is stored from now on would be in the wrong place. A store that does not answer is waited for elsewhere.
+// checkBlobs rejects an empty blob store if there are jobs, as when a disk is not mounted: unfinished jobs would
+// fail, and new blobs would go to the wrong place. An unavailable blob store is not an error here; other code waits
+// for it.
 func (c *Coordinator) checkBlobs(ctx context.Context) error {
 	newest, err := c.state.List(ctx, records.JobPrefix, "", 1)
 	if err != nil || len(newest) == 0 {
 		return err
 	}
-	id := strings.TrimPrefix(records.JobKey(strings.TrimPrefix(newest[0].Key, records.JobPrefix)), records.JobPrefix) // inverted twice
+	// inverting the id twice restores it
+	id := strings.TrimPrefix(records.JobKey(strings.TrimPrefix(newest[0].Key, records.JobPrefix)), records.JobPrefix)
 	asking, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if _, err := c.blobs.Size(asking, records.SpecBlob(id)); !errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if blobs, err := c.blobs.List(asking, ""); err != nil || len(blobs) > 0 {
-		return nil // one that is damaged says so when it is read
+		return nil // a damaged blob is reported when it is read
 	}
 	return fault.New(fault.DataLoss, "BLOBS_MISSING", "the state store has jobs, but the blob store %s is empty: is it the right one, and mounted? "+
 		"Restore it from a backup, or start with another state store", c.cfg.Blobs)
 }
 
-// openContent opens the stores of data sets and tables, and what limits uploads to them.
+// openContent opens the stores of data sets and tables and sets up the limits on uploads.
 func (c *Coordinator) openContent() {
 	cfg := content.Config{
 		State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Logger: c.log, Now: c.cfg.Now,
@@ -138,7 +140,7 @@ func (c *Coordinator) openContent() {
 	})
 }
 
-// observedState is a State whose calls are observed.
+// observedState is a State that records its calls in metrics.
 type observedState struct {
 	store.State
 	observe *observe.Coordinator
@@ -179,7 +181,7 @@ func (s *observedState) Commit(ctx context.Context, txn store.Txn) (revision int
 	return s.State.Commit(ctx, txn)
 }
 
-// observedBlobs are Blobs whose calls are observed.
+// observedBlobs is a Blobs that records its calls in metrics.
 type observedBlobs struct {
 	store.Blobs
 	observe *observe.Coordinator
@@ -252,7 +254,7 @@ func (w observedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// storeFailed tells whether an error is a failure of a store, and not an answer or that nobody waits any more.
+// storeFailed reports whether err is a failure of the store, as opposed to a regular answer or a canceled call.
 func storeFailed(err error) bool {
 	if err == nil {
 		return false

@@ -22,9 +22,9 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// engine has the steps of a run that need workers; tests replace them.
+// engine contains the steps of a run that need workers. Tests replace them.
 type engine struct {
-	// await waits until a worker is ready and, for a job that ran before, until there is room for its parts.
+	// await blocks until a worker is ready and, for a job that ran before, until the workers have room for its parts.
 	await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error
 	// execute runs a job on the workers.
 	execute func(ctx context.Context, r runner.Runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
@@ -47,7 +47,7 @@ func realEngine() engine {
 	}
 }
 
-// awaitWorker waits until a worker is ready. Until then the job is pending, not running.
+// awaitWorker blocks until a worker is ready. Until then the job is pending rather than running.
 func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error {
 	for {
 		changed := f.Changed()
@@ -65,16 +65,16 @@ func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status))
 	}
 }
 
-// runOutcome is how a run ended.
+// runOutcome describes how a run ended.
 type runOutcome struct {
-	result  *clustering.Result // nil if and only if there is an error
+	result  *clustering.Result // nil if and only if err is not nil
 	err     error
-	plan    *cleavev1.Plan // nil when it never got to the workers
-	table   *tablePoints   // that was clustered; nil: it was a data set
+	plan    *cleavev1.Plan // nil if the run never reached the workers
+	table   *tablePoints   // the table that was clustered; nil if it was a data set
 	timings *cleavev1.Timings
 }
 
-// supervise takes an unfinished job through the queue, its run and its end.
+// supervise takes an unfinished job through the queue, its run and its end. It runs in a goroutine of its own.
 func (c *Coordinator) supervise(j *job) {
 	defer close(j.done)
 	defer j.observed.Close()
@@ -95,11 +95,11 @@ func (c *Coordinator) supervise(j *job) {
 	case <-j.ctx.Done():
 		out.err = j.ctx.Err()
 	}
-	j.problem = nil // of a job that was canceled before it ran
+	j.problem = nil // release the memory of a job that was canceled before it ran
 	if out.result == nil {
 		c.queue.leave(j)
 	}
-	defer c.queue.leave(j) // a result takes memory until it is stored, so that its job keeps its place until then
+	defer c.queue.leave(j) // a result occupies memory until it is stored, so its job keeps its place until then
 	stopFlushing()
 	<-flushed
 	j.observed.Phase("ending")
@@ -107,7 +107,7 @@ func (c *Coordinator) supervise(j *job) {
 	j.cancel(nil)
 }
 
-// run runs a job from its spec to its labels.
+// run runs a job from its spec to its labels. A panic becomes the error of this job alone.
 func (c *Coordinator) run(j *job) (out runOutcome) {
 	o := newObserver(j, c.cfg.Now)
 	defer func() {
@@ -139,7 +139,8 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	}
 	ready.fitLanes(c.fleet)
 	if parts := ready.parts(); len(parts) > 1 && !j.resumed {
-		if _, err := c.fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) { // now, rather than after half of the work
+		// fail now rather than after half of the work
+		if _, err := c.fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) {
 			return runOutcome{err: err}
 		}
 	}
@@ -163,7 +164,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	}
 	stopRemembering()
 	if held != nil {
-		if out.result != nil && out.result.NeighborGraph != nil { // until then its size was a bound
+		if out.result != nil && out.result.NeighborGraph != nil { // until now the size was only an upper bound
 			ready.need.DatasetBytes = dataset.EncodedSize(out.result.NeighborGraph.Graph)
 		}
 		out.plan = actualPlan(ready.need, *held, o.maxWorkers())
@@ -174,15 +175,15 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	return out
 }
 
-// compare tells whether the default would have answered better. It takes no worker, changes no label, and ends with the
-// job's context.
+// compare adds a warning to the result if the default algorithm would have scored better. It uses no workers, changes
+// no labels, and stops when the job's context ends.
 func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clustering.Result, o *observer) {
 	j.progress.enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default by pairs that are held out")
 	notice, err := with.Run(j.ctx, runtime.GOMAXPROCS(0))
 	switch {
 	case j.ctx.Err() != nil:
 		result.StopReason = clustering.StopCanceled
-	case err != nil: // as of a fold that leaves a cluster without seeds
+	case err != nil: // for example a fold that leaves a cluster without seeds
 		c.log.Info("the job is not compared with the default", "job", j.id, "error", err)
 	case notice != nil:
 		result.Warnings = append(result.Warnings, *notice)
@@ -190,8 +191,8 @@ func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clust
 	}
 }
 
-// problemOf is the problem that was prepared when the job was created, or else prepares it. While the blob store does not
-// answer the job waits: it was acknowledged.
+// problemOf returns the problem that was prepared when the job was created, or prepares it now. While the blob store
+// is unavailable it waits, because the job was already acknowledged.
 func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 	if problem := j.problem; problem != nil {
 		j.problem = nil
@@ -214,7 +215,7 @@ func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 	}
 }
 
-// markRunning makes it durable that the job runs.
+// markRunning durably records that the job is running, which also counts the attempt.
 func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
 	err := j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
@@ -230,13 +231,13 @@ func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
 	return err
 }
 
-// unavailable tells whether an error says that a store does not answer now.
+// unavailable reports whether err means that a store is not answering at the moment.
 func unavailable(err error) bool {
 	f, is := errors.AsType[*fault.Error](err)
 	return is && f.Kind == fault.Unavailable
 }
 
-// awaitProblem is problemOf, but a store that does not answer now does not fail the job, which waits for it.
+// awaitProblem is like problemOf, but also reports to watchers that the job is waiting for the stores.
 func (c *Coordinator) awaitProblem(j *job, o *observer) (*prepared, error) {
 	for pause := backoff.New(resultRetries); ; {
 		problem, err := c.problemOf(j)

@@ -14,17 +14,18 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// errTimeLimit ends a run that has used up its time.
+// errTimeLimit is the cause with which a run that has used up its time is canceled.
 var errTimeLimit = errors.New("the job came to its time limit")
 
-// The time that a job has used is written at these intervals, so that a coordinator that takes over knows it to a tenth
-// of the limit, or to a few seconds.
+// The time that a job has used is stored at intervals of a tenth of its limit, within these bounds. A coordinator
+// that takes over therefore knows it to within one interval.
 const (
 	minTimeNote = 500 * time.Millisecond
 	maxTimeNote = 5 * time.Second
 )
 
-// timeLimit is the limit of a job that asks for one, or for none.
+// timeLimit returns the time limit of a job that asked for the given one; nil means that it did not ask. It returns
+// nil if there is no limit.
 func (l Limits) timeLimit(asked *durationpb.Duration) (*durationpb.Duration, error) {
 	const field = "scheduling.time_limit"
 	if asked == nil {
@@ -46,8 +47,8 @@ func (l Limits) timeLimit(asked *durationpb.Duration) (*durationpb.Duration, err
 	return asked, nil
 }
 
-// limitTime ends the run of a job when its time is used up, which earlier coordinators may have used a part of. The time
-// between two coordinators does not count. The caller calls stop when the run has ended.
+// limitTime cancels the run of a job when its time is used up, including the time used under earlier coordinators.
+// The time between two coordinators does not count. The caller must call stop when the run has ended.
 func (c *Coordinator) limitTime(j *job) (stop func()) {
 	if j.timeLimit == 0 {
 		return func() {}
@@ -66,7 +67,7 @@ func (c *Coordinator) limitTime(j *job) (stop func()) {
 	}
 }
 
-// noteTime makes it durable how much of its time a run has used, until ctx ends.
+// noteTime periodically stores how much time a run has used, until ctx ends.
 func (c *Coordinator) noteTime(ctx context.Context, j *job) {
 	tick := time.NewTicker(min(max(j.timeLimit/10, minTimeNote), maxTimeNote))
 	defer tick.Stop()
@@ -87,7 +88,8 @@ func (c *Coordinator) noteTime(ctx context.Context, j *job) {
 	}
 }
 
-// patience is the context of pauses after a run: that of the job, unless its time limit has ended that one.
+// patience returns the context for pauses after a run: that of the job, or c.runCtx if the time limit has ended the
+// job's context.
 func (c *Coordinator) patience(j *job) context.Context {
 	if errors.Is(context.Cause(j.ctx), errTimeLimit) {
 		return c.runCtx
@@ -95,12 +97,12 @@ func (c *Coordinator) patience(j *job) context.Context {
 	return j.ctx
 }
 
-// outOfTime tells whether a run was cut off by its time limit, rather than done at the same moment.
+// outOfTime reports whether the time limit cut off a run, as opposed to expiring just as the run finished.
 func outOfTime(out runOutcome, cause error) bool {
 	return errors.Is(cause, errTimeLimit) && (out.result == nil || out.result.StopReason == clustering.StopCanceled)
 }
 
-// timeLimitMessage is what a job says that its time limit ended.
+// timeLimitMessage returns the status message of a job that was ended by its time limit.
 func (e *jobEnd) timeLimitMessage() string {
 	switch {
 	case e.lost:

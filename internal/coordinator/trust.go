@@ -12,19 +12,20 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Distrust says what the coordinator does about workers that are slow or wrong.
+// Distrust configures how the coordinator detects slow and faulty workers.
 type Distrust struct {
-	// Verify is the share of the work that a second worker does too, for jobs that do not say themselves: 0 to 1.
+	// Verify is the share of the work, from 0 to 1, that a second worker repeats. It applies to jobs that do not set
+	// their own.
 	Verify float64
-	// SlowAfter is how long a worker may keep the others of a job waiting, beyond 3 times what they take.
-	// Then its tiles are also given to others.
+	// SlowAfter is how long a worker may keep the others of a job waiting, beyond 3 times what they take. After that,
+	// its tiles are also given to others.
 	SlowAfter time.Duration
-	// Referee is a worker in this process, for the moment in which two workers disagree and there is no third to decide.
-	// Nil: the job fails then.
+	// Referee is a worker in this process that decides when two workers disagree and there is no third one. If it is
+	// nil, the job fails in that case.
 	Referee fleet.Referee
 }
 
-// DefaultDistrust verifies nothing.
+// DefaultDistrust returns a configuration that verifies nothing.
 func DefaultDistrust() Distrust { return Distrust{SlowAfter: fleet.DefaultSlowAfter} }
 
 func (d Distrust) check() error {
@@ -37,7 +38,7 @@ func (d Distrust) check() error {
 	return nil
 }
 
-// checkVerify refuses a share of verified work that is not from 0 to 1.
+// checkVerify rejects a share of verified work outside of 0 to 1.
 func checkVerify(s *cleavev1.Scheduling) error {
 	if v := s.GetVerify(); !(v >= 0 && v <= 1) {
 		return fault.Invalid("VALUE_OUT_OF_RANGE", "scheduling.verify is %v; it must be from 0 to 1", v).OnField("scheduling.verify")
@@ -53,7 +54,7 @@ func verifyOf(s *cleavev1.Scheduling) *float64 {
 	return s.Verify
 }
 
-// verifyShare returns the share of the work of a job that is verified.
+// verifyShare returns the share of a job's work that is verified.
 func (c *Coordinator) verifyShare(j *job) float64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -63,13 +64,13 @@ func (c *Coordinator) verifyShare(j *job) float64 {
 	return c.cfg.Distrust.Verify
 }
 
-// A worker may turn out to be wrong after a run has used its answers. Then the run starts over without it. Events that do
-// not come out again are revoked: they keep their numbers, and an event says that they are void.
+// A worker may turn out to be faulty after a run has used its answers. The run then starts over without that worker.
+// Events that the new run does not repeat are revoked: they keep their numbers, and another event declares them void.
 
 // maxStartOvers is how often a run starts over before the job fails.
 const maxStartOvers = 10
 
-// runTrusted runs a job, again whenever the answers of a worker that it used turn out not to be trusted.
+// runTrusted runs a job, starting over whenever a worker whose answers it used turns out to be faulty.
 func (c *Coordinator) runTrusted(j *job) runOutcome {
 	j.trust = fleet.NewTrust()
 	for range maxStartOvers {
@@ -88,11 +89,11 @@ func (c *Coordinator) runTrusted(j *job) runOutcome {
 	return runOutcome{err: fault.New(fault.Internal, "WORKER_WRONG", "the job started over %d times, each time because another worker gave wrong answers", maxStartOvers)}
 }
 
-// startOver makes it durable that the events of a job may be wrong, before any of them comes out differently.
+// startOver durably records that the events of a job may be wrong, before the new run produces different ones.
 func (c *Coordinator) startOver(j *job, why string) error {
 	err := j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Distrusted = why
-		record.StartOvers++ // so that no snapshot of the runs before is used
+		record.StartOvers++ // so that no snapshot of the earlier runs is used
 		return nil
 	})
 	if err != nil {

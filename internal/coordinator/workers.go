@@ -38,8 +38,8 @@ func (c *Coordinator) newFleet() *fleet.Fleet {
 	})
 }
 
-// AwaitWorkers waits until a number of workers is ready. Whoever starts workers together with the
-// coordinator calls it, so that the first job is placed on all of them.
+// AwaitWorkers blocks until at least count workers are ready. Programs that start workers together with the
+// coordinator call it so that the first job is placed on all of them.
 func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
 	for {
 		changed, ready := c.fleet.Changed(), 0
@@ -59,7 +59,7 @@ func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
 	}
 }
 
-// Page tokens of workers have the name and then the id, because the list is in that order.
+// Page tokens of workers contain the name and then the id, because the list is sorted that way.
 const workerPrefix = "workers/"
 
 func workerKey(w fleet.WorkerInfo) string { return workerPrefix + w.Name + "\x00" + w.ID }
@@ -77,7 +77,7 @@ func (s *clusterService) ListWorkers(ctx context.Context, request *cleavev1.List
 	return &cleavev1.ListWorkersResponse{Workers: workers, NextPageToken: next}, err
 }
 
-// visibleJobs are those of some unfinished jobs that the caller may see.
+// visibleJobs returns those of the given unfinished jobs that the caller may see.
 func (c *Coordinator) visibleJobs(ctx context.Context, ids []string) []string {
 	caller := identity.FromContext(ctx)
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {

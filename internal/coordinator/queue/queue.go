@@ -1,11 +1,13 @@
-// Package queue decides which waiting job runs next.
+// Package queue decides which waiting job runs next. It knows nothing of how jobs run: callers use their own keys for
+// jobs and report when jobs arrive and leave.
 //
-// A limited number of jobs run at once and share the coordinator's memory. Owners take turns: the next job is one of the
-// owner with the fewest running jobs and, of several, of the one whose last turn was longest ago. Within an owner it is
-// the job of the highest priority and, of several, the oldest. Jobs of a priority above normal come before everybody's turn.
+// A limited number of jobs run at once and share the coordinator's memory. Owners take turns: the next job belongs to
+// the owner with the fewest running jobs and, in case of a tie, to the one whose last turn was longest ago. Among an
+// owner's jobs, the highest priority runs first and, in case of a tie, the oldest. Jobs with a priority above normal
+// go ahead of all turns.
 //
-// The job whose turn it is lets no other pass while it waits for memory. So every job gets its turn, however large it is,
-// as long as those that run end and no jobs of higher priority come without end.
+// While the job whose turn it is waits for memory, no other job may pass it. So every job gets its turn, however
+// large it is, provided that running jobs end and jobs of higher priority do not keep arriving forever.
 package queue
 
 import (
@@ -16,30 +18,31 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Limits are what jobs that run at once may have together; 0 means no limit.
+// Limits are what concurrently running jobs may use together; 0 means no limit. Memory is in bytes.
 type Limits struct {
 	Running         int
 	RunningPerOwner int
 	Memory          int64
 }
 
-// Job is what the order of the jobs depends on.
+// Job contains what determines a job's position in the queue.
 type Job struct {
 	Owner    string
 	Priority int   // 0 is normal
-	Memory   int64 // that it takes while it runs
-	Alone    bool  // no other job may run beside it
+	Memory   int64 // bytes that it takes while it runs
+	Alone    bool  // must not run beside another job
 }
 
-// Queue has the jobs that wait and those that run. It is not safe for concurrent use.
+// Queue holds the waiting and the running jobs. It is not safe for concurrent use.
 type Queue[K comparable] struct {
 	limits  Limits
 	places  map[K]*place[K]
-	owners  map[string]*owner[K] // those with jobs
+	owners  map[string]*owner[K] // only those with jobs
 	running int
-	memory  int64 // of those that run
-	alone   bool  // one runs that no other may run beside
-	clock   uint64
+	memory  int64 // bytes taken by running jobs
+	alone   bool  // the running job must not run beside another
+	// clock counts the calls of tick; it orders arrivals and turns.
+	clock uint64
 }
 
 // place is the place of a job in the queue.
@@ -50,19 +53,19 @@ type place[K comparable] struct {
 	runs    bool
 }
 
-// owner has the jobs of one owner.
+// owner holds the jobs of one owner.
 type owner[K comparable] struct {
-	waiting []*place[K] // the next one first
+	waiting []*place[K] // in the order in which they run
 	running int
-	turn    uint64 // when it had its last turn, or began to wait after having nothing to wait for
+	turn    uint64 // tick of its last turn, or of when it began to wait after having no waiting jobs
 }
 
-// NewQueue makes an empty queue.
+// NewQueue returns an empty queue.
 func NewQueue[K comparable](limits Limits) *Queue[K] {
 	return &Queue[K]{limits: limits, places: map[K]*place[K]{}, owners: map[string]*owner[K]{}}
 }
 
-// Enter adds a job that waits.
+// Enter adds a waiting job. Call Advance to let it run.
 func (q *Queue[K]) Enter(key K, job Job) {
 	o := q.owners[job.Owner]
 	if o == nil {
@@ -70,7 +73,7 @@ func (q *Queue[K]) Enter(key K, job Job) {
 		q.owners[job.Owner] = o
 	}
 	if len(o.waiting) == 0 {
-		o.turn = q.tick() // behind all who wait
+		o.turn = q.tick() // behind everyone who is already waiting
 	}
 	p := &place[K]{Job: job, key: key, arrived: q.tick()}
 	q.places[key] = p
@@ -78,7 +81,7 @@ func (q *Queue[K]) Enter(key K, job Job) {
 	o.waiting = slices.Insert(o.waiting, at, p)
 }
 
-// order is the order of one owner's jobs.
+// order orders the jobs of one owner by when they run.
 func order[K comparable](a, b *place[K]) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.arrived, b.arrived))
 }
@@ -88,7 +91,7 @@ func (q *Queue[K]) tick() uint64 {
 	return q.clock
 }
 
-// Leave removes a job, whether it waits, runs or has left before.
+// Leave removes a job, whether it is waiting or running. It does nothing if the job is not in the queue.
 func (q *Queue[K]) Leave(key K) {
 	p := q.places[key]
 	if p == nil {
@@ -110,7 +113,7 @@ func (q *Queue[K]) Leave(key K) {
 	}
 }
 
-// Advance lets all jobs run that may, and returns them.
+// Advance starts all jobs that may run now and returns their keys.
 func (q *Queue[K]) Advance() (started []K) {
 	for {
 		o := q.next()
@@ -129,7 +132,7 @@ func (q *Queue[K]) Advance() (started []K) {
 	}
 }
 
-// next is the owner whose turn it is, nil if none may run a job.
+// next returns the owner whose turn it is, or nil if no owner may run another job.
 func (q *Queue[K]) next() (first *owner[K]) {
 	for _, o := range q.owners {
 		if len(o.waiting) > 0 && !q.full(o) && (first == nil || before(o, first)) {
@@ -139,7 +142,7 @@ func (q *Queue[K]) next() (first *owner[K]) {
 	return first
 }
 
-// before tells whether the turn of one owner comes before that of another. No two turns are the same.
+// before reports whether the turn of owner a comes before that of b. No two owners have equal turns.
 func before[K comparable](a, b *owner[K]) bool {
 	return cmp.Or(
 		cmp.Compare(max(0, b.waiting[0].Priority), max(0, a.waiting[0].Priority)),
@@ -148,13 +151,13 @@ func before[K comparable](a, b *owner[K]) bool {
 	) < 0
 }
 
-// full tells whether an owner may have no further job running.
+// full reports whether an owner has reached the limit of running jobs.
 func (q *Queue[K]) full(o *owner[K]) bool {
 	return q.limits.RunningPerOwner > 0 && o.running >= q.limits.RunningPerOwner
 }
 
-// obstacle says why a job whose turn it is may not run yet, "" if it may. One that takes more than all memory may run
-// alone: it is refused when it begins.
+// obstacle returns why the job whose turn it is may not run yet, or "" if it may. A job that needs more than all the
+// memory may run while nothing else does; it is rejected when it starts.
 func (q *Queue[K]) obstacle(p *place[K]) string {
 	switch {
 	case q.running == 0:
@@ -172,7 +175,7 @@ func (q *Queue[K]) obstacle(p *place[K]) string {
 	return ""
 }
 
-// Why says why a job waits, "" if it does not.
+// Why returns why a job is waiting, or "" if it is not.
 func (q *Queue[K]) Why(key K) string {
 	p := q.places[key]
 	if p == nil || p.runs {
@@ -191,10 +194,10 @@ func (q *Queue[K]) Why(key K) string {
 	return "a job of another owner is ahead of it"
 }
 
-// Runs tells whether a job runs.
+// Runs reports whether a job is running.
 func (q *Queue[K]) Runs(key K) bool { return q.places[key] != nil && q.places[key].runs }
 
-// Waiting is how many jobs wait, in all and of one owner.
+// Waiting returns how many jobs are waiting, in total and for one owner.
 func (q *Queue[K]) Waiting(of string) (all, own int) {
 	if o := q.owners[of]; o != nil {
 		own = len(o.waiting)
@@ -202,8 +205,8 @@ func (q *Queue[K]) Waiting(of string) (all, own int) {
 	return len(q.places) - q.running, own
 }
 
-// Running is how many jobs run.
+// Running returns how many jobs are running.
 func (q *Queue[K]) Running() int { return q.running }
 
-// Memory is what the jobs that run have together.
+// Memory returns the bytes taken by running jobs.
 func (q *Queue[K]) Memory() int64 { return q.memory }
