@@ -170,7 +170,7 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 	go func() { served <- c.server.Serve(c.listener) }()
 
 	err := c.awaitEnd(ctx, served)
-	// a deposed leader can do nothing for its callers; they should go to the next leader at once
+	// A deposed leader can do nothing for its callers; they should go to the next leader at once.
 	if !errors.Is(err, errDeposed) {
 		c.drain()
 	}

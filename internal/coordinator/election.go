@@ -75,7 +75,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	}
 	c.sweeping.Go(func() { c.blobs.RemoveTemporary(c.storeCtx) }) // in the background, since it looks at all files
 	if err := c.checkStores(ctx); err != nil {
-		// the message refers to the log for the cause
+		// The message refers to the log for the cause.
 		if f, is := errors.AsType[*fault.Error](err); is && f.Cause != nil {
 			c.log.Error("the stores cannot be used", "reason", f.Reason, "cause", f.Cause)
 		}

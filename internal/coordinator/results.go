@@ -184,7 +184,7 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 	}
 	defer content.Close()
 	decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
-	// read to the end, because the last checksum follows the last byte
+	// Read to the end, because the last checksum follows the last byte.
 	if _, readErr := io.Copy(io.Discard, content); readErr != nil {
 		return readErr
 	}
@@ -216,7 +216,7 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	if err != nil {
 		return nil, err
 	}
-	// nil means all rows
+	// Nil means all rows.
 	scoreOn, err := wire.ReadTableOfRows(request.GetScoreOn(), "score_on", rows, tables, table.Indices)
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 	if err != nil || len(newest) == 0 {
 		return err
 	}
-	// inverting the id twice restores it
+	// Inverting the id twice restores it.
 	id := strings.TrimPrefix(records.JobKey(strings.TrimPrefix(newest[0].Key, records.JobPrefix)), records.JobPrefix)
 	asking, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

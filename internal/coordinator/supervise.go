@@ -139,7 +139,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	}
 	ready.fitLanes(c.fleet)
 	if parts := ready.parts(); len(parts) > 1 && !j.resumed {
-		// fail now rather than after half of the work
+		// Fail now rather than after half of the work.
 		if _, err := c.fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) {
 			return runOutcome{err: err}
 		}
