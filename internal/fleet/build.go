@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// buildState is how a tile exists on its worker.
+// buildState is the form in which a tile exists on its worker.
 type buildState uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	builtComputed            // its entries are computed each time they are needed
 )
 
-// ready tells whether the tile is built as it should be.
+// ready reports whether the tile is built in the form that is wanted.
 func (t *tile) ready() bool { return t.state == builtAs(t.wantStored) }
 
 func builtAs(stored bool) buildState {
@@ -28,12 +28,11 @@ func builtAs(stored bool) buildState {
 	return builtComputed
 }
 
-// errWorkerJoined stops a group in the middle of its builds: a worker joined that could do some of them.
+// errWorkerJoined interrupts the builds of a group because a worker joined that could do some of them.
 var errWorkerJoined = errors.New("fleet: a worker joined")
 
-// build builds the tiles of a group that are not ready. First, tiles of the worker that are stored but
-// should not be free their storage, even if they take no part in this operation: the tiles to build
-// need the memory.
+// build builds the tiles of a group that are not ready. It first frees the storage of all tiles of the worker that
+// are stored but should not be, even those outside of this operation, because the tiles to build need the memory.
 func (j *job) build(ctx context.Context, g *group) error {
 	unstore := j.tilesToUnstore(g)
 	if len(unstore) > 0 {
@@ -41,7 +40,7 @@ func (j *job) build(ctx context.Context, g *group) error {
 			return err
 		}
 		j.fleet.mu.Lock()
-		j.fleet.notifyChanged() // memory became free
+		j.fleet.notifyChanged() // memory was freed
 		j.fleet.mu.Unlock()
 	}
 	for _, stored := range []bool{false, true} {
@@ -51,8 +50,8 @@ func (j *job) build(ctx context.Context, g *group) error {
 				missing = append(missing, t)
 			}
 		}
-		// A few tiles per thread at a time: small enough batches to show progress and to let joining
-		// workers take a share, large enough to keep all threads busy.
+		// Build a few tiles per thread at a time: batches small enough to show progress and to let joining workers
+		// take a share, and large enough to keep all threads busy.
 		for batch := range slices.Chunk(missing, 2*g.session.threads) {
 			if err := j.buildTiles(ctx, g, batch, stored); err != nil {
 				return err
@@ -65,7 +64,7 @@ func (j *job) build(ctx context.Context, g *group) error {
 	return nil
 }
 
-// tilesToUnstore are the tiles of a group's worker that are stored but should not be.
+// tilesToUnstore returns the tiles on a group's worker that are stored but should not be.
 func (j *job) tilesToUnstore(g *group) []int {
 	if g.copies != nil {
 		return nil
@@ -81,8 +80,8 @@ func (j *job) tilesToUnstore(g *group) []int {
 	return tiles
 }
 
-// buildTiles has a worker build tiles. Built tiles are converted between stored and computed and keep
-// their sums.
+// buildTiles makes a worker build tiles. Tiles that are already built are converted between stored and computed and
+// keep their sums.
 func (j *job) buildTiles(ctx context.Context, g *group, tiles []int, stored bool) error {
 	_, err := j.runCommand(ctx, g, tiles, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: !stored}}
@@ -106,7 +105,7 @@ func (j *job) buildTiles(ctx context.Context, g *group, tiles []int, stored bool
 	return nil
 }
 
-// idleWorkerJoined tells whether there is a worker without tiles of this job that could take some.
+// idleWorkerJoined reports whether a worker without tiles of this job could take some.
 func (j *job) idleWorkerJoined() bool {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()

@@ -8,21 +8,22 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// errStalled is the error of a call that made no progress for too long, although its worker sends heartbeats.
+// errStalled reports that a call made no progress for too long although its worker sends heartbeats.
 var errStalled = errors.New("fleet: the worker makes no progress")
 
-// call is one command that is not answered yet. Fleet.mu guards it.
+// call is a command that has not been answered yet. Fleet.mu guards it.
 type call struct {
 	message  *workerv1.AttachResponse
-	waited   bool                  // somebody waits for the answer
-	maxBytes int                   // upper limit of a result by reference
+	waited   bool                  // a goroutine waits for the answer
+	maxBytes int                   // upper limit on a result sent by reference
 	result   []byte                // the result, if it was sent by reference
-	answer   chan *workerv1.Answer // nil when the call is given up
-	pieces   uint64                // that the worker has done, as it last reported
-	movedAt  time.Time             // when it last reported others
+	answer   chan *workerv1.Answer // buffered; receives nil if the call is abandoned
+	pieces   uint64                // pieces of work done, as last reported by the worker
+	movedAt  time.Time             // when that number last changed
 }
 
-// command queues a command. It is sent on every stream until it is answered. The caller holds f.mu.
+// command queues a command and returns the pending call. The command is sent again on every new stream until it is
+// answered. The caller holds f.mu.
 func (s *session) command(c *workerv1.Command, maxBytes int) *call {
 	s.nextID++
 	c.CommandId = s.nextID
@@ -37,8 +38,8 @@ func (s *session) command(c *workerv1.Command, maxBytes int) *call {
 	return pending
 }
 
-// call runs a command of a job on a worker and waits for its answer, across broken streams, as long as the worker gets
-// on. It sends nothing after the job's release, or the worker would keep what nobody frees.
+// call runs a command of a job on a worker and waits for its answer, across broken streams, for as long as the worker
+// makes progress. It sends nothing after the job's release, because nothing would free what the worker then keeps.
 func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
@@ -80,18 +81,18 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 	}
 }
 
-// timeLeft is how much longer a call may take without progress, now that it was due. If it is no time the call is
-// given up, and the worker has stalled.
+// timeLeft returns how much longer a call may take without progress. It is called when the previous limit has passed,
+// at the time due. If it returns 0 or less, the call has been abandoned and the worker counts as stalled.
 func (f *Fleet) timeLeft(s *session, c *call, due time.Time, patience time.Duration) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, id := time.Now(), c.message.GetCommand().GetCommandId()
 	switch {
-	case s.pending[id] != c: // just answered, or the session is over
+	case s.pending[id] != c: // just answered, or the session has ended
 		return patience
 	case s.stream == nil || now.Sub(due) > f.cfg.HeartbeatInterval:
-		// It cannot report progress: silence has a limit of its own. Or this process was stopped, and reports may
-		// be waiting to be read.
+		// Without a stream the worker cannot report progress, and silence has a limit of its own. A late timer means
+		// that this process was suspended, and reports may be waiting to be read.
 		c.movedAt = now
 	}
 	left := patience - now.Sub(c.movedAt)
@@ -102,7 +103,7 @@ func (f *Fleet) timeLeft(s *session, c *call, due time.Time, patience time.Durat
 	return left
 }
 
-// noteProgress records what a heartbeat tells of the running commands. The caller holds f.mu.
+// noteProgress records what a heartbeat says about running commands. The caller holds f.mu.
 func (f *Fleet) noteProgress(s *session, running []*workerv1.Progress) {
 	hangs := false
 	for _, p := range running {
@@ -117,7 +118,7 @@ func (f *Fleet) noteProgress(s *session, running []*workerv1.Progress) {
 	}
 }
 
-// post runs a command without waiting for its answer. The caller holds f.mu.
+// post sends a command without waiting for its answer. The caller holds f.mu.
 func (s *session) post(c *workerv1.Command) {
 	if !s.ended {
 		s.command(c, 0)

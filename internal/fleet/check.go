@@ -14,19 +14,20 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// What can be checked of an answer at a cost far below that of the answer: that it is possible at all. Merging checks all
-// of it before it uses any.
+// These checks test whether an answer is possible at all, at a cost far below that of computing it. Merging checks an
+// answer completely before it uses any of it.
 
-// finite is what most values must be.
+// finite reports whether v is finite, as most values must be.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// finiteNonNegative is what row sums and maxima must be.
+// finiteNonNegative reports whether v is finite and not negative, as row sums and maxima must be.
 func finiteNonNegative(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
-// number is what distances and gains must be: those of absent clusters, and of rows that cannot move, are infinite.
+// number reports whether v is not NaN. Distances and gains may be infinite, for absent clusters and for rows that
+// cannot move.
 func number(v float64) bool { return !math.IsNaN(v) }
 
-// unpackPossible unpacks values, each of which must be possible.
+// unpackPossible unpacks values and fails if possible rejects one of them.
 func unpackPossible(values []float64, packed []byte, possible func(float64) bool) error {
 	if err := wire.UnpackFloat64sInto(values, packed); err != nil {
 		return err
@@ -39,8 +40,8 @@ func unpackPossible(values []float64, packed []byte, possible func(float64) bool
 	return nil
 }
 
-// checkMoves checks the moves of one tile in some lanes, those of each lane in row order: each is of a point that has the
-// label it moves from, to another cluster of the lane.
+// checkMoves checks the moves of one tile in the given lanes. Within each lane they must be in row order, and each
+// must move a point from the label it has to another cluster of the lane.
 func (j *job) checkMoves(moves []labeling.Move, lanes []int) error {
 	shape, before := j.shape(), make(map[int]int32, len(lanes))
 	for _, lane := range lanes {
@@ -62,7 +63,7 @@ func (j *job) checkMoves(moves []labeling.Move, lanes []int) error {
 	return nil
 }
 
-// checkCandidates checks the farthest points of some tiles, one for each lane that was asked for.
+// checkCandidates checks the farthest points of some tiles. There must be one for each of the given lanes.
 func (j *job) checkCandidates(tiles []int, candidates []labeling.Candidate, lanes []int) error {
 	if len(candidates) != len(lanes) {
 		return fmt.Errorf("%d candidates instead of %d", len(candidates), len(lanes))
@@ -81,7 +82,8 @@ func (j *job) checkCandidates(tiles []int, candidates []labeling.Candidate, lane
 	return nil
 }
 
-// checkSelfAffinities checks the sums of clusters over some tiles: each row adds less than 2^53, which keeps its sums exact.
+// checkSelfAffinities checks the sums of clusters over some tiles. Each row contributes less than 2^53, which keeps
+// its sums exact.
 func (j *job) checkSelfAffinities(tiles []int, sums []kernel.Int128) error {
 	limit := math.Ldexp(float64(j.rowsOf(tiles)), 53)
 	for c, sum := range sums {
@@ -92,14 +94,14 @@ func (j *job) checkSelfAffinities(tiles []int, sums []kernel.Int128) error {
 	return nil
 }
 
-// checkChanges checks how the sums of clusters over some tiles change by moves: lane after lane, for each that moves are
-// in. Sums are exact, which makes wrong ones visible: what points take from one cluster they bring to another, so that the
-// changes of a lane add up to nothing; what all rows bring that had no cluster is the same in every lane; values are
-// multiples of their grid; and clusters that no point moves to or from do not change.
+// checkChanges checks how the sums of clusters over some tiles change with moves. changes holds one lane after the
+// other, for each lane that has moves. Because sums are exact, errors are visible: what points take from one cluster
+// they add to another, so the changes of a lane add up to zero; what all rows that had no cluster contribute is the
+// same in every lane; values are multiples of their grid; and clusters that no point enters or leaves do not change.
 func (e *VectorExecutor) checkChanges(tiles []int, moves []labeling.Move, changes []float64) error {
 	width, shape := e.spec.Width(), e.shape()
 	rows := e.rowsOf(tiles)
-	var total []float64 // of all rows of the tiles
+	var total []float64 // total over all rows of the tiles
 	for _, lane := range vector.MovedLanes(e.k, moves) {
 		end := slices.IndexFunc(moves, func(m labeling.Move) bool { return shape.Lane(m) > lane })
 		if end < 0 {
@@ -140,7 +142,7 @@ func (e *VectorExecutor) checkChanges(tiles []int, moves []labeling.Move, change
 	return nil
 }
 
-// addClusters adds up the changes of the clusters of one lane, and checks each.
+// addClusters checks each change of one lane's clusters and returns their sums.
 func (e *VectorExecutor) addClusters(changes []float64, moved []bool) ([]float64, error) {
 	width := e.spec.Width()
 	sums := make([]float64, width)
@@ -161,7 +163,7 @@ func (e *VectorExecutor) addClusters(changes []float64, moved []bool) ([]float64
 	return sums, nil
 }
 
-// movesWithin are the moves of points of a range; moves ascend.
+// movesWithin returns the moves of points in a range of rows. moves must be in ascending order.
 func movesWithin(moves []labeling.Move, rows partition.Range) []labeling.Move {
 	at := func(row int) int {
 		i, _ := slices.BinarySearchFunc(moves, row, func(m labeling.Move, row int) int { return cmp.Compare(int(m.Point), row) })
@@ -170,7 +172,8 @@ func movesWithin(moves []labeling.Move, rows partition.Range) []labeling.Move {
 	return moves[at(rows.From):at(rows.To)]
 }
 
-// checkNeighbors checks rows of an answer, each with its number first: none of them was seen before.
+// checkNeighbors checks the rows of an answer, each of which begins with its row number. No row may appear twice or
+// be marked in seen.
 func checkNeighbors(answer []int32, width int, seen []bool) error {
 	numbers := make([]int32, 0, len(answer)/width)
 	for row := range slices.Chunk(answer, width) {
@@ -189,7 +192,8 @@ func checkNeighbors(answer []int32, width int, seen []bool) error {
 	return nil
 }
 
-// checkNeighborsOf checks the neighbors of one row: other rows, none of them twice, and nothing after the last.
+// checkNeighborsOf checks the neighbors of one row: they must be other rows, none of them twice, and nothing may
+// follow the last.
 func checkNeighborsOf(row []int32, rows int) error {
 	ended := false
 	for at, i := range row {

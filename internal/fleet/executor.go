@@ -12,8 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Executor runs the operations of a job of the kernel family on all workers. It implements
-// kernelkmeans.Executor.
+// Executor runs the operations of a kernel-family job on all workers. It implements kernelkmeans.Executor. The caller
+// must call Release.
 type Executor struct {
 	*job
 	spec        kernel.MatrixSpec
@@ -30,8 +30,8 @@ type packedOperands struct {
 
 var _ kernelkmeans.Executor = (*Executor)(nil)
 
-// NewExecutor places the tiles of a job's matrix on workers and builds them. While there is no worker
-// it waits, until ctx ends.
+// NewExecutor places the tiles of a job's matrix on workers and builds them. While there is no worker it waits, until
+// ctx ends.
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	e := &Executor{job: f.newJob(task), spec: task.Need.Matrix}
 	e.describe, e.ensureOperands = e.describeMatrix, e.sendOperands
@@ -47,7 +47,7 @@ func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	return e, nil
 }
 
-// Release frees what the job holds on workers. An operation that is running fails with ErrReleased.
+// Release frees what the job holds on workers. A running operation fails with ErrReleased.
 func (e *Executor) Release() {
 	e.job.Release()
 	e.operating <- struct{}{}
@@ -62,7 +62,7 @@ func (e *Executor) describeMatrix(p *workerv1.Prepare) {
 	p.Products, p.Block = uint32(e.need.Products), uint32(e.need.Block)
 }
 
-// sendOperands gives a worker the weights and the sparse part if it lacks them.
+// sendOperands sends the weights and the sparse part to a worker that lacks them.
 func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 	if e.operands == nil || g.member.operandsID == e.operands.id {
 		return nil
@@ -95,8 +95,8 @@ func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
 	}})
 }
 
-// SetOperands implements kernelkmeans.Executor. It ignores the caller's ID and counts for itself, so that no two
-// operands of a job have the same.
+// SetOperands implements kernelkmeans.Executor. It ignores the caller's ID and assigns its own, so that no two
+// operands of a job share an ID.
 func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	sparse := a.Sparse
 	if sparse == nil {
@@ -162,7 +162,7 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 		}
 	}
 	var products [][]float64
-	for batch := range slices.Chunk(x, max(1, e.need.Products)) { // as many at a time as workers have memory for
+	for batch := range slices.Chunk(x, max(1, e.need.Products)) { // no more at a time than workers have memory for
 		part, err := e.multiply(ctx, batch)
 		if err != nil {
 			return nil, err
@@ -198,7 +198,7 @@ func (e *Executor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.
 	return sums, nil
 }
 
-// selfAffinities gives the sums of all clusters, still zero, and the function that adds up answers.
+// selfAffinities returns zeroed sums for all clusters, and the function that adds answers to them.
 func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 	sums := make([]kernel.Int128, e.k*e.lanes)
 	return sums, func(tiles []int, answer *reply) error {
@@ -235,7 +235,7 @@ func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([
 	})
 }
 
-// lanesOf are the lanes that statistics are of.
+// lanesOf returns the lanes that statistics belong to.
 func lanesOf(stats []kernel.ClusterStats) []int {
 	lanes := make([]int, len(stats))
 	for at := range stats {

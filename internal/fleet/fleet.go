@@ -1,16 +1,15 @@
-// Package fleet is the coordinator's side of its workers: their sessions, the placement of tiles on
-// them, and executors that run the operations of a job on all of them.
+// Package fleet is the coordinator's side of the workers: their sessions, the placement of tiles on them, and the
+// executors that run the operations of a job on all of them. Algorithms, job records and clients do not belong here.
 //
-// A worker connects and keeps one Attach stream open. When the stream breaks, its session survives for
-// a short time (Config.LostAfter). A worker that is silent for longer is lost: its session ends, and
-// its tiles are placed on other workers. Those of a worker whose connection was closed go to others sooner
-// (Config.ReconnectWithin). An executor hides this from the method that uses it: an
-// operation over all rows continues until every tile has answered exactly once.
+// A worker connects and keeps one Attach stream open. When the stream breaks, its session survives for a short time
+// (Config.LostAfter). A worker that is silent for longer is lost: its session ends and its tiles are placed on other
+// workers. If its connection was closed, the tiles move sooner (Config.ReconnectWithin). Executors hide this from
+// their callers: an operation over all rows continues until every tile has answered exactly once.
 //
-// Concurrency: one mutex, Fleet.mu, guards sessions, pending calls, placements and payloads. It is
-// never held while sending, receiving or waiting. Each stream of a session has a goroutine that reads
-// and one that writes. An executor runs one operation at a time, with one goroutine per worker; what
-// only the running operation touches needs no lock.
+// Concurrency: one mutex, Fleet.mu, guards sessions, pending calls, placements and payloads. It is never held while
+// sending, receiving or waiting. Each stream of a session has one goroutine that reads and one that writes. An
+// executor runs one operation at a time, with one goroutine per worker; what only the running operation touches needs
+// no lock.
 package fleet
 
 import (
@@ -43,12 +42,12 @@ const (
 	DefaultSlowAfter         = time.Second
 )
 
-// ErrClosed is the error of operations after Close.
+// ErrClosed is returned by operations after Close.
 var ErrClosed = errors.New("fleet: the coordinator is shutting down")
 
-// DatasetSource gives the canonical bytes of data sets.
+// DatasetSource provides the canonical bytes of data sets.
 type DatasetSource interface {
-	// OpenDataset reads length bytes from offset; length 0 means to the end.
+	// OpenDataset returns a reader of length bytes from offset; length 0 means to the end. The caller closes it.
 	OpenDataset(ctx context.Context, datasetID string, offset, length int64) (io.ReadCloser, error)
 }
 
@@ -57,35 +56,36 @@ type Config struct {
 	Logger            hclog.Logger
 	HeartbeatInterval time.Duration // how often workers send a heartbeat
 	LostAfter         time.Duration // how long a worker may be silent before it is lost
-	WorkerWait        time.Duration // how long a job that ran before waits while workers have too little memory for it
+	WorkerWait        time.Duration // how long a job that ran before waits while workers have too little memory
 	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
 	StalledAfter      time.Duration // how long a command may make no progress; longer if its pieces are large
-	SlowAfter         time.Duration // how long a worker may keep the others waiting, beyond 3 times what they take
+	SlowAfter         time.Duration // how long a worker may keep others waiting, beyond 3 times what they take
 	Referee           Referee       // decides when two workers disagree and there is no third; may be nil
 	Datasets          DatasetSource
 	Observer          Observer // may be nil
 }
 
-// Fleet is all attached workers and the jobs that run on them.
+// Fleet holds all attached workers and the jobs that run on them.
 type Fleet struct {
 	cfg Config
 	log hclog.Logger
 
+	// mu guards the fields below, and everything that says so in sessions, calls and jobs.
 	mu          sync.Mutex
 	sessions    map[string]*session
 	jobs        map[*job]struct{}
 	payloads    map[string][]byte
-	quarantined map[string]*fault.Error // by session that has ended: why its worker is not to be trusted
-	damaged     map[string]error        // by data set: what was found when workers last fetched it
+	quarantined map[string]*fault.Error // by id of a session that has ended: why its worker is not trusted
+	damaged     map[string]error        // by data set id: the damage found when a worker last fetched it
 	nextPayload uint64
 	nextJob     uint64
-	term        int64         // of the coordinator as the leader
-	returned    time.Time     // when the first worker attached in it
-	changed     chan struct{} // closed and replaced at every change that a waiting job may wait for
+	term        int64         // the coordinator's term as the leader; 0 before Begin
+	returned    time.Time     // when the first worker attached in this term
+	changed     chan struct{} // closed and replaced at every change that a job may wait for
 	closed      bool
 }
 
-// New makes a fleet without workers.
+// New returns a fleet without workers.
 func New(cfg Config) *Fleet {
 	if cfg.Logger == nil {
 		cfg.Logger = hclog.NewNullLogger()
@@ -123,8 +123,8 @@ func New(cfg Config) *Fleet {
 	}
 }
 
-// ServerOptions are what the server of WorkerService needs: it allows the workers' frequent keepalive
-// pings, and detects connections to dead machines.
+// ServerOptions returns the options that a server of WorkerService needs. They allow the frequent keepalive pings of
+// workers, and detect connections to dead machines.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
@@ -138,8 +138,9 @@ func (f *Fleet) Register(server *grpc.Server) {
 	workerv1.RegisterWorkerServiceServer(server, &service{fleet: f})
 }
 
-// Changed gives a channel that is closed at the next change: a worker joined, fell silent, came back,
-// began to drain or left, or a job released its tiles. Call it again after each change.
+// Changed returns a channel that is closed at the next change: a worker joined, fell silent, came back, began to
+// drain or left, or a job released its tiles. Call it before checking the condition to wait for, and again after each
+// change.
 func (f *Fleet) Changed() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,15 +153,15 @@ func (f *Fleet) notifyChanged() {
 	f.changed = make(chan struct{})
 }
 
-// WorkerState is the state of a worker.
+// WorkerState is the state of a worker. Its values are those of cleavev1.WorkerState.
 type WorkerState int
 
 // The states of a worker.
 const (
 	WorkerReady       WorkerState = iota + 1
-	WorkerSilent                  // its stream broke or it missed heartbeats; it keeps its tiles until LostAfter
-	WorkerDraining                // its tiles go to others, and it leaves once it has none
-	WorkerQuarantined             // its answers were wrong: it gets no tiles
+	WorkerSilent                  // its stream broke or it missed heartbeats; keeps its tiles until LostAfter
+	WorkerDraining                // its tiles move to others, and it leaves once it has none
+	WorkerQuarantined             // gave wrong answers and gets no tiles
 )
 
 // WorkerInfo describes a worker.
@@ -175,12 +176,12 @@ type WorkerInfo struct {
 	AttachedAt    time.Time
 	LastHeartbeat time.Time
 	Tiles         int
-	ReservedBytes uint64 // reserved for tiles, data sets and what else jobs hold
+	ReservedBytes uint64 // reserved by jobs for tiles, data sets and everything else
 	JobIDs        []string
-	Message       string // what is wrong with it, for people; empty if nothing is
+	Message       string // human-readable problem; "" if there is none
 }
 
-// Workers lists the workers by name.
+// Workers returns the workers sorted by name and id.
 func (f *Fleet) Workers() []WorkerInfo {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -228,7 +229,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	return info
 }
 
-// Drain stops giving tiles to a worker, by id or name, and gives those that it has to others, even if it is at work on
+// Drain stops placing tiles on a worker, given by id or name, and moves its tiles to others even if it is working on
 // them. Then the worker is told to leave.
 func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	f.mu.Lock()

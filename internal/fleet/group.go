@@ -8,23 +8,23 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// group is the part of an operation that one worker does. Groups of the same worker run one after the other.
+// group is the part of an operation that one worker does. The groups of a worker run one after the other.
 type group struct {
 	session *session
 	member  *membership
 	tiles   []int
-	copies  map[int]*tile // of tiles that are placed on another worker; nil: the tiles are placed on this one
-	parts   []part        // its answers
-	err     error         // why some tiles have no answer
+	copies  map[int]*tile // copies of tiles placed on other workers; nil if the tiles are placed on this one
+	parts   []part        // answers so far
+	err     error         // why some tiles have no answer; nil if all have one
 }
 
-// part is the answer of some tiles of a group.
+// part is the answer for some tiles of a group.
 type part struct {
 	tiles []int
-	reply *reply // nil when there is nothing to merge
+	reply *reply // nil if there is nothing to merge
 }
 
-// at is a tile as the worker of a group has it.
+// at returns the state of a tile on the worker of a group.
 func (j *job) at(g *group, t int) *tile {
 	if g.copies != nil {
 		return g.copies[t]
@@ -32,8 +32,8 @@ func (j *job) at(g *group, t int) *tile {
 	return &j.tiles[t]
 }
 
-// groups gives the tiles of each worker, in the order of their first tiles. Tiles that are verified are groups of their
-// own, and so are their copies on other workers: answers are compared tile by tile.
+// groups divides tiles into groups by worker, ordered by their first tiles. Verified tiles and their copies on other
+// workers form groups of their own, because answers are compared tile by tile.
 func (j *job) groups(op *operation, tiles []int) []*group {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -59,14 +59,14 @@ func (j *job) groups(op *operation, tiles []int) []*group {
 		}
 		g.tiles = append(g.tiles, t)
 	}
-	// Own tiles first: their updates take the labels of the worker to the step that copies are loaded at.
+	// Own tiles first: updating them takes the labels of the worker to the step at which copies are loaded.
 	slices.SortStableFunc(alone, func(a, b *group) int { return len(a.copies) - len(b.copies) })
 	return append(groups, alone...)
 }
 
-// runGroup runs an operation on the tiles of one worker: first whatever the tiles lack, then the request.
-// Every step can be repeated safely, so it does not matter where an earlier attempt stopped. Nothing
-// else uses the group's membership and tiles at the same time.
+// runGroup runs an operation on the tiles of one worker: first it provides whatever the tiles lack, then it sends the
+// request. Every step can be repeated safely, so it does not matter where an earlier attempt stopped. Nothing else
+// uses the group's membership and tiles at the same time.
 func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	if err := j.prepare(ctx, g); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	return nil
 }
 
-// prepare opens the job on the worker, unless it is open.
+// prepare opens the job on the worker, unless it is already open.
 func (j *job) prepare(ctx context.Context, g *group) error {
 	if g.member.prepared {
 		return nil
@@ -134,7 +134,7 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 	return err
 }
 
-// prepareMessage describes the job to a worker.
+// prepareMessage returns the description of the job for a worker.
 func (j *job) prepareMessage() *workerv1.Prepare {
 	p := &workerv1.Prepare{DatasetId: j.datasetID, DatasetBytes: uint64(j.need.DatasetBytes), K: uint32(j.need.K)}
 	if j.need.Scaled {
@@ -144,7 +144,7 @@ func (j *job) prepareMessage() *workerv1.Prepare {
 	return p
 }
 
-// runCommand sends a command to a worker and waits for the answer, whose values may take maxBytes.
+// runCommand sends a command to a worker and waits for its answer, whose values may take up to maxBytes.
 func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes int, set func(*workerv1.Command)) (*reply, error) {
 	c := &workerv1.Command{JobId: j.key, Tiles: make([]*workerv1.Tile, len(tiles))}
 	for i, t := range tiles {

@@ -16,59 +16,60 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// ErrReleased is the error of operations after Release.
+// ErrReleased is returned by operations that run during or after Release.
 var ErrReleased = errors.New("fleet: the job has released its workers")
 
 // Status is the progress of placing a job on workers.
 type Status struct {
-	Waiting    string // what the job is waiting for, for people; empty when it is not
+	Waiting    string // human-readable reason for waiting; "" if not waiting
 	TilesBuilt int
 	Tiles      int
-	Workers    int // that hold tiles of the job
+	Workers    int // workers that hold tiles of the job
 }
 
 // Task describes a job to the fleet.
 type Task struct {
 	JobID     string
 	DatasetID string
-	Need      planning.Workload // the matrix, the vectors or the neighbors, and the memory they take
-	Vectors   *vector.RowSpec   // for a job of the vector family
-	Diagonal  []float64         // for neighbors in a kernel matrix
-	Units     *dataset.Units    // that the data set is put into first; nil: it is taken as it is
-	Verify    float64           // the share of the tiles whose answers are compared with those of another worker
-	Trust     *Trust            // what executors of the job share about their workers; may be nil
-	Ran       *atomic.Bool      // whether there was memory enough for the job once; its executors share and set it; may be nil
-	Report    func(Status)      // called with every change of the status, one call at a time; may be nil
+	Need      planning.Workload // the matrix, vectors or neighbors, and the memory they take
+	Vectors   *vector.RowSpec   // for the vector family, else nil
+	Diagonal  []float64         // for neighbors in a kernel matrix, else nil
+	Units     *dataset.Units    // units to convert the data set to first; nil leaves it as it is
+	Verify    float64           // share of tiles, from 0 to 1, whose answers are compared with another worker's
+	Trust     *Trust            // shared by the executors of a run; may be nil
+	Ran       *atomic.Bool      // set once the job had enough memory; shared by its executors; may be nil
+	Report    func(Status)      // called with every change of the status, never concurrently; may be nil
 }
 
-// job is what the executors of both families have in common: the placement of a job's tiles on workers,
-// and running an operation on all of them. It keeps the current labels and their step, so that any tile
-// can be rebuilt on any worker.
+// job is what the executors of all families have in common: it places a job's tiles on workers and runs operations on
+// all of them. It keeps the current labels and their step, so that any tile can be rebuilt on any worker.
 //
-// Operations run one at a time. Each continues until every tile has answered once, on however many
-// workers that takes.
+// Operations run one at a time. Each continues until every tile has answered once, on however many workers that
+// takes.
 type job struct {
-	fleet          *Fleet
-	jobID          string
-	key            string // the job's id in commands; no two executors have the same
-	datasetID      string
-	need           planning.Workload
-	units          struct{ center, scale *payload } // of the columns of the data set; nil: as they are
-	rows           int
-	sizes          []partition.Size                               // of the tiles
-	patience       time.Duration                                  // how long a command may make no progress
-	describe       func(p *workerv1.Prepare)                      // completes a Prepare command
-	ensureOperands func(ctx context.Context, worker *group) error // gives a worker what it lacks beside tiles; may be nil
-	sumBytes       int                                            // limits the sums that a load or update answers with
-	answersChanges bool                                           // updates answer with changes, and loads with nothing
-	payloads       []*payload                                     // freed with the job
-	identity       []byte                                         // tells the worker's tiles from those of other jobs
+	fleet     *Fleet
+	jobID     string
+	key       string // the job's id in commands; unique per executor
+	datasetID string
+	need      planning.Workload
+	// Applied to the columns of the data set; nil leaves them as they are.
+	units    struct{ center, scale *payload }
+	rows     int
+	sizes    []partition.Size          // sizes of the tiles
+	patience time.Duration             // how long a command may make no progress
+	describe func(p *workerv1.Prepare) // completes a Prepare command
+	// Sends a worker what it lacks besides tiles; may be nil.
+	ensureOperands func(ctx context.Context, worker *group) error
+	sumBytes       int        // upper limit on the sums in the answer to a load or update
+	answersChanges bool       // updates are answered with changes, and loads with nothing
+	payloads       []*payload // freed with the job
+	identity       []byte     // distinguishes the job's tiles from those of other jobs; see offers.go
 
-	operating chan struct{} // semaphore: held by the operation that is running
-	k, lanes  int           // clusters of a labeling, and labelings; 0 before there are operands
+	operating chan struct{} // semaphore held by the running operation; guards k, lanes, labels and step
+	k, lanes  int           // clusters of a labeling, and labelings; 0 until there are operands
 	labels    []int32       // lane after lane; nil before the first load
-	step      uint64        // of the labels; increases with every load and update
-	ran       *atomic.Bool  // there was memory enough for the job once
+	step      uint64        // step of the labels; increases with every load and update
+	ran       *atomic.Bool  // set once the job had enough memory
 	verify    float64
 	trust     *Trust
 	pace      *pace
@@ -76,34 +77,34 @@ type job struct {
 	ctx       context.Context // canceled by Release
 	cancel    context.CancelFunc
 
-	// Guarded by Fleet.mu. The fields of tiles and members are also used by the running operation.
+	// Guarded by Fleet.mu. The running operation also uses the fields of its tiles and members.
 	tiles      []tile
 	members    map[*session]*membership
-	failing    map[*session]bool         // had an internal error: used only when there is no other
-	full       map[*session]bool         // reported that it has no memory left
-	aside      map[*session]*fault.Error // cannot do the job, and why: gets no tiles of it
-	copies     map[*copied]struct{}      // of tiles that are verified, or late
-	epochs     uint64                    // placements and copies of tiles so far
+	failing    map[*session]bool         // had an internal error; used only if there is no other worker
+	full       map[*session]bool         // reported that they have no memory left
+	aside      map[*session]*fault.Error // get no tiles of the job because they cannot do it, and why
+	copies     map[*copied]struct{}      // copies of tiles that are being verified or are late
+	epochs     uint64                    // number of placements and copies so far
 	ops        int                       // operations since tiles were last placed
-	balancedAt <-chan struct{}           // Fleet.changed when the placement was last balanced; nil: it must be checked
-	storedAt   <-chan struct{}           // Fleet.changed when tiles were last stored wherever there is room
-	usage      Usage                     // only EverStored and EverComputed are kept up to date
+	balancedAt <-chan struct{}           // Fleet.changed when the placement was last balanced; nil forces a check
+	storedAt   <-chan struct{}           // Fleet.changed when tiles were last stored wherever there was room
+	usage      Usage                     // only EverStored and EverComputed are maintained
 }
 
-// tile is where a tile is placed, and its state there.
+// tile is the placement of a tile and its state there.
 type tile struct {
-	worker     *session   // nil: not placed
-	epoch      uint64     // number of its placement
+	worker     *session   // nil if it is not placed
+	epoch      uint64     // number of this placement, see newEpoch
 	wantStored bool       // whether its entries should be stored
-	state      buildState // as the worker last reported
-	step       uint64     // of its sums; 0: it has none
+	state      buildState // as last reported by the worker
+	step       uint64     // step of its sums; 0 if it has none
 }
 
-// membership is the part of one worker in a job.
+// membership is one worker's part in a job.
 type membership struct {
 	tiles      int
 	prepared   bool
-	operandsID uint64 // of the operands that it has; 0: none
+	operandsID uint64 // operands that it has; 0 for none
 }
 
 func (f *Fleet) newJob(task Task) *job {
@@ -142,14 +143,14 @@ func (f *Fleet) newJob(task Task) *job {
 	return j
 }
 
-// keepPayload makes a payload that is freed with the job.
+// keepPayload returns a payload that is freed with the job.
 func (j *job) keepPayload(pack func() []byte) *payload {
 	p := j.fleet.newPayload(pack)
 	j.payloads = append(j.payloads, p)
 	return p
 }
 
-// start places the tiles of the job on workers and builds those that no worker has.
+// start registers the job, places its tiles on workers, and builds those that no worker has.
 func (j *job) start(ctx context.Context) error {
 	f := j.fleet
 	f.mu.Lock()
@@ -166,7 +167,7 @@ func (j *job) start(ctx context.Context) error {
 	return err
 }
 
-// Release frees what the job holds on workers. An operation that is running fails with ErrReleased.
+// Release frees what the job holds on workers. A running operation fails with ErrReleased.
 func (j *job) Release() {
 	f := j.fleet
 	f.mu.Lock()

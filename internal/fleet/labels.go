@@ -13,10 +13,10 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// mergeFunc adds the answer of some tiles to the result. Each tile is merged exactly once.
+// mergeFunc adds the answer of some tiles to the result of an operation. It is called exactly once for each tile.
 type mergeFunc func(tiles []int, answer *reply) error
 
-// load sets all labels.
+// load sets all labels. It copies them.
 func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
 	if j.k == 0 {
 		return errors.New("fleet: load before operands were set")
@@ -32,8 +32,8 @@ func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
 	return err
 }
 
-// update moves points. It applies the moves to the labels first, because a tile that must be rebuilt
-// during the update is loaded with the labels after the moves.
+// update moves points. It applies the moves to the labels first, because a tile that has to be rebuilt during the
+// update is loaded with the labels after the moves. After an error it restores the labels.
 func (j *job) update(ctx context.Context, moves []labeling.Move, merge mergeFunc) error {
 	if j.labels == nil {
 		return errors.New("fleet: update before load")
@@ -48,7 +48,7 @@ func (j *job) update(ctx context.Context, moves []labeling.Move, merge mergeFunc
 	return err
 }
 
-// shape says which labels the job allows.
+// shape returns which labels the job allows.
 func (j *job) shape() labeling.Shape {
 	return labeling.Shape{Points: j.rows, Clusters: j.k, Lanes: j.lanes}
 }
@@ -64,9 +64,9 @@ func (j *job) atStep(ctx context.Context, op *operation) error {
 	return j.perform(ctx, op)
 }
 
-// advance takes all tiles to the next step. A tile at the current step gets the moves; any other tile
-// gets all labels, which include the moves, and the moves only if the answer is what they change. A load gives all
-// tiles all labels.
+// advance takes all tiles to the next step. A tile at the current step receives only the moves. Any other tile
+// receives all labels, which already include the moves, and also the moves if the answer consists of what they
+// change. A load sends all labels to all tiles.
 func (j *job) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, merge mergeFunc) error {
 	packedLabels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
 	packedMoves := j.fleet.newPayload(func() []byte { return wire.PackMoves(moves) })
@@ -75,7 +75,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	step, next := j.step, j.step+1
 	op := &operation{
 		name:          name,
-		wholeMatrix:   kernel.FullSweepIsCheaper(j.rows, len(moves)), // it reads nearly every column
+		wholeMatrix:   kernel.FullSweepIsCheaper(j.rows, len(moves)), // reads nearly every column
 		maxBytes:      func([]int) int { return j.sumBytes },
 		merge:         merge,
 		reload:        &reload{labels: packedLabels, step: next},
@@ -91,8 +91,8 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 		op.wholeMatrix = kernel.FullSweepIsCheaper(j.rows, countLabeled(labels))
 	}
 	err := j.perform(ctx, op)
-	// After an error only some tiles are at the next step. Its number is not used again, so that the
-	// others are not mistaken for them.
+	// After an error only some tiles are at the next step. Its number is skipped, so that the others are not mistaken
+	// for them.
 	j.step = next
 	if err != nil {
 		j.step++
@@ -100,7 +100,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	return err
 }
 
-// countLabeled counts the points that have a cluster.
+// countLabeled returns the number of points that have a cluster.
 func countLabeled(labels []int32) int {
 	count := 0
 	for _, c := range labels {
@@ -111,7 +111,7 @@ func countLabeled(labels []int32) int {
 	return count
 }
 
-// assign runs an operation that answers moves in some lanes, and returns them in tile order.
+// assign runs an operation that answers with moves in the given lanes, and returns them in tile order.
 func (j *job) assign(ctx context.Context, lanes []int, request func(*workerv1.Command)) ([]labeling.Move, error) {
 	byTile := make([][]labeling.Move, len(j.tiles))
 	err := j.atStep(ctx, &operation{
@@ -132,7 +132,7 @@ func (j *job) assign(ctx context.Context, lanes []int, request func(*workerv1.Co
 	return slices.Concat(byTile...), nil
 }
 
-// split assigns moves, which are in the order of ascending tiles, to their tiles.
+// split distributes moves, which are ordered by tile, to their tiles.
 func (j *job) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]labeling.Move) error {
 	for _, t := range tiles {
 		end, rows := 0, partition.Tile(j.rows, t)
@@ -153,7 +153,7 @@ func (j *job) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]
 	return nil
 }
 
-// farthest runs an operation that answers a candidate for each of some lanes.
+// farthest runs an operation that answers with one candidate for each of the given lanes.
 func (j *job) farthest(ctx context.Context, lanes []int, request func(*workerv1.Command)) ([]labeling.Candidate, error) {
 	best := make([]labeling.Candidate, len(lanes))
 	err := j.atStep(ctx, &operation{

@@ -13,10 +13,9 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Neighbors finds the nearest neighbors of all rows of a data set on the workers, as neighbor.Search.All does:
-// task.Need.Neighbors.Count of them for each row. Workers find those of a tile when they build it, so that the
-// status of the task tells how far they are. Of a kernel matrix the task has the diagonal. Neighbors also tells what
-// the search used.
+// Neighbors finds the task.Need.Neighbors.Count nearest neighbors of every row of a data set, like
+// neighbor.Search.All but on the workers. Workers search a tile when they build it, so the status of the task shows
+// the progress. For a kernel matrix, task.Diagonal must be set. Neighbors also returns what the search used.
 func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, Usage, error) {
 	need := task.Need.Neighbors
 	if need == nil || need.Given != (task.Diagonal != nil) {
@@ -73,7 +72,7 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 	return all, err
 }
 
-// What local search and the scores of rows ask of workers.
+// Operations for local search and for the scores of rows.
 
 // Gains implements kernelkmeans.Executor.
 func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
@@ -103,7 +102,7 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		}
 		values[at] = make([]float64, len(b.Points)*b.Width(e.k))
 	}
-	// parts calls do with the values of each block that are of the given tiles, in the order of an answer.
+	// parts calls do with the values of each block that belong to the given tiles, in the order of an answer.
 	parts := func(tiles []int, do func(part []float64) error) error {
 		for at, b := range blocks {
 			for _, t := range tiles {

@@ -9,33 +9,34 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// Observer hears what the fleet does, for people and their tools. Some of its methods are called with Fleet.mu held: they
-// must not wait or call the fleet.
+// Observer receives events for metrics and traces. Some of its methods are called with Fleet.mu held, so they must
+// not block or call the fleet.
 type Observer interface {
-	// Operation begins an operation over tiles. Its commands have the context, and end ends it.
+	// Operation begins an operation over tiles. Its commands run with the returned context. end is called once, when
+	// it ends.
 	Operation(ctx context.Context, name string) (_ context.Context, end func(error))
-	// Command begins a command to a worker. The parent goes with it, so that the worker's trace is part of the job's; end
-	// ends it with why it was not done, "" if it was.
+	// Command begins a command to a worker. The command carries the returned parent, which makes the worker's trace
+	// part of the job's. end is called with the reason the command failed, or "" if it succeeded.
 	Command(ctx context.Context, command, worker string, tiles int) (parent string, end func(failure string))
 	TilesBuilt(count int)
 	Heartbeat()
-	// Session tells of a change of a worker's session, one of those below.
+	// Session reports a change of a worker's session, one of the constants below.
 	Session(change string)
-	// PutAside tells that a job goes on without a worker, because of this reason.
+	// PutAside reports that a job goes on without a worker, and why.
 	PutAside(reason string)
 }
 
-// The changes of sessions.
+// The changes of a session that are reported to Observer.Session.
 const (
 	sessionAttached = "attached"
 	sessionResumed  = "resumed"
-	sessionAway     = "away" // its connection is closed, and it is not back
+	sessionAway     = "away" // its connection was closed and it did not come back in time
 	sessionLost     = "lost"
 	sessionLeft     = "left"
 	sessionRefused  = "refused"
 )
 
-// nobody is the Observer of a fleet that has none.
+// nobody is an Observer that does nothing.
 type nobody struct{}
 
 func (nobody) Operation(ctx context.Context, _ string) (context.Context, func(error)) {
@@ -50,7 +51,7 @@ func (nobody) Heartbeat()      {}
 func (nobody) Session(string)  {}
 func (nobody) PutAside(string) {}
 
-// whyNotDone names the outcome of a command for an Observer, "" if it was done.
+// whyNotDone returns the reason a command failed, or "" if it succeeded.
 func whyNotDone(answer *workerv1.Answer, err error) string {
 	switch {
 	case answer.GetFailure() != nil:
@@ -65,14 +66,14 @@ func whyNotDone(answer *workerv1.Answer, err error) string {
 	return "canceled"
 }
 
-// progress reports the status of a job to its owner: one call at a time, and only when it changed.
+// progress reports the status of a job to its owner, one call at a time and only if it changed.
 type progress struct {
 	mu     sync.Mutex
 	report func(Status)
 	last   Status
 }
 
-// setWaiting reports what the job is waiting for.
+// setWaiting reports what the job is waiting for; "" for nothing.
 func (p *progress) setWaiting(why string) {
 	p.update(func(s *Status) { s.Waiting = why })
 }

@@ -18,19 +18,19 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Workers that lost their coordinator keep the tiles of its jobs for a while and offer them to the next one, which adopts
-// those of the jobs that it starts over instead of having them built again. What belongs together is known by its identity, a
-// hash of everything that determines the bits of the tiles and the memory that they take.
+// Workers that lost their coordinator keep the tiles of its jobs for a while and offer them to the next one. That
+// coordinator adopts the tiles of the jobs that it resumes, instead of having them rebuilt. Tiles are matched by
+// identity, a hash of everything that determines their bits and the memory that they take.
 
-// returnWait is how long a new leader waits, after the first worker came back, for the others with what they hold, before it
-// places a job that ran before. They try again about twice a second.
+// returnWait is how long a new leader waits after the first worker came back, before it places a job that ran before.
+// It gives the other workers, which retry about twice a second, time to offer what they hold.
 const returnWait = 1500 * time.Millisecond
 
 // offer is what a worker holds of a job.
 type offer struct {
 	id    string
-	tiles map[int]bool // true if stored
-	all   int          // tiles of the job on all workers
+	tiles map[int]bool // true if the tile is stored
+	all   int          // number of tiles of the job on all workers
 }
 
 func offersOf(hello *workerv1.Hello) map[string]*offer {
@@ -48,16 +48,16 @@ func offersOf(hello *workerv1.Hello) map[string]*offer {
 	return offers
 }
 
-// Begin tells the fleet the term of its coordinator as the leader, before workers attach. They refuse coordinators of
-// earlier terms from then on.
+// Begin sets the term of the coordinator as the leader. It must be called before workers attach; from then on they
+// reject coordinators of earlier terms.
 func (f *Fleet) Begin(term int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.term = term
 }
 
-// AwaitReturn waits for workers that come back from an earlier coordinator, until all tiles of the jobs that they
-// hold are offered, or for returnWait after the first of them.
+// AwaitReturn waits for workers of an earlier coordinator, until they offer all tiles of the jobs that they hold, or
+// until returnWait after the first of them attached.
 func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	f.mu.Lock()
 	left, elected := returnWait-time.Since(f.returned), f.term > 0
@@ -84,7 +84,8 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	}
 }
 
-// offersAreComplete tells whether there are offers, and all tiles of every job that is offered. The caller holds f.mu.
+// offersAreComplete reports whether there are offers and they contain all tiles of every offered job. The caller
+// holds f.mu.
 func (f *Fleet) offersAreComplete() bool {
 	offered, all := map[string]map[int]bool{}, map[string]int{}
 	for _, s := range f.sessions {
@@ -106,7 +107,7 @@ func (f *Fleet) offersAreComplete() bool {
 	return len(offered) > 0
 }
 
-// adoptOffers takes over the tiles of the job that workers offer. Those that it cannot have are built as if there were no offer.
+// adoptOffers adopts the tiles of the job that workers offer. Tiles that cannot be adopted are built as usual.
 func (j *job) adoptOffers(ctx context.Context) {
 	identity, err := j.computeIdentity()
 	if err != nil {
@@ -129,7 +130,7 @@ func (j *job) adoptOffers(ctx context.Context) {
 	all.Wait()
 }
 
-// adoption is tiles that a worker offered, and that are placed on it.
+// adoption is a set of offered tiles that are placed on the worker that offered them.
 type adoption struct {
 	session *session
 	member  *membership
@@ -137,8 +138,8 @@ type adoption struct {
 	tiles   []int
 }
 
-// takeOffers places the tiles that workers offer on them. Which tiles are stored is as it was, unless the job
-// demands otherwise; those tiles are not taken.
+// takeOffers places offered tiles on the workers that offer them. Each tile stays stored or computed as it was; tiles
+// in a form that the job does not allow are not taken.
 func (j *job) takeOffers() []adoption {
 	f := j.fleet
 	f.mu.Lock()
@@ -180,7 +181,7 @@ func (j *job) takeOffers() []adoption {
 	return taken
 }
 
-// mayBe tells whether the job lets a tile be stored, or not be stored.
+// mayBe reports whether the job allows a tile to be stored, or to be not stored.
 func (j *job) mayBe(stored bool) bool {
 	switch j.need.StorageRule() {
 	case partition.StoreAll:
@@ -191,7 +192,7 @@ func (j *job) mayBe(stored bool) bool {
 	return true
 }
 
-// finishAdoption notes that a worker has adopted tiles, or takes them off it again.
+// finishAdoption marks adopted tiles as built, or takes them off the worker again if err is not nil.
 func (j *job) finishAdoption(a adoption, err error) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -214,7 +215,7 @@ func (j *job) finishAdoption(a adoption, err error) {
 	j.fleet.log.Info("adopted tiles", "job", j.jobID, "worker", a.session.name, "tiles", len(a.tiles), "of", len(j.tiles))
 }
 
-// computeIdentity hashes what determines the tiles of the job.
+// computeIdentity returns the hash of what determines the tiles of the job.
 func (j *job) computeIdentity() ([]byte, error) {
 	p := proto.CloneOf(j.prepareMessage())
 	j.fleet.mu.Lock()
@@ -230,7 +231,7 @@ func (j *job) computeIdentity() ([]byte, error) {
 	return hash.Sum(nil), nil
 }
 
-// inlineHashes replaces the references in a message, which are other ones in every coordinator, by hashes of what they refer
+// inlineHashes replaces the references in a message, which differ between coordinators, by hashes of what they refer
 // to.
 func inlineHashes(m protoreflect.Message, payloads map[string][]byte) {
 	if p, is := m.Interface().(*workerv1.Payload); is {
@@ -248,15 +249,15 @@ func inlineHashes(m protoreflect.Message, payloads map[string][]byte) {
 	})
 }
 
-// How tiles leave a worker that is still a session: it drains, its connection was closed, or it
-// is not to be trusted.
+// The rest of this file moves tiles away from a worker whose session still exists, because it drains, its connection
+// was closed, or it is not trusted.
 
-// yields tells whether the tiles of a worker go to others as soon as others can take them.
+// yields reports whether the tiles of a worker move to others as soon as others can take them.
 func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
 
-// handOver gives up the calls that wait for workers that yield their tiles, if there is a worker to take tiles. The
-// operations that waited place them again; where nobody has room, they stay and the call is repeated. The caller
-// holds f.mu.
+// handOver abandons the calls to workers that yield their tiles, provided that some worker can take tiles. The
+// operations that waited place the tiles again; tiles that no worker has room for stay, and their calls are repeated.
+// The caller holds f.mu.
 func (f *Fleet) handOver() {
 	taken := false
 	for _, s := range f.sessions {
@@ -272,8 +273,8 @@ func (f *Fleet) handOver() {
 	}
 }
 
-// giveUp ends all calls that wait for the worker with errLost. Commands that nobody waits for, which free memory, are
-// still sent. The caller holds f.mu.
+// giveUp ends all calls that wait for the worker with errLost. Commands without a waiting caller, which free memory,
+// are still sent. The caller holds f.mu.
 func (s *session) giveUp() {
 	for id, c := range s.pending {
 		if c.waited {
@@ -283,8 +284,8 @@ func (s *session) giveUp() {
 	}
 }
 
-// awaitReturn gives a worker whose connection was closed a moment to come back. The kernel of its machine closes the
-// connections of a process that ends; a process that is still there connects again at once. The caller holds f.mu.
+// awaitReturn gives a worker whose connection was closed a moment to come back. The operating system closes the
+// connections of a process that ends, whereas a process that still exists reconnects at once. The caller holds f.mu.
 func (f *Fleet) awaitReturn(s *session) {
 	streams := s.streams
 	time.AfterFunc(f.cfg.ReconnectWithin, func() {

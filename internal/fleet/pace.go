@@ -14,30 +14,31 @@ import (
 // tolerated is how many times longer than the others a worker may take.
 const tolerated = 3
 
-// pace compares how long the workers of a job take for the same commands, and finds those that keep the others waiting.
-// What counts is the time for a row and thread. Most commands are compared within one operation only, because the next
-// one may ask for much more.
+// pace compares how long the workers of a job take for the same commands, and finds those that keep the others
+// waiting. It compares the time per row and thread. Most commands are compared within one operation only, because the
+// next operation may ask for much more.
 type pace struct {
-	limit time.Duration // how long a worker may keep the others waiting beyond what is tolerated, all in all
+	limit time.Duration // how long a worker may keep others waiting beyond what is tolerated, in total
 
+	// mu guards the fields below.
 	mu    sync.Mutex
 	op    uint64
-	asked []*session // the workers that take part in the round
+	asked []*session // workers that take part in the round
 	calls map[*session]*timed
 	last  map[string]map[*session]measured
-	lag   map[*session]time.Duration // how long they kept others waiting lately
+	lag   map[*session]time.Duration // how long they recently kept others waiting
 }
 
-// timed is a command that is running.
+// timed is a running command.
 type timed struct {
 	session *session
 	kind    string
-	steady  bool // takes as long in any operation
+	steady  bool // takes equally long in every operation
 	units   float64
 	began   time.Time
 }
 
-// measured is how long a worker took for a unit.
+// measured is how long a worker took per unit of work.
 type measured struct {
 	op      uint64
 	perUnit float64
@@ -54,22 +55,22 @@ func (p *pace) begin() {
 	p.op++
 }
 
-// operations is how many operations have begun.
+// operations returns how many operations have begun.
 func (p *pace) operations() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.op
 }
 
-// ask says which workers take part in a round.
+// ask sets which workers take part in a round.
 func (p *pace) ask(sessions []*session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = sessions
 }
 
-// start begins to time a command about a number of rows. Copies of tiles are compared with each other: what they need
-// first, others had before.
+// start begins to time a command about a number of rows. Copies of tiles are compared only with each other, because
+// they first need what other tiles already have.
 func (p *pace) start(g *group, c *workerv1.Command, rows int) *timed {
 	t := &timed{session: g.session, kind: fmt.Sprintf("%T", c.GetOperation()), units: float64(max(1, rows)) / float64(g.session.threads), began: time.Now()}
 	switch c.GetOperation().(type) {
@@ -87,7 +88,7 @@ func (p *pace) start(g *group, c *workerv1.Command, rows int) *timed {
 	return t
 }
 
-// finish records how long a command took, if it was done.
+// finish records how long a command took. It records nothing if the command was not done.
 func (p *pace) finish(t *timed, done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +108,7 @@ func (p *pace) finish(t *timed, done bool) {
 	}
 }
 
-// late tells whether a worker keeps the others waiting for too long.
+// late reports whether a worker keeps the others waiting for too long.
 func (p *pace) late(s *session) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,8 +128,8 @@ func (p *pace) forgive(s *session) {
 	delete(p.lag, s)
 }
 
-// expected is how long the median of the other workers takes for a command; it is not known while fewer than half of
-// them are done. The caller holds p.mu.
+// expected returns how long a command should take, judging by the median of the other workers. It returns false while
+// fewer than half of them are done. The caller holds p.mu.
 func (p *pace) expected(t *timed) (time.Duration, bool) {
 	var others []float64
 	if t.steady {
@@ -169,11 +170,11 @@ const (
 // slowWorker is how many times longer than planned a worker may take for a piece of work.
 const slowWorker = 30
 
-// Reasons of jobs that no worker can do.
+// Reasons why no worker can do a job.
 const (
 	workerFailed  = "WORKER_FAILED"
 	workerStalled = "WORKER_STALLED"
-	workerWrong   = "WORKER_WRONG" // its answers cannot be right, or others give another
+	workerWrong   = "WORKER_WRONG" // its answers are impossible, or differ from those of others
 )
 
 // failureCounts counts the failures of each worker within one operation.
@@ -183,8 +184,8 @@ func newFailureCounts() *failureCounts {
 	return &failureCounts{internal: map[*session]int{}, notReady: map[*session]int{}, noMemory: map[*session]int{}}
 }
 
-// putAside goes on without a worker that cannot do the job, because of why: its tiles go to others, and it gets no more.
-// The caller holds f.mu.
+// putAside excludes a worker that cannot do the job: its tiles move to others, and it gets no more. The caller holds
+// f.mu.
 func (j *job) putAside(s *session, why *fault.Error) {
 	j.fleet.log.Warn("the job goes on without a worker", "job", j.jobID, "worker", s.name, "why", why.Message)
 	j.fleet.cfg.Observer.PutAside(why.Reason)
@@ -200,12 +201,12 @@ func (j *job) putAside(s *session, why *fault.Error) {
 	j.fleet.notifyChanged()
 }
 
-// doubts tells whether a worker is used only when there is no other. The caller holds f.mu.
+// doubts reports whether a worker is used only if there is no other. The caller holds f.mu.
 func (j *job) doubts(s *session) bool { return j.failing[s] || s.stalled != 0 || s.slow }
 
-// judgeInvalid decides whose fault it is that a worker calls the input wrong. One that says so alone is put aside. When
-// a second one gives the same reason it is the job's: then judgeInvalid returns the error that ends the operation. The
-// caller holds f.mu.
+// judgeInvalid decides who is to blame if a worker calls the input invalid. If it is the only one, it is put aside
+// and judgeInvalid returns nil. If a second worker gives the same reason, the job is to blame, and judgeInvalid
+// returns the error that ends the operation. The caller holds f.mu.
 func (j *job) judgeInvalid(s *session, f *workerv1.Failure) error {
 	for first, why := range j.aside {
 		if first != s && why.Kind == fault.InvalidArgument && why.Reason == f.GetReason() {
@@ -217,8 +218,8 @@ func (j *job) judgeInvalid(s *session, f *workerv1.Failure) error {
 	return nil
 }
 
-// nobodyLeft is the error of a job that cannot be placed without the workers that were put aside, nil if there are none.
-// What a worker said of the input is then believed. The caller holds f.mu.
+// nobodyLeft returns the error of a job that cannot be placed without the workers that were put aside, or nil if none
+// were. If one of them called the input invalid, it is believed now. The caller holds f.mu.
 func (j *job) nobodyLeft(sessions []*session) error {
 	var last *fault.Error
 	for _, s := range sessions {
@@ -234,7 +235,8 @@ func (j *job) nobodyLeft(sessions []*session) error {
 	return last
 }
 
-// forgive gives the workers that were put aside another chance, after the operation that nobody could do has failed.
+// forgive gives the workers that were put aside another chance. It is called after an operation failed because no
+// worker could do it.
 func (j *job) forgive() {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -242,7 +244,7 @@ func (j *job) forgive() {
 	j.balancedAt = nil
 }
 
-// onlyAside tells whether there are workers and all were put aside. The caller holds f.mu.
+// onlyAside reports whether there are workers and all of them were put aside. The caller holds f.mu.
 func (j *job) onlyAside(sessions []*session) bool {
 	for _, s := range sessions {
 		if j.refused(s) == nil {

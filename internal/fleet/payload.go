@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// payload is an array of a command. It is packed once for all workers, when the first command needs it.
-// A large one stays in Fleet.payloads, where workers fetch it, until it is freed.
+// payload is an array in a command. It is packed once for all workers, when the first command needs it. A large
+// payload stays in Fleet.payloads, where workers fetch it, until it is freed. A nil payload is valid and empty.
 type payload struct {
 	fleet *Fleet
 	pack  func() []byte
@@ -24,7 +24,7 @@ type payload struct {
 
 func (f *Fleet) newPayload(pack func() []byte) *payload { return &payload{fleet: f, pack: pack} }
 
-// message is the payload as part of a command.
+// message returns the payload as part of a command, or nil if p is nil.
 func (p *payload) message() *workerv1.Payload {
 	if p == nil {
 		return nil
@@ -55,20 +55,22 @@ func (p *payload) free() {
 	delete(p.fleet.payloads, p.reference)
 }
 
-// copied is a tile that a second worker builds too: to verify the first one, or to overtake it.
+// copied is a copy of a tile on a second worker, to verify the first one or to overtake it.
 type copied struct {
 	tile
 	number int
 	bytes  int64
 }
 
-// newEpoch numbers a placement or a copy of a tile, so that workers tell them apart. The caller holds f.mu.
+// newEpoch returns a new number for a placement or a copy of a tile, so that workers can tell them apart. The caller
+// holds f.mu.
 func (j *job) newEpoch() uint64 {
 	j.epochs++
 	return j.epochs
 }
 
-// helpers are the workers of the job that can take copies of tiles, by their ids. The caller holds f.mu.
+// helpers returns the workers of the job that can take copies of tiles, sorted by id, without those in except. The
+// caller holds f.mu.
 func (j *job) helpers(except ...*session) []*session {
 	var able []*session
 	for s, member := range j.members {
@@ -80,8 +82,8 @@ func (j *job) helpers(except ...*session) []*session {
 	return able
 }
 
-// copyTo makes room for a copy of a tile on a worker of the job; stored only if that is wanted and there is room. It
-// returns nil if there is none. The caller holds f.mu.
+// copyTo reserves room for a copy of a tile on a worker of the job. The copy is stored only if stored is set and
+// there is room. copyTo returns nil if there is no room at all. The caller holds f.mu.
 func (j *job) copyTo(s *session, t int, stored bool) *copied {
 	free, rule := s.capacity()-s.used, j.need.StorageRule()
 	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
@@ -98,7 +100,7 @@ func (j *job) copyTo(s *session, t int, stored bool) *copied {
 	return c
 }
 
-// dropCopies frees those copies that are such ones, and tells whether there were any. The caller holds f.mu.
+// dropCopies frees the copies for which is returns true, and reports whether there were any. The caller holds f.mu.
 func (j *job) dropCopies(is func(*copied) bool) bool {
 	dropped := map[*session][]*workerv1.Tile{}
 	for c := range j.copies {
@@ -116,7 +118,7 @@ func (j *job) dropCopies(is func(*copied) bool) bool {
 	return len(dropped) > 0
 }
 
-// forgetCopies takes the copies off a worker that does not have them any more. The caller holds f.mu.
+// forgetCopies removes the copies on a worker that no longer has them. The caller holds f.mu.
 func (j *job) forgetCopies(s *session) {
 	for c := range j.copies {
 		if c.worker == s {
@@ -126,7 +128,7 @@ func (j *job) forgetCopies(s *session) {
 	}
 }
 
-// adopt makes a copy the placement of its tile. The caller holds f.mu.
+// adopt makes a copy the placement of its tile, which must not be placed. The caller holds f.mu.
 func (j *job) adopt(c *copied) {
 	delete(j.copies, c)
 	j.tiles[c.number] = c.tile

@@ -11,35 +11,35 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// operation is one request to all tiles, or to some.
+// operation is one request to all tiles or to some of them.
 type operation struct {
 	name          string
-	tiles         []int                     // nil: all
-	maxBytes      func(tiles []int) int     // upper limit of the answer's values; nil: they are sent inline
-	possible      func(float64) bool        // whether a value per row can be right; nil: if it is finite
-	request       func(c *workerv1.Command) // nil: only prepare and build the tiles
+	tiles         []int                     // nil means all
+	maxBytes      func(tiles []int) int     // upper limit on the answer's values in bytes; nil if they are sent inline
+	possible      func(float64) bool        // whether a value per row is possible; nil means finite
+	request       func(c *workerv1.Command) // nil only prepares and builds the tiles
 	merge         mergeFunc
-	wholeMatrix   bool    // the operation reads (nearly) all entries of the matrix
-	reload        *reload // how tiles at another step get their sums; nil: sums are not needed
+	wholeMatrix   bool    // reads nearly all entries of the matrix
+	reload        *reload // gives tiles at another step their sums; nil if sums are not needed
 	needStep      uint64  // the step at which tiles need no reload
-	reloadAnswers bool    // the answer of a reload is the answer of the operation
-	resultStep    uint64  // the step of the tiles after the request; 0: unchanged
+	reloadAnswers bool    // the answer to a reload is the answer of the operation
+	resultStep    uint64  // step of the tiles after the request; 0 leaves it unchanged
 }
 
-// reload is all labels and their step, from which a tile computes its sums.
+// reload holds all labels and their step, from which a tile computes its sums.
 type reload struct {
 	labels *payload
 	step   uint64
 }
 
-// reply is a worker's answer with the values that came by reference.
+// reply is a worker's answer, including values that arrived by reference.
 type reply struct {
 	values       []byte
 	selfAffinity []byte
 	farthest     []*workerv1.Candidate
 }
 
-// failure is the answer of a worker that could not run a command.
+// failure is the error of a worker that could not run a command.
 type failure struct {
 	worker string
 	*workerv1.Failure
@@ -47,19 +47,20 @@ type failure struct {
 
 func (f *failure) Error() string { return fmt.Sprintf("worker %q: %s", f.worker, f.GetMessage()) }
 
-// perRow runs an operation that answers one float64 per row.
+// perRow runs an operation that answers with one float64 per row.
 func (j *job) perRow(ctx context.Context, op *operation) ([]float64, error) {
 	values, err := j.severalPerRow(ctx, 1, op)
 	return values[0], err
 }
 
-// severalPerRow runs an operation that answers several lists of one float64 per row.
+// severalPerRow runs an operation that answers with several lists of one float64 per row.
 func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]float64, error) {
 	values, op := j.rowLists(lists, op)
 	return values, j.perform(ctx, op)
 }
 
-// rowLists completes an operation that answers several lists of one float64 per row: it merges answers into the lists.
+// rowLists completes an operation that answers with several lists of one float64 per row. Answers are merged into the
+// returned lists.
 func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 	values := make([][]float64, lists)
 	for list := range values {
@@ -89,11 +90,11 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 	return values, op
 }
 
-// perform runs an operation until there is exactly one answer for every tile. It works in rounds: each
-// round places the tiles that have no answer yet, builds them where they are not built, and sends the
-// request. Tiles whose worker was lost, failed, or was not ready are left for the next round, where
-// they may be on another worker. It fails when no worker is left that can do it, and with ErrDistrusted when a worker
-// turns out to be wrong whose answers the job has used.
+// perform runs an operation until there is exactly one answer for every tile. It works in rounds: each round places
+// the tiles that have no answer yet, builds those that are not built, and sends the request. Tiles whose worker was
+// lost, failed, or was not ready are left for the next round, where they may be on another worker. It fails if no
+// worker is left that can do it, and with ErrDistrusted if a worker whose answers the job has used turns out to be
+// faulty.
 func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	j.operating <- struct{}{}
 	defer func() { <-j.operating }()
@@ -145,13 +146,13 @@ func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	return nil
 }
 
-// merge adds the answers of the groups to the result of the operation, and tells which tiles have answered. A worker whose
-// answer cannot be right is put aside.
+// merge adds the answers of the groups to the result of the operation, and returns which tiles have answered. A
+// worker whose answer is impossible is put aside.
 func (j *job) merge(groups []*group, op *operation) (done []bool) {
 	done = make([]bool, len(j.tiles))
 	for _, g := range groups {
 		if g.copies != nil {
-			continue // it only verifies what others answer
+			continue // it only verifies the answers of others
 		}
 		for _, p := range g.parts {
 			if p.reply != nil {
@@ -169,8 +170,7 @@ func (j *job) merge(groups []*group, op *operation) (done []bool) {
 	return done
 }
 
-// handleFailure prepares the next round after a group failed, or returns the error that ends the
-// operation.
+// handleFailure prepares the next round after a group failed, or returns the error that ends the operation.
 func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) error {
 	if g.err == nil {
 		return nil
@@ -187,7 +187,7 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 	defer j.fleet.mu.Unlock()
 	if errors.Is(g.err, errWorkerJoined) {
 		for _, t := range g.tiles {
-			if j.tiles[t].state == notBuilt { // placing it elsewhere costs nothing
+			if j.tiles[t].state == notBuilt { // moving it costs nothing
 				j.unplace(t)
 			}
 		}
@@ -228,7 +228,8 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 			j.dropCopies(func(c *copied) bool { return c.worker == g.session })
 			return nil
 		}
-		if failures.noMemory[g.session]++; failures.noMemory[g.session] > maxNoMemory { // what it holds is as little as can be
+		// It already holds as little as possible.
+		if failures.noMemory[g.session]++; failures.noMemory[g.session] > maxNoMemory {
 			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage()))
 			return nil
 		}
@@ -240,7 +241,7 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 			case j.tiles[t].state == notBuilt:
 				j.unplace(t)
 			case j.tiles[t].wantStored:
-				j.setStored(t, false) // as it is already
+				j.setStored(t, false) // on the worker it already is not stored
 			}
 		}
 	default:
@@ -262,7 +263,7 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 	return nil
 }
 
-// perRowBytes limits an answer to a number of bytes per row.
+// perRowBytes returns a limit on an answer of a number of bytes per row.
 func (j *job) perRowBytes(bytes int) func(tiles []int) int {
 	return func(tiles []int) int { return bytes * j.rowsOf(tiles) }
 }

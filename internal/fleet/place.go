@@ -15,19 +15,18 @@ import (
 )
 
 const (
-	// opsBeforeBalance is how many operations a job runs on one placement before tiles may move only
-	// for balance. A tile that moves is rebuilt: while workers are still joining, the same tile could
-	// otherwise be built several times.
+	// opsBeforeBalance is how many operations a job runs on one placement before tiles may move for balance alone. A
+	// tile that moves is rebuilt, so while workers are still joining, the same tile could otherwise be built several
+	// times.
 	opsBeforeBalance = 3
 
 	noneAttached = "waiting for a worker: none is attached"
 )
 
-// ensurePlaced gives every tile a live worker. It waits while there is no worker, while other jobs
-// hold the memory and, for some time, during a shortage. A job that waits for memory holds none itself, so that no two
-// jobs can wait for each other. It moves tiles away from workers that yield them and, between two operations, to workers that
-// joined if that pays. Before an operation over the whole matrix it lets tiles be stored that had no
-// room before.
+// ensurePlaced gives every tile a live worker. It waits while there is no worker, while other jobs hold the memory
+// and, for some time, during a shortage. A job that waits for memory holds none itself, so that no two jobs can wait
+// for each other. It moves tiles away from workers that yield them and, between two operations, to workers that
+// joined if that pays off. Before an operation over the whole matrix it stores tiles that had no room before.
 func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) error {
 	short := j.fleet.newShortage(j.ran.Load())
 	defer short.end()
@@ -50,13 +49,13 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 	}
 }
 
-// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting
-// does not help. The caller holds f.mu.
+// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help.
+// The caller holds f.mu.
 //
-// Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its
-// storage when an unplaced tile finds no room otherwise. And it is stored later, if there is room by
-// then, before an operation over the whole matrix, which computes all entries anyway. At other times,
-// storing a tile would cost an extra pass over it, about as much as it could still save.
+// Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
+// unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
+// the whole matrix, which computes all entries anyway. At other times, storing a tile would cost an extra pass over
+// it, about as much as it could still save.
 func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	f := j.fleet
 	switch {
@@ -74,7 +73,7 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	layout, unplaced := j.layout(sessions, hosts, true)
 	ok := layout.Place(j.need.StorageRule())
 	if !ok {
-		// Tiles stay on a worker that yields them as long as no other can take them.
+		// Tiles stay on a worker that yields them for as long as no other worker can take them.
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.StorageRule())
 	}
@@ -98,8 +97,8 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	return "", nil
 }
 
-// layout is the current placement of the tiles; with yielded, those on workers that yield them count as
-// not placed. The second result tells whether a tile has no worker. The caller holds f.mu.
+// layout returns the current placement of the tiles, and whether a tile has no worker. If yielded is set, tiles on
+// workers that yield them count as not placed. The caller holds f.mu.
 func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) (*partition.Layout, bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
@@ -120,7 +119,7 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) 
 	return layout, unplaced
 }
 
-// unplaceLost takes the tiles off workers whose sessions have ended. The caller holds f.mu.
+// unplaceLost takes tiles off workers whose sessions have ended. The caller holds f.mu.
 func (j *job) unplaceLost() {
 	for t := range j.tiles {
 		if s := j.tiles[t].worker; s != nil && s.ended {
@@ -137,7 +136,7 @@ func (j *job) unplaceLost() {
 	maps.DeleteFunc(j.aside, func(s *session, _ *fault.Error) bool { return s.ended })
 }
 
-// hosts are the live workers in the order of their ids. The caller holds f.mu.
+// hosts returns the live workers sorted by id. The caller holds f.mu.
 func (j *job) hosts() ([]*session, []partition.Host) {
 	sessions := make([]*session, 0, len(j.fleet.sessions))
 	healthy := false
@@ -157,7 +156,7 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	return sessions, hosts
 }
 
-// host is a worker as a place for tiles of this job. The caller holds f.mu.
+// host describes a worker as a place for tiles of this job. The caller holds f.mu.
 func (j *job) host(s *session) partition.Host {
 	host := j.need.Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil)
 	if j.full[s] {
@@ -166,7 +165,7 @@ func (j *job) host(s *session) partition.Host {
 	return host
 }
 
-// takesTiles tells whether new tiles may be placed on a worker.
+// takesTiles reports whether new tiles may be placed on a worker.
 func (s *session) takesTiles() bool {
 	return s.stream != nil && !s.draining && s.wrong == nil && !s.referee
 }
@@ -178,11 +177,11 @@ func (s *session) capacity() int64 {
 	return int64(s.memory)
 }
 
-// cannotPlace says why the tiles cannot be placed: what the job must wait for, or an error if waiting
-// does not help. The caller holds f.mu.
+// cannotPlace returns why the tiles cannot be placed: what the job must wait for, or an error if waiting does not
+// help. The caller holds f.mu.
 func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting string, err error) {
 	silent, free := 0, int64(0)
-	var alone []planning.Worker // the workers as they would be without other jobs
+	var alone []planning.Worker // the workers as if there were no other jobs
 	for h, s := range sessions {
 		if s.stream == nil {
 			silent++
@@ -218,8 +217,8 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", text.Bytes(plan.Bytes), text.Bytes(free)), nil
 }
 
-// freeTiles takes all tiles off their workers until the next operation, which has them built again. It tells whether
-// there were any. The caller holds f.mu.
+// freeTiles takes all tiles off their workers. The next operation rebuilds them. It reports whether there were any.
+// The caller holds f.mu.
 func (j *job) freeTiles() bool {
 	if len(j.members) == 0 {
 		return false
@@ -232,9 +231,8 @@ func (j *job) freeTiles() bool {
 	return true
 }
 
-// restSiblings frees the tiles of the other executors of the same job, which are idle while this one works: a job that
-// has several would otherwise wait for memory that it holds itself. It tells whether there were any. The caller holds
-// f.mu.
+// restSiblings frees the tiles of the other executors of the same job that are idle. A job with several executors
+// would otherwise wait for memory that it holds itself. It reports whether there were any. The caller holds f.mu.
 func (j *job) restSiblings() bool {
 	freed := false
 	for other := range j.fleet.jobs {
@@ -259,8 +257,8 @@ func (j *job) hasOtherJobs(s *session) bool {
 	return false
 }
 
-// apply makes a layout the placement of the job. Workers that lose tiles are told to drop them. The
-// caller holds f.mu.
+// apply makes a layout the placement of the job. Workers that lose tiles are told to drop them. The caller holds
+// f.mu.
 func (j *job) apply(layout *partition.Layout, sessions []*session) {
 	moving := map[*session][]int{}
 	for t, h := range layout.Owner {
@@ -301,11 +299,11 @@ func (j *job) apply(layout *partition.Layout, sessions []*session) {
 	}
 }
 
-// tileBytes is the memory of a tile on its worker.
+// tileBytes returns the memory that a tile takes on its worker.
 func (j *job) tileBytes(t int) int64 { return j.sizes[t].Bytes(j.tiles[t].wantStored) }
 
-// setStored decides whether a tile is stored on its worker, which is told in the next operation. The
-// caller holds f.mu.
+// setStored sets whether a tile is stored on its worker, which learns it in the next operation. The caller holds
+// f.mu.
 func (j *job) setStored(t int, stored bool) {
 	j.tiles[t].worker.used += j.sizes[t].Bytes(stored) - j.tileBytes(t)
 	j.tiles[t].wantStored = stored
@@ -321,7 +319,7 @@ func (j *job) removeFrom(s *session, tiles []int) {
 	s.post(&workerv1.Command{JobId: j.key, Tiles: dropped, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
-// unplace takes a tile off its worker. The caller holds f.mu.
+// unplace takes a tile off its worker, without telling the worker. The caller holds f.mu.
 func (j *job) unplace(t int) {
 	s := j.tiles[t].worker
 	if s == nil {
@@ -334,7 +332,7 @@ func (j *job) unplace(t int) {
 	j.tiles[t].worker, j.tiles[t].state, j.tiles[t].step = nil, notBuilt, 0
 }
 
-// endMembership ends the part of a worker in the job. The caller holds f.mu.
+// endMembership ends a worker's part in the job. The caller holds f.mu.
 func (j *job) endMembership(s *session) {
 	j.forgetCopies(s)
 	s.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
@@ -349,8 +347,8 @@ func (j *job) endMemberships() {
 	}
 }
 
-// releaseTiles takes all tiles off their workers and ends all memberships. It leaves the tiles' states
-// alone, because an operation that is just ending may still read them. The caller holds f.mu.
+// releaseTiles takes all tiles off their workers and ends all memberships. It does not touch the states of the tiles,
+// because an operation that is just ending may still read them. The caller holds f.mu.
 func (j *job) releaseTiles() {
 	for t := range j.tiles {
 		if s := j.tiles[t].worker; s != nil {

@@ -14,16 +14,16 @@ import (
 // errOvertaken is the error of a group whose work others have done in the meantime.
 var errOvertaken = errors.New("fleet: other workers were faster")
 
-// How long an overtaken worker gets no tiles while there are others: first so many times Config.SlowAfter, twice as long
-// each time, up to a limit.
+// How long an overtaken worker gets no tiles while there are others, in multiples of Config.SlowAfter: slowFor the
+// first time, twice as long each further time, up to maxSlowFor.
 const (
 	slowFor    = 10
 	maxSlowFor = 600
 )
 
-// round runs the groups of an operation at the same time, those of one worker one after the other. When a worker keeps
-// the others waiting for too long, its tiles are also given to others (a rescue), which build them; the first answer
-// counts.
+// round runs the groups of an operation concurrently, except that the groups of one worker run one after the other.
+// If a worker keeps the others waiting for too long, its tiles are also given to others, which build them (a rescue);
+// the first answer counts.
 type round struct {
 	*job
 	op      *operation
@@ -33,30 +33,31 @@ type round struct {
 	rescues []*rescue
 }
 
-// chain is the groups of one worker.
+// chain is the sequence of groups of one worker.
 type chain struct {
 	session *session
 	groups  []*group
-	done    atomic.Int32 // groups that have their answers
+	done    atomic.Int32 // number of groups that have their answers
 	cancel  context.CancelCauseFunc
-	rescue  *rescue   // others do the work too; nil: none do
-	helps   *rescue   // the chain is part of it; nil: it does its own work
+	rescue  *rescue   // others doing the same work; nil if there are none
+	helps   *rescue   // the rescue that the chain belongs to; nil if it does its own work
 	asked   time.Time // when others were last asked to do the work too
 }
 
-// rescue is the work of a late worker as others do it.
+// rescue is the work of a late worker as done by others.
 type rescue struct {
 	late   *chain
-	covers []*group  // of the late worker
-	groups []*group  // of the others
-	copies []*copied // that they make
-	left   int       // chains that are running
-	failed bool      // others cannot do it
-	won    bool      // they have done it
+	covers []*group  // groups of the late worker
+	groups []*group  // groups of the others
+	copies []*copied // the copies that they make
+	left   int       // number of running chains
+	failed bool      // the others cannot do it
+	won    bool      // the others have done it
 	lost   bool      // the late worker has done it
 }
 
-// runGroups runs groups and returns those that count: where others were faster, theirs.
+// runGroups runs groups and returns those whose answers count. Where others were faster, those are the groups of the
+// others.
 func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*group {
 	r := &round{job: j, op: op, ctx: ctx, ended: make(chan *chain, 2*len(groups)), running: map[*session]*chain{}}
 	chains, asked := chainsOf(groups)
@@ -73,7 +74,7 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*
 		case <-tick.C:
 			for _, c := range chains {
 				if r.running[c.session] == c && c.rescue == nil && time.Since(c.asked) >= j.fleet.cfg.SlowAfter && j.pace.late(c.session) {
-					c.asked = time.Now() // if nobody has room, it takes a while until somebody has
+					c.asked = time.Now() // if nobody has room now, wait before asking again
 					r.help(c)
 				}
 			}
@@ -86,7 +87,7 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*
 	return groups
 }
 
-// chainsOf orders groups by their workers, and tells which workers have tiles of their own among them.
+// chainsOf sorts groups into chains, and returns which workers have tiles of their own among them.
 func chainsOf(groups []*group) (chains []*chain, asked []*session) {
 	of := map[*session]*chain{}
 	for _, g := range groups {
@@ -112,7 +113,7 @@ func (r *round) start(c *chain) {
 		defer cancel(nil)
 		for _, g := range c.groups {
 			if g.err = r.runGroup(ctx, g, r.op); g.err != nil {
-				break // the worker may have lost what the others need
+				break // the worker may have lost what the remaining groups need
 			}
 			c.done.Add(1)
 		}
@@ -120,7 +121,7 @@ func (r *round) start(c *chain) {
 	}()
 }
 
-// end takes note of a chain that has ended.
+// end records that a chain has ended.
 func (r *round) end(c *chain) {
 	delete(r.running, c.session)
 	switch {
@@ -141,7 +142,7 @@ func (r *round) end(c *chain) {
 	}
 }
 
-// help gives the tiles of a late worker to others that have nothing to do.
+// help gives the tiles of a late worker to workers that have nothing to do.
 func (r *round) help(c *chain) {
 	f := r.fleet
 	f.mu.Lock()
@@ -158,7 +159,7 @@ func (r *round) help(c *chain) {
 			tiles += len(g.tiles)
 		}
 	}
-	if tiles == 0 { // it only verifies others, which can wait for another time
+	if tiles == 0 { // it only verifies others, which can wait
 		c.cancel(errOvertaken)
 		f.markSlow(c.session)
 		return
@@ -192,7 +193,8 @@ func (r *round) help(c *chain) {
 	}
 }
 
-// copyToAny makes a copy of a tile on the worker with the fewest copies for its threads. The caller holds f.mu.
+// copyToAny copies a tile to the worker that has the fewest tiles per thread in of, or returns nil if none has room.
+// The caller holds f.mu.
 func (j *job) copyToAny(helpers []*session, of map[*session]*group, t int) *copied {
 	load := func(s *session) float64 {
 		if of[s] == nil {
@@ -210,8 +212,8 @@ func (j *job) copyToAny(helpers []*session, of map[*session]*group, t int) *copi
 	return nil
 }
 
-// settle takes the tiles of a late worker away if others were faster, and drops their copies otherwise. It returns the
-// groups that count.
+// settle takes the tiles away from a late worker if others were faster, and drops the copies otherwise. It returns
+// the groups whose answers count.
 func (r *round) settle(rescue *rescue, groups []*group) []*group {
 	f, late := r.fleet, rescue.late.session
 	f.mu.Lock()
@@ -225,7 +227,7 @@ func (r *round) settle(rescue *rescue, groups []*group) []*group {
 		g.parts, g.err = nil, errOvertaken
 	}
 	for _, c := range rescue.copies {
-		if _, has := r.copies[c]; has { // otherwise its worker was put aside meanwhile, and the tile is placed anew
+		if _, has := r.copies[c]; has { // otherwise its worker was put aside meanwhile, and the tile is placed again
 			r.adopt(c)
 		}
 	}
@@ -237,8 +239,8 @@ func (r *round) settle(rescue *rescue, groups []*group) []*group {
 	return append(groups, rescue.groups...)
 }
 
-// dismissOvertaken ends the part of overtaken workers that have no tiles left. It runs when all rescues are settled:
-// a worker that was overtaken may then have helped to overtake another one.
+// dismissOvertaken ends the part of overtaken workers that have no tiles left. It must run after all rescues are
+// settled, because an overtaken worker may have helped to overtake another one.
 func (r *round) dismissOvertaken() {
 	r.fleet.mu.Lock()
 	defer r.fleet.mu.Unlock()

@@ -19,11 +19,11 @@ import (
 type service struct {
 	workerv1.UnimplementedWorkerServiceServer
 	fleet   *Fleet
-	referee chan<- *session // gets the session of a worker that only decides; nil: workers are for all jobs
+	referee chan<- *session // receives the session of the referee; nil if workers serve all jobs
 }
 
-// Attach serves one stream of a worker. Other goroutines read and write; the handler only waits for the
-// end. So it can end the stream of a lost session even if a Send to a paused worker is blocked.
+// Attach serves one stream of a worker. Other goroutines read and write, and the handler only waits for the end. It
+// can therefore end the stream of a lost session even if a Send to a paused worker is blocked.
 func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	first, err := stream.Recv()
 	if err != nil {
@@ -57,7 +57,7 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	case err := <-broken:
 		v.fleet.detach(s, a, err)
 		select {
-		case reason := <-a.ended: // it was ended before it broke: the worker should see that reason
+		case reason := <-a.ended: // it was ended before it broke, so report that reason to the worker
 			return reason
 		default:
 			return status.Error(codes.Aborted, "the stream broke")
@@ -78,7 +78,7 @@ func (v *service) read(stream workerv1.WorkerService_AttachServer, s *session, a
 	}
 }
 
-// write sends the messages of the session until the stream ends. A farewell is the last.
+// write sends the messages of the session until the stream ends. A farewell is the last message.
 func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) {
 	for {
 		batch, current := v.fleet.outgoing(s, a)
@@ -113,7 +113,7 @@ func (f *Fleet) endDrained(s *session, a *attachment) {
 	}
 }
 
-// checkCompatible refuses a worker with another protocol or other rounding.
+// checkCompatible rejects a worker with another protocol version or different rounding.
 func checkCompatible(hello *workerv1.Hello) error {
 	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
 		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
@@ -130,7 +130,7 @@ func checkCompatible(hello *workerv1.Hello) error {
 	return nil
 }
 
-// checkSession refuses transfers of sessions that are over.
+// checkSession rejects transfers of sessions that have ended.
 func (f *Fleet) checkSession(sessionID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +140,8 @@ func (f *Fleet) checkSession(sessionID string) error {
 	return nil
 }
 
-// checkFetch refuses to send a data set to a session that is over, or that has no job on it: a worker gets only the data it needs.
+// checkFetch rejects sending a data set to a session that has ended or has no job on that data set: a worker gets
+// only the data that it needs.
 func (f *Fleet) checkFetch(sessionID, datasetID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,8 +168,8 @@ func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.
 	return wire.Status(err)
 }
 
-// noteDamage remembers that a data set was found damaged when a worker fetched it, so that its jobs fail for this reason
-// and not for that of a worker, which may be wrong. A later fetch that succeeds takes it back.
+// noteDamage records that a data set was found damaged when a worker fetched it, so that its jobs fail for this
+// reason and not for whatever the worker reports. A later successful fetch clears it.
 func (f *Fleet) noteDamage(datasetID string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,7 +187,7 @@ func (v *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.W
 	}
 	defer reader.Close()
 	for {
-		buffer := make([]byte, wire.ChunkBytes) // a new one each time: grpc may use it after Send
+		buffer := make([]byte, wire.ChunkBytes) // a new one each time, because grpc may use it after Send
 		n, err := io.ReadFull(reader, buffer)
 		if n > 0 {
 			if err := stream.Send(&workerv1.FetchDatasetResponse{Data: buffer[:n]}); err != nil {
@@ -246,7 +247,8 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 			return status.Errorf(codes.OutOfRange, "result %s has more than the %d bytes expected", reference, limit)
 		}
 		if need := len(data) + len(m.GetData()); need > cap(data) {
-			data = slices.Grow(data, min(limit, 2*need)-len(data)) // grows with what has arrived, never beyond the limit
+			// Grows with what has arrived, never beyond the limit.
+			data = slices.Grow(data, min(limit, 2*need)-len(data))
 		}
 		data = append(data, m.GetData()...)
 	}
@@ -256,7 +258,7 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 	return stream.SendAndClose(&workerv1.SendResultResponse{})
 }
 
-// maxResultBytes is how many bytes the result of a pending command may have.
+// maxResultBytes returns how many bytes the result of a pending command may have.
 func (f *Fleet) maxResultBytes(sessionID, reference string) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -278,7 +280,7 @@ func (f *Fleet) setResult(sessionID, reference string, data []byte) error {
 	return err
 }
 
-// pendingCall finds the call that a result belongs to. The caller holds f.mu.
+// pendingCall returns the call that a result belongs to. The caller holds f.mu.
 func (f *Fleet) pendingCall(sessionID, reference string) (*call, error) {
 	s := f.sessions[sessionID]
 	if s == nil {

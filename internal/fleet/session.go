@@ -15,60 +15,61 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// errLost is the error of a call whose worker was lost, or yields its tiles, before it answered.
+// errLost is the error of a call whose worker was lost, or began to yield its tiles, before it answered.
 var errLost = errors.New("fleet: the worker is gone")
 
-// session is one worker from its first hello until it leaves or is lost. It can have several streams,
-// one after the other: commands that were not answered on one are sent again on the next. Fleet.mu
-// guards all fields below the first group.
+// session is one worker from its first hello until it leaves or is lost. It can have several streams, one after the
+// other: commands that were not answered on one are sent again on the next. The first group of fields never changes;
+// Fleet.mu guards the others.
 type session struct {
 	id           string
 	name         string
 	version      string
 	numericClass string
 	threads      int
-	memory       uint64 // 0: unlimited
+	memory       uint64 // bytes; 0 means unlimited
 	attachedAt   time.Time
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
-	ended        bool
-	draining     bool         // it gets no new tiles
-	stalled      uint64       // a command that it seems to hang at: it gets tiles only when there is no other; 0: none
-	away         bool         // its connection was closed, and it did not come back at once
-	slow         bool         // others overtook it lately: it gets tiles only when there is no other
-	overtaken    int          // how often others did
-	wrong        *fault.Error // why its answers are not to be trusted; nil: they are
-	leaving      bool         // the worker asked to leave
-	farewellSent bool         // the worker may leave
+	ended    bool
+	draining bool // gets no new tiles
+	// Id of a command it seems to hang on, 0 for none; if set, it gets tiles only if there is no other worker.
+	stalled      uint64
+	away         bool         // its connection was closed and it did not come back at once
+	slow         bool         // recently overtaken by others; gets tiles only if there is no other worker
+	overtaken    int          // how often it was overtaken
+	wrong        *fault.Error // why its answers are not trusted; nil if they are
+	leaving      bool         // it asked to leave
+	farewellSent bool         // it may leave
 
 	lastSeen    time.Time
 	watchdog    *time.Timer
 	watchdogDue time.Time // when the watchdog timer should fire
 
-	stream  *attachment // nil while there is none
-	streams int         // there have been so many
+	stream  *attachment // nil while it is not connected
+	streams int         // number of streams so far
 	outbox  []*workerv1.AttachResponse
 	nextID  uint64
-	pending map[uint64]*call // commands without an answer, by id
+	pending map[uint64]*call // unanswered commands by id
 
-	tiles int   // of all jobs
+	tiles int   // tiles of all jobs
 	used  int64 // bytes reserved by all jobs
 
-	offers map[string]*offer // what it holds of an earlier coordinator, by identity
+	offers map[string]*offer // what it holds from an earlier coordinator, by identity
 }
 
 // attachment is one stream of a session.
 type attachment struct {
-	wake  chan struct{} // the outbox is not empty
-	ended chan error    // ends the stream with this status
+	wake  chan struct{} // signals that the outbox is not empty
+	ended chan error    // receives the status with which to end the stream
 }
 
 func newAttachment() *attachment {
 	return &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}
 }
 
-// endWith ends the stream; only the first reason is kept.
+// endWith ends the stream. Only the first reason is kept.
 func (a *attachment) endWith(reason error) {
 	select {
 	case a.ended <- reason:
@@ -76,8 +77,7 @@ func (a *attachment) endWith(reason error) {
 	}
 }
 
-// admit opens a session for a worker, or resumes the one it had, with a new stream that replaces any
-// other.
+// admit opens a session for a worker, or resumes its previous one, with a new stream that replaces any other.
 func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachment, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,8 +106,8 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 			SilenceMillis:   uint32(max(1, f.cfg.LostAfter.Milliseconds())),
 		},
 	}})
-	// Commands may have been lost with the old stream. They are sent again in their order; workers
-	// recognize those that they have.
+	// Commands may have been lost with the old stream. They are sent again in order; workers recognize those that
+	// they already have.
 	for _, c := range sortedCalls(s.pending) {
 		s.outbox = append(s.outbox, c.message)
 		c.movedAt = time.Now()
@@ -156,8 +156,8 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	return s
 }
 
-// checkAlive ends a session that has been silent for too long. Otherwise it checks again at the earliest
-// time when that can be.
+// checkAlive ends a session that has been silent for too long. Otherwise it schedules the next check for the earliest
+// time at which that can be the case.
 func (f *Fleet) checkAlive(s *session) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,8 +166,8 @@ func (f *Fleet) checkAlive(s *session) {
 	}
 	now := time.Now()
 	if now.Sub(s.watchdogDue) > f.cfg.HeartbeatInterval {
-		// The timer is late, so this process was stopped (a suspended laptop, SIGSTOP). Heartbeats may
-		// be waiting to be read: the worker may not have been silent.
+		// The timer is late, so this process was suspended (a sleeping laptop, SIGSTOP). Heartbeats may be waiting to
+		// be read: the worker may not have been silent.
 		s.lastSeen = now
 	}
 	if left := f.cfg.LostAfter - now.Sub(s.lastSeen); left > 0 {
@@ -201,13 +201,13 @@ func (f *Fleet) endSession(s *session, reason error) {
 }
 
 // detach records that a stream broke. The worker has LostAfter to come back with its session. A stream that breaks
-// although heartbeats were on time was closed, as happens when a process ends: then it has its tiles for ReconnectWithin
-// only. A link that fails is silent first.
+// although heartbeats were on time was closed, as happens when a process ends; then the worker keeps its tiles for
+// ReconnectWithin only. A failing network link is silent first.
 func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.stream != a {
-		return // another stream replaced it, or the session is over
+		return // another stream replaced it, or the session has ended
 	}
 	closed := time.Since(s.lastSeen) <= 2*f.cfg.HeartbeatInterval
 	s.stream, s.lastSeen = nil, time.Now()
@@ -224,7 +224,7 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	}
 }
 
-// receive handles one message of a worker. It returns false if the stream is no longer the session's.
+// receive handles one message of a worker. It returns false if the stream is no longer that of the session.
 func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -238,7 +238,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 		f.noteProgress(s, m.Heartbeat.GetRunning())
 		s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
 	case *workerv1.AttachRequest_Answer:
-		// Answers that nobody waits for any more are ignored.
+		// Ignore answers that nobody waits for anymore.
 		if c := s.pending[m.Answer.GetCommandId()]; c != nil {
 			delete(s.pending, m.Answer.GetCommandId())
 			c.answer <- m.Answer
@@ -251,7 +251,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	return true
 }
 
-// outgoing takes the messages to send. It returns false if the stream is no longer the session's.
+// outgoing takes the messages to send. It returns false if the stream is no longer that of the session.
 func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -263,7 +263,7 @@ func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse,
 	return batch, true
 }
 
-// push queues a message for the worker, if there is a stream. The caller holds f.mu.
+// push queues a message for the worker. It does nothing if there is no stream. The caller holds f.mu.
 func (s *session) push(m *workerv1.AttachResponse) {
 	if s.stream == nil {
 		return
@@ -275,7 +275,7 @@ func (s *session) push(m *workerv1.AttachResponse) {
 	}
 }
 
-// drain gives a worker no new tiles and dismisses it once it has none. The caller holds f.mu.
+// drain stops placing tiles on a worker and dismisses it once it has none. The caller holds f.mu.
 func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true

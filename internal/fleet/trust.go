@@ -8,20 +8,21 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Workers whose answers are wrong, as those of broken memory are: how they are found is in check.go and verify.go.
+// This file handles workers that give wrong answers, for example because of broken memory. They are detected in
+// check.go and verify.go.
 
-// ErrDistrusted is the error of an operation after a worker turned out to be wrong whose earlier answers the run has
-// used. They may be wrong too, so that the run has to start over.
+// ErrDistrusted is returned by an operation after a worker whose earlier answers the run has used turned out to be
+// faulty. Those answers may be wrong too, so the run has to start over.
 var ErrDistrusted = errors.New("fleet: a worker that took part in the run is not to be trusted")
 
-// Trust is what the executors of one run share about their workers.
+// Trust is what the executors of one run share about their workers. It is safe for concurrent use.
 type Trust struct {
 	mu    sync.Mutex
-	used  map[*session]bool         // the run has used answers of theirs
-	wrong map[*session]*fault.Error // they gave an answer that cannot be right
+	used  map[*session]bool         // the run has used their answers
+	wrong map[*session]*fault.Error // they gave an answer that is impossible
 }
 
-// NewTrust is a run that has used no answer yet.
+// NewTrust returns the Trust of a run that has not used any answers yet.
 func NewTrust() *Trust {
 	return &Trust{used: map[*session]bool{}, wrong: map[*session]*fault.Error{}}
 }
@@ -51,7 +52,7 @@ func (t *Trust) refused(s *session) *fault.Error {
 	return t.wrong[s]
 }
 
-// CheckTrust gives ErrDistrusted if the run has used answers of a worker that turned out to be wrong.
+// CheckTrust returns ErrDistrusted if the run has used answers of a worker that turned out to be faulty.
 func (f *Fleet) CheckTrust(t *Trust) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,10 +72,10 @@ func (f *Fleet) CheckTrust(t *Trust) error {
 
 func (j *job) distrusts() error { return j.fleet.CheckTrust(j.trust) }
 
-// wrongAnswer is the error of a group whose answer cannot be right.
+// wrongAnswer is the error of a group whose answer is impossible.
 type wrongAnswer struct{ error }
 
-// refused is why a worker gets no tiles of the job, nil if it does. The caller holds f.mu.
+// refused returns why a worker gets no tiles of the job, or nil if it may have some. The caller holds f.mu.
 func (j *job) refused(s *session) *fault.Error {
 	if why := j.aside[s]; why != nil {
 		return why
@@ -85,15 +86,15 @@ func (j *job) refused(s *session) *fault.Error {
 	return j.trust.refused(s)
 }
 
-// distrust puts a worker aside for the whole run, because it gave an answer that cannot be right. The caller holds f.mu.
+// distrust puts a worker aside for the whole run, because it gave an impossible answer. The caller holds f.mu.
 func (j *job) distrust(s *session, why *fault.Error) {
 	j.fleet.log.Error("a worker gave a wrong answer", "job", j.jobID, "worker", s.name, "id", s.id, "why", why.Message)
 	j.trust.refuse(s, why)
 	j.putAside(s, why)
 }
 
-// quarantine gives a worker no tiles of any job until its process is started again, because others that computed the same
-// have another answer. The caller holds f.mu.
+// quarantine excludes a worker from all jobs until its process restarts, because others that computed the same have a
+// different answer. The caller holds f.mu.
 func (f *Fleet) quarantine(s *session, why *fault.Error) {
 	if s.wrong != nil {
 		return

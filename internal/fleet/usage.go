@@ -14,7 +14,7 @@ import (
 
 // Usage is what a job uses on its workers.
 type Usage struct {
-	Stored, Computed         int  // tiles whose entries are stored now, or computed when needed
+	Stored, Computed         int  // number of tiles whose entries are stored now, or computed when needed
 	EverStored, EverComputed bool // whether any tile ever was
 	EntryBytes               int64
 	Shares                   []planning.Share
@@ -25,7 +25,7 @@ func (u *Usage) record(stored bool) {
 	u.EverComputed = u.EverComputed || !stored
 }
 
-// Usage tells what the job uses now, with its workers in the order of their names.
+// Usage returns what the job uses now, with its workers sorted by name.
 func (j *job) Usage() Usage {
 	f := j.fleet
 	f.mu.Lock()
@@ -60,12 +60,12 @@ func (j *job) Usage() Usage {
 	return usage
 }
 
-// noWorkers is the reason of the error of a plan without workers.
+// noWorkers is the reason of the error of Plan if there are no workers.
 const noWorkers = "NO_WORKERS"
 
-// Plan says how a job would be placed on the workers that accept tiles now, without placing it. It
-// counts only memory that is free, unless the job needs more: then it counts the memory of other jobs
-// too, and says that the job would wait for them.
+// Plan returns how a job would be placed on the workers that accept tiles now, without placing it. It counts only
+// free memory, unless the job needs more: then it also counts the memory of other jobs, and the plan says that the
+// job would wait for them.
 func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	f.mu.Lock()
 	var free, alone []planning.Worker
@@ -92,15 +92,16 @@ func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	return plan, err
 }
 
-// notEnoughMemory is the reason of the error of a job that ran before, and then waited too long for workers.
+// notEnoughMemory is the reason of the error of a job that ran before and then waited too long for workers.
 const notEnoughMemory = "NOT_ENOUGH_MEMORY"
 
-// stalledWait, times LostAfter, is how long a job waits for another worker when all that it has hang or are not to be trusted.
+// stalledWait is how long, in multiples of LostAfter, a job waits for another worker when all that it has hang or are
+// not trusted.
 const stalledWait = 10
 
-// shortage is the time in which a job cannot be placed, but could if a worker joined. If it ran before, there was memory
-// enough then, so that workers were lost, or have yet to come back after a restart of the coordinator. Or all that are
-// left hang. The job waits for others, but not forever.
+// shortage is a period in which a job cannot be placed, but could be if a worker joined. A job that ran before had
+// enough memory then, so workers were lost or have yet to come back after a restart of the coordinator. Or all
+// remaining workers hang. The job waits for others, but not forever.
 type shortage struct {
 	ran           bool // the job ran before
 	memory, hangs time.Duration
@@ -112,8 +113,8 @@ func (f *Fleet) newShortage(ran bool) shortage {
 	return shortage{ran: ran, memory: f.cfg.WorkerWait, hangs: stalledWait * f.cfg.LostAfter}
 }
 
-// check takes what a job waits for, "" for nothing, and why it cannot be placed. What may pass when a worker joins becomes
-// something to wait for.
+// check takes what a job waits for, "" for nothing, and why it cannot be placed. If a joining worker could resolve
+// the error, check turns it into something to wait for.
 func (s *shortage) check(waiting string, err error) (string, error) {
 	f, _ := errors.AsType[*fault.Error](err)
 	switch {
@@ -138,7 +139,7 @@ func (s *shortage) begin(limit time.Duration) {
 	}
 }
 
-// wait waits for a change. It fails once a shortage has lasted too long.
+// wait blocks until changed is closed. It fails once a shortage has lasted too long, or if ctx ends.
 func (s *shortage) wait(ctx context.Context, changed <-chan struct{}) error {
 	var over <-chan time.Time
 	if s.timer != nil {
@@ -161,8 +162,8 @@ func (s *shortage) end() {
 	}
 }
 
-// AwaitRoom waits until a job that ran before fits into the memory of the workers that are attached, whatever other jobs
-// hold of it: after a restart of the coordinator they come back one after the other.
+// AwaitRoom waits until a job that ran before fits into the memory of the attached workers, not counting other jobs.
+// After a restart of the coordinator, workers come back one after the other.
 func (f *Fleet) AwaitRoom(ctx context.Context, report func(Status), parts ...planning.Workload) error {
 	short := f.newShortage(true)
 	defer short.end()

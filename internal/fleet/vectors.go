@@ -15,20 +15,20 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// VectorExecutor runs the operations of a job of the vector family on all workers. It implements
-// centroid.Executor. Every operation carries its models.
+// VectorExecutor runs the operations of a vector-family job on all workers. It implements kmeans.Executor. Every
+// operation carries its models. The caller must call Release.
 type VectorExecutor struct {
 	*job
 	spec        *vector.RowSpec
 	mean, grids *payload
-	features    struct{ mean, landmarks, projection *payload } // where rows are features
-	sums        []float64                                      // of the clusters of all lanes
+	features    struct{ mean, landmarks, projection *payload } // set if the rows are kernel features
+	sums        []float64                                      // sums of the clusters of all lanes
 }
 
 var _ kmeans.Executor = (*VectorExecutor)(nil)
 
-// NewVectorExecutor places the tiles of a job's vectors on workers and builds them. While there is no
-// worker it waits, until ctx ends.
+// NewVectorExecutor places the tiles of a job's vectors on workers and builds them. While there is no worker it
+// waits, until ctx ends.
 func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecutor, error) {
 	if task.Vectors == nil || task.Need.Vectors == nil {
 		return nil, errors.New("fleet: a job of the vector family without vectors")
@@ -59,7 +59,7 @@ func (e *VectorExecutor) describeVectors(p *workerv1.Prepare) {
 	p.What, p.Lanes = &workerv1.Prepare_Vectors{Vectors: v}, uint32(e.lanes)
 }
 
-// packFeatures makes payloads of what workers make rows with.
+// packFeatures makes payloads of what workers compute kernel features from.
 func (e *VectorExecutor) packFeatures() {
 	f := e.spec.Features
 	if f == nil {
@@ -72,16 +72,16 @@ func (e *VectorExecutor) packFeatures() {
 	e.features.projection = e.keepPayload(func() []byte { return wire.PackFloat64s(f.Projection) })
 }
 
-// Shape implements centroid.Executor.
+// Shape implements kmeans.Executor.
 func (e *VectorExecutor) Shape() labeling.Shape { return e.shape() }
 
-// Labels implements centroid.Executor.
+// Labels implements kmeans.Executor.
 func (e *VectorExecutor) Labels() []int32 { return e.labels }
 
-// Sums implements centroid.Executor.
+// Sums implements kmeans.Executor.
 func (e *VectorExecutor) Sums() []float64 { return e.sums }
 
-// Update implements centroid.Executor. Changes are exact, so the order of the answers does not matter.
+// Update implements kmeans.Executor. Changes are exact, so the order of the answers does not matter.
 func (e *VectorExecutor) Update(ctx context.Context, moves []labeling.Move) error {
 	changes := make([]float64, len(vector.MovedLanes(e.k, moves))*e.k*e.spec.Width())
 	err := e.update(ctx, moves, func(tiles []int, answer *reply) error {
@@ -106,7 +106,7 @@ func (e *VectorExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 	return err
 }
 
-// packedQueries is queries with their arrays as payloads, for one operation.
+// packedQueries holds queries with their arrays as payloads, for one operation.
 type packedQueries struct {
 	queries          []vector.Query
 	values, integers *payload
@@ -129,7 +129,7 @@ func (p *packedQueries) free() {
 	p.integers.free()
 }
 
-// Assign implements centroid.Executor.
+// Assign implements kmeans.Executor.
 func (e *VectorExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	packed := e.pack(queries)
 	defer packed.free()
@@ -138,7 +138,7 @@ func (e *VectorExecutor) Assign(ctx context.Context, queries []vector.Query) ([]
 	})
 }
 
-// Farthest implements centroid.Executor.
+// Farthest implements kmeans.Executor.
 func (e *VectorExecutor) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	packed := e.pack(queries)
 	defer packed.free()
@@ -147,7 +147,7 @@ func (e *VectorExecutor) Farthest(ctx context.Context, queries []vector.Query) (
 	})
 }
 
-// queriedLanes are the lanes of queries.
+// queriedLanes returns the lanes of queries.
 func queriedLanes(queries []vector.Query) []int {
 	lanes := make([]int, len(queries))
 	for at := range queries {
@@ -156,8 +156,8 @@ func queriedLanes(queries []vector.Query) []int {
 	return lanes
 }
 
-// measure runs an operation that answers, for each query, count values of each of the tiles, which ascend. It returns
-// them tile after tile, whichever workers they come from.
+// measure runs an operation that answers each query with count values for each of op.tiles, which must be ascending.
+// It returns the values in tile order, whichever workers they come from.
 func (e *VectorExecutor) measure(ctx context.Context, op *operation, queries []vector.Query, count func(q, tile int) int,
 	run func(context.Context, *operation) error) ([][]float64, error) {
 	values, begin := make([][]float64, len(queries)), make([][]int, len(queries))
@@ -197,7 +197,7 @@ func (e *VectorExecutor) measure(ctx context.Context, op *operation, queries []v
 	return values, run(ctx, op)
 }
 
-// Nearest implements centroid.Executor.
+// Nearest implements kmeans.Executor.
 func (e *VectorExecutor) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
@@ -207,7 +207,7 @@ func (e *VectorExecutor) Nearest(ctx context.Context, queries []vector.Query) ([
 	return e.measure(ctx, op, queries, func(_, tile int) int { return partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
-// NearestTwo implements centroid.Executor.
+// NearestTwo implements kmeans.Executor.
 func (e *VectorExecutor) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
@@ -217,12 +217,12 @@ func (e *VectorExecutor) NearestTwo(ctx context.Context, queries []vector.Query)
 	return e.measure(ctx, op, queries, func(_, tile int) int { return vector.PerNearestTwo * partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
-// Distances implements centroid.Executor. It asks only the tiles that contain the points, for as many points at a time
-// as fit in the memory that was planned.
+// Distances implements kmeans.Executor. It asks only the tiles that contain the points, for no more points at a time
+// than fit into the planned memory.
 func (e *VectorExecutor) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	distances := make([][]float64, len(queries))
 	var portion []vector.Query
-	var of []int // the queries in the portion
+	var of []int // indices of the queries in the portion
 	room := e.need.MaxPointsPerRequest()
 	ask := func() error {
 		values, err := e.distances(ctx, portion)
@@ -251,9 +251,9 @@ func (e *VectorExecutor) Distances(ctx context.Context, queries []vector.Query) 
 	return distances, ask()
 }
 
-// distances are those of one portion.
+// distances returns the distances of one portion.
 func (e *VectorExecutor) distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	counts := make([][]int, len(queries)) // of each query's points in each tile
+	counts := make([][]int, len(queries)) // number of each query's points in each tile
 	var tiles []int
 	for q := range queries {
 		counts[q] = make([]int, len(e.tiles))
@@ -280,8 +280,8 @@ func (e *VectorExecutor) distances(ctx context.Context, queries []vector.Query) 
 	return e.measure(ctx, op, queries, func(q, tile int) int { return counts[q][tile] * queries[q].Model.Clusters }, e.perform)
 }
 
-// Scatter implements centroid.Executor. It adds up tiles in tile order, and asks for only as many at a time as fit in
-// the memory that was planned.
+// Scatter implements kmeans.Executor. It adds up tiles in tile order, and asks for no more of them at a time than fit
+// into the planned memory.
 func (e *VectorExecutor) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()

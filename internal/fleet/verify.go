@@ -19,19 +19,19 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Verification: a share of the tiles is built on a second worker too, which then does all that the first one is asked
-// for. Their answers must have the same bits. When they have not, a third worker decides which of them is wrong,
-// or the coordinator itself where there is none.
+// Verification: some tiles are also built on a second worker, which then does everything that the first one is asked
+// to do. Their answers must be identical bit for bit. If they are not, a third worker decides which one is wrong, or
+// the coordinator itself if there is no third.
 
 // verifyWindow is the number of operations after which other tiles are verified. A copy costs a build before it can
 // verify anything, so it stays for some time.
 const verifyWindow = 64
 
-// workersDisagree is the reason of a job whose workers give different answers, when it cannot be told which is right.
+// workersDisagree is the reason of a job whose workers give different answers if it is unknown which is right.
 const workersDisagree = "WORKERS_DISAGREE"
 
-// verified gives the copies of those of the tiles that are verified in this operation. Which they are depends on the job
-// and the number of the operation alone; a tile is left out when no other worker has room for it. The caller holds f.mu.
+// verified returns the copies of the given tiles that are verified in this operation. The choice depends only on the
+// job and the number of the operation; a tile is left out if no other worker has room for it. The caller holds f.mu.
 func (j *job) verified(op *operation, tiles []int) map[int]*copied {
 	if j.verify <= 0 || op.request == nil {
 		return nil
@@ -54,22 +54,23 @@ func (j *job) verified(op *operation, tiles []int) map[int]*copied {
 	return there
 }
 
-// chosen tells whether a tile is verified in a window of operations.
+// chosen reports whether a tile is verified in a window of operations.
 func (j *job) chosen(window uint64, t int) bool {
 	return float64(j.draw(fmt.Sprint(window, " ", t))>>11) < j.verify*(1<<53)
 }
 
-// draw is a number that depends on the job and what it is for.
+// draw returns a pseudorandom number that depends only on the job and on what.
 func (j *job) draw(what string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, j.jobID, " ", what)
-	x := h.Sum64() // spread by the finalizer of SplitMix64: similar names have similar sums
+	x := h.Sum64() // mixed by the finalizer of SplitMix64, because similar names have similar sums
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// copyForVerification makes a copy of a tile on a worker that is none of some. The caller holds f.mu.
+// copyForVerification copies a tile to a worker outside the given set, or returns nil if none has room. The caller
+// holds f.mu.
 func (j *job) copyForVerification(t int, except ...*session) *copied {
 	helpers := j.helpers(except...)
 	slices.SortFunc(helpers, func(a, b *session) int {
@@ -83,8 +84,8 @@ func (j *job) copyForVerification(t int, except ...*session) *copied {
 	return nil
 }
 
-// judge compares the answers of the tiles that are verified, before any of them is used. A worker that is wrong is
-// quarantined and its answers are dropped. The error is ErrDistrusted if earlier ones were used.
+// judge compares the answers for verified tiles before any of them is used. A worker that is wrong is quarantined and
+// its answers are dropped. judge returns ErrDistrusted if earlier answers of that worker were used.
 func (j *job) judge(ctx context.Context, groups []*group, op *operation) error {
 	first := map[int]*group{}
 	for _, g := range groups {
@@ -116,7 +117,7 @@ func (j *job) judge(ctx context.Context, groups []*group, op *operation) error {
 	return j.distrusts()
 }
 
-// findWrong finds out which of two workers is wrong about a tile: the one that a third does not agree with.
+// findWrong returns which of two workers is wrong about a tile, namely the one that a third worker disagrees with.
 func (j *job) findWrong(ctx context.Context, a, b *group, t int, op *operation) (*session, error) {
 	names := fmt.Sprintf("workers %q and %q", a.session.name, b.session.name)
 	j.fleet.log.Error(names+" give different answers; a third one decides", "job", j.jobID, "operation", op.name, "tile", t)
@@ -138,7 +139,7 @@ func (j *job) findWrong(ctx context.Context, a, b *group, t int, op *operation) 
 		"%s give different answers to %q for tile %d, and nobody can tell which is right; add a worker and run the job again", names, op.name, t)
 }
 
-// thirdAnswer has a worker that is none of some answer for a tile. It returns nil if none can.
+// thirdAnswer returns the answer for a tile of a worker outside the given set, or nil if there is none.
 func (j *job) thirdAnswer(ctx context.Context, t int, op *operation, except ...*session) *reply {
 	for {
 		j.fleet.mu.Lock()
@@ -162,14 +163,14 @@ func (j *job) thirdAnswer(ctx context.Context, t int, op *operation, except ...*
 	}
 }
 
-// anyWrong tells whether one of some workers is quarantined.
+// anyWrong reports whether one of the workers is quarantined.
 func (j *job) anyWrong(sessions ...*session) bool {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	return slices.ContainsFunc(sessions, func(s *session) bool { return s.wrong != nil })
 }
 
-// reply is the answer of a group of one tile, nil if it has none.
+// reply returns the answer of a group of one tile, or nil if it has none.
 func (g *group) reply() *reply {
 	if g.err != nil || len(g.parts) == 0 {
 		return nil
@@ -177,7 +178,7 @@ func (g *group) reply() *reply {
 	return g.parts[len(g.parts)-1].reply
 }
 
-// same tells whether two answers have the same bits.
+// same reports whether two answers have the same bits.
 func (r *reply) same(other *reply) bool {
 	return bytes.Equal(r.values, other.values) && bytes.Equal(r.selfAffinity, other.selfAffinity) &&
 		slices.EqualFunc(r.farthest, other.farthest, func(a, b *workerv1.Candidate) bool {
@@ -185,11 +186,11 @@ func (r *reply) same(other *reply) bool {
 		})
 }
 
-// Referee is a worker in the process of the coordinator, which has the data and is trusted anyway. It runs until ctx
-// ends, and reaches the fleet by dial. It decides when two workers disagree and there is no third.
+// Referee runs a worker in the process of the coordinator, which has the data and is trusted anyway. It runs until
+// ctx ends and reaches the fleet through dial. It decides when two workers disagree and there is no third.
 type Referee func(ctx context.Context, dial func(context.Context, string) (net.Conn, error)) error
 
-// askReferee has the coordinator itself answer for a tile. It returns nil if it cannot.
+// askReferee returns the answer of the coordinator itself for a tile, or nil if it cannot answer.
 func (j *job) askReferee(ctx context.Context, t int, op *operation) *reply {
 	f := j.fleet
 	if f.cfg.Referee == nil {
@@ -197,7 +198,7 @@ func (j *job) askReferee(ctx context.Context, t int, op *operation) *reply {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	attached := make(chan *session, 1)
-	listener := bufconn.Listen(1 << 16) // no other process reaches it, so whoever attaches here is the referee
+	listener := bufconn.Listen(1 << 16) // no other process can reach it, so whoever attaches here is the referee
 	server := grpc.NewServer(ServerOptions()...)
 	workerv1.RegisterWorkerServiceServer(server, &service{fleet: f, referee: attached})
 	served, ended := make(chan struct{}), make(chan error, 1)
