@@ -20,19 +20,19 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Blobs stores large values under write-once names such as "jobs/42/17/labels". A name is parts joined by
-// slashes. A part is lower-case letters, digits and ._- and begins with a letter or digit. No name may be
-// the directory of another ("a" beside "a/b").
+// Blobs stores large values under write-once names such as "jobs/42/17/labels". A name consists of parts joined by
+// slashes. A part consists of lower-case letters, digits and ._- and begins with a letter or digit. No name may be a
+// directory of another ("a" next to "a/b").
 //
-// What is read is checked before it is handed out: a blob that is not what was written, or is cut, gives the fault
-// BLOB_DAMAGED. Only blobs of versions that kept no checksums are read as they are.
+// Bytes are verified before they are returned: reading a blob that was altered or truncated fails with the fault
+// BLOB_DAMAGED. Only blobs of versions without checksums are read unverified. All methods may be called concurrently.
 type Blobs interface {
-	// Put stores what write writes. The blob is visible and durable when Put returns nil. If write
-	// fails or the name is taken (ErrExists), nothing is changed.
+	// Put stores what write writes. The blob is visible and durable when Put returns nil. If write fails or the name
+	// is taken (ErrExists), nothing changes.
 	Put(ctx context.Context, name string, write func(io.Writer) error) error
 
-	// Open reads up to length bytes from offset; length -1 means to the end. It returns ErrNotFound
-	// if there is no such blob.
+	// Open returns a reader of up to length bytes from offset; length -1 means to the end. It returns ErrNotFound if
+	// there is no such blob. The caller closes the reader.
 	Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
 
 	// Size returns the length of a blob in bytes, or ErrNotFound.
@@ -44,14 +44,15 @@ type Blobs interface {
 	// List returns the names that begin with prefix, sorted.
 	List(ctx context.Context, prefix string) ([]string, error)
 
-	// Usage is how many bytes all blobs take.
+	// Usage returns how many bytes all blobs take.
 	Usage(ctx context.Context) (int64, error)
 
-	// Free is how many bytes are left for blobs, if that is known.
+	// Free returns how many bytes are left for blobs. known is false if that cannot be determined.
 	Free() (bytes int64, known bool)
 
-	// RemoveTemporary deletes what processes left that ended while they wrote. Only one process writes: whoever has just
-	// become the leader calls it. It may write blobs meanwhile: what is being written now stays.
+	// RemoveTemporary deletes what processes left behind that ended while writing. Only a process that has just
+	// become the leader, and is thus the only writer, may call it. It may write blobs at the same time; those are not
+	// touched.
 	RemoveTemporary(ctx context.Context)
 
 	Close() error
@@ -63,8 +64,8 @@ const (
 	tempSuffix    = ".tmp"
 	escapeMark    = "__" // gocloud writes __0x2f__ for a byte that a file name cannot have
 
-	// What is not known to be stored yet is at most two parts of an object, or this much of a file, so that a store that is slow
-	// is told apart from one that hangs.
+	// These bounds limit how much written data is not yet known to be stored: two parts of an object, or syncBytes of
+	// a file. They make it possible to tell a slow store from one that hangs.
 	partBytes   = 8 << 20
 	partsAtOnce = 2
 	syncBytes   = 16 << 20
@@ -72,24 +73,28 @@ const (
 
 var blobName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*$`)
 
-// bucket is Blobs over a gocloud bucket.
+// bucket implements Blobs with a gocloud bucket.
 type bucket struct {
 	*blob.Bucket
-	root string // the directory of a local bucket, otherwise empty
+	root string // directory of a local bucket; empty for others
 
-	explain func(name string, err error) error // says which blob an error is about, and whether it may pass
+	// Adds the blob's name to an error, and classifies it as temporary or permanent.
+	explain func(name string, err error) error
 
-	// gocloud's directory driver checks that a name is free and then renames a file. The lock makes
-	// this and the sync of the directory one step, so that a name that is taken is durable.
+	// publishMu makes publishing a local blob atomic. gocloud's directory driver checks that a name is free and then
+	// renames a file; the lock turns this and the sync of the directory into one step, so that a name that is taken
+	// is durable.
 	publishMu sync.Mutex
-	// directories is held while a temporary file is made in a directory that may be new, and while empty ones are removed.
+	// directories is held while a temporary file is created in a directory that may be new, and while empty
+	// directories are removed.
 	directories sync.Mutex
-	// writing has the temporary files that this process is writing. It is guarded by directories.
+	// writing is the set of temporary files that this process is writing. It is guarded by directories.
 	writing map[string]bool
 }
 
-// OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory (created if it does not
-// exist), and where the program imports their drivers s3://BUCKET or gs://BUCKET, with the options of gocloud.dev in the query.
+// OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory, which is created if it does not
+// exist. It also opens s3://BUCKET or gs://BUCKET if the program imports their drivers; the query may contain the
+// options of gocloud.dev.
 func OpenBlobs(ctx context.Context, where string) (Blobs, error) {
 	if !strings.Contains(where, "://") {
 		return openDirectory(where)
@@ -118,7 +123,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	if err := checkName(name); err != nil {
 		return err
 	}
-	// Avoids writing if the name is already taken; publish checks again.
+	// Avoid writing if the name is already taken; publish checks again.
 	for _, key := range []string{name + sealSuffix, name} {
 		if taken, err := b.Exists(ctx, key); err != nil {
 			return b.explain(name, err)
@@ -129,8 +134,8 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var file *os.File    // the temporary file of a local bucket, which is synced before it is renamed
-	b.directories.Lock() // only for a moment: nothing is written yet
+	var file *os.File    // temporary file of a local bucket, synced before it is renamed
+	b.directories.Lock() // held only briefly: nothing is written yet
 	w, err := b.NewWriter(ctx, name+sealSuffix, &blob.WriterOptions{
 		IfNotExist: true,
 		// Without a type, gocloud would buffer the first bytes to guess it.
@@ -178,8 +183,8 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	return b.publish(name, w)
 }
 
-// blobWriter explains the errors of writing, which reach the caller of Put through its write function, and syncs a file now
-// and then: all at the end may take minutes.
+// blobWriter explains write errors, which reach the caller of Put through its write function, and syncs a file from
+// time to time, because syncing everything at the end may take minutes.
 type blobWriter struct {
 	io.Writer
 	bucket   *bucket
@@ -196,7 +201,7 @@ func (w *blobWriter) Write(p []byte) (int, error) {
 	return n, w.bucket.explain(w.name, err)
 }
 
-// publish gives a written blob its name.
+// publish makes a written blob visible under its name, durably if the bucket is local.
 func (b *bucket) publish(name string, w *blob.Writer) error {
 	if b.root != "" {
 		b.publishMu.Lock()
@@ -225,7 +230,7 @@ func (b *bucket) Open(ctx context.Context, name string, offset, length int64) (i
 	if err == nil {
 		return newUnsealer(name, r, offset, length, b.explain), nil
 	}
-	if gcerrors.Code(err) == gcerrors.NotFound { // unless an earlier version wrote it
+	if gcerrors.Code(err) == gcerrors.NotFound { // an earlier version may have written it
 		r, err = b.NewRangeReader(ctx, name, offset, length, nil)
 	}
 	if err != nil {
@@ -290,7 +295,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	}
 }
 
-// checkName refuses names that could leave the bucket, differ between file systems and object stores, or
+// checkName rejects names that could leave the bucket, that differ between file systems and object stores, or that
 // clash with files of the driver.
 func checkName(name string) error {
 	ok := len(name) <= maxNameLength && blobName.MatchString(name) && !strings.Contains(name, escapeMark)

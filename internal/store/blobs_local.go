@@ -37,10 +37,10 @@ func openDirectory(dir string) (Blobs, error) {
 	return &bucket{Bucket: b, root: root, explain: blobError, writing: map[string]bool{}}, nil
 }
 
-// clockMargin is more than the clocks of files are behind.
+// clockMargin exceeds the granularity by which file times may lag behind.
 const clockMargin = 100 * time.Millisecond
 
-// directoryOf is the directory of a blob, empty unless the bucket is local.
+// directoryOf returns the directory of a blob, or "" if the bucket is not local.
 func (b *bucket) directoryOf(name string) string {
 	if b.root == "" {
 		return ""
@@ -48,8 +48,8 @@ func (b *bucket) directoryOf(name string) string {
 	return filepath.Dir(filepath.Join(b.root, filepath.FromSlash(name)))
 }
 
-// removeEmpty removes a directory of the bucket if it is empty, and those above it that become so. The number of a file
-// system's directories may be limited.
+// removeEmpty removes a directory of the bucket if it is empty, and then its parents that become empty, because a
+// file system may limit the number of directories.
 func (b *bucket) removeEmpty(dir string) {
 	if dir == "" {
 		return
@@ -64,8 +64,9 @@ func (b *bucket) removeEmpty(dir string) {
 }
 
 // RemoveTemporary removes temporary files that were last written before the call, except those that this process is
-// writing, and then empty directories. It compares times of files with each other, because the clock of a file server may
-// differ from ours. It ignores errors: files that stay only take space. Object stores have no temporary files.
+// writing, and then empty directories. It compares file times only with each other, because the clock of a file
+// server may differ from ours. It ignores errors, since leftover files only take space. Object stores have no
+// temporary files.
 func (b *bucket) RemoveTemporary(ctx context.Context) {
 	if b.root == "" {
 		return
@@ -99,7 +100,7 @@ func (b *bucket) RemoveTemporary(ctx context.Context) {
 	}
 }
 
-// fileTime returns the current time as the file system of the bucket tells it.
+// fileTime returns the current time according to the file system of the bucket.
 func (b *bucket) fileTime() (time.Time, error) {
 	probe, err := os.CreateTemp(b.root, "clock-*"+tempSuffix)
 	if err != nil {
@@ -123,9 +124,9 @@ func (b *bucket) removeLeftover(path string) {
 	}
 }
 
-// listDirectory returns the names of blobs under root that begin with prefix, sorted. gocloud's own
-// listing is in the order of directories ("a/b" before "a-b"), which is not the order of names, and its
-// pages skip names where the two differ.
+// listDirectory returns the sorted names of the blobs under root that begin with prefix. gocloud's own listing
+// follows the order of directories ("a/b" before "a-b"), which is not the order of names, and its pages skip names
+// where the two differ.
 func listDirectory(ctx context.Context, root, prefix string) ([]string, error) {
 	// Only the last part of a prefix can be incomplete. The walk starts at the directory before it.
 	start := filepath.Join(root, filepath.FromSlash(prefix[:strings.LastIndex(prefix, "/")+1]))
@@ -146,7 +147,7 @@ func listDirectory(ctx context.Context, root, prefix string) ([]string, error) {
 			return err
 		}
 		name := strings.TrimSuffix(filepath.ToSlash(relative), sealSuffix)
-		// Files without a valid name are not blobs: temporary files, or foreign ones.
+		// Files without a valid name are temporary or foreign, not blobs.
 		if strings.HasPrefix(name, prefix) && checkName(name) == nil {
 			names = append(names, name)
 		}

@@ -8,8 +8,9 @@ import (
 	"gocloud.dev/blob"
 )
 
-// openRemote opens the blobs in an object store, whose driver the program imports. Nothing is sent before the first call, so that a coordinator starts even
-// if the object store does not answer. The drivers repeat requests that fail, for some seconds; what fails then is Unavailable.
+// openRemote opens the blobs in an object store whose driver the program imports. It sends nothing, so that a
+// coordinator starts even if the object store is down. The drivers retry failed requests for some seconds; after
+// that, errors are fault.Unavailable.
 func openRemote(ctx context.Context, where string, u *url.URL) (Blobs, error) {
 	b, err := blob.OpenBucket(ctx, where)
 	if err != nil {

@@ -34,7 +34,7 @@ func (b *bucket) Usage(ctx context.Context) (int64, error) {
 	}
 }
 
-// directoryBytes adds up the sizes of the files of a directory. Files that go away meanwhile do not count.
+// directoryBytes returns the total size of the files under a directory. Files removed meanwhile do not count.
 func directoryBytes(ctx context.Context, root string) (total int64, err error) {
 	err = filepath.WalkDir(root, func(_ string, entry fs.DirEntry, err error) error {
 		progressed(ctx)

@@ -11,9 +11,9 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// breakdown is what becomes of a fatal error of an embedded etcd, such as a write that failed. While etcd starts it panics,
-// which startEtcd recovers. Later it ends only the goroutine that cannot go on, and the state fails: all its calls return
-// the error, and its leadership is lost, so that the program can say why and stop.
+// breakdown handles fatal errors of an embedded etcd, such as a failed write. While etcd starts it panics, which
+// startEtcd recovers. Later it ends only the goroutine that cannot continue, and the state fails: all its calls
+// return the error and its leadership is lost, so that the program can report the reason and stop.
 type breakdown struct {
 	state atomic.Pointer[etcdState] // nil while etcd starts
 }
@@ -35,7 +35,7 @@ func (b *breakdown) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field)
 	runtime.Goexit()
 }
 
-// fail ends the state because its etcd has ended.
+// fail ends the state because its etcd has failed.
 func (s *etcdState) fail(cause error) {
 	s.log.Error("the state store cannot go on", "error", cause)
 	s.mu.Lock()
@@ -47,7 +47,7 @@ func (s *etcdState) fail(cause error) {
 	s.cancel()
 }
 
-// failed is why the state ended by itself, nil unless it did.
+// failed returns why the state ended by itself, or nil if it did not.
 func (s *etcdState) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

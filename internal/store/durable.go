@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// A file survives a power failure only if its bytes and all directory entries on the way to it have been
-// synced. These functions sync the directory entries.
+// A file survives a power failure only if its bytes and all directory entries leading to it have been synced. These
+// functions sync the directory entries.
 
 // makeDirectories creates a directory and its missing parents, durably.
 func makeDirectories(dir string) error {
@@ -22,7 +22,7 @@ func makeDirectories(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return err
 	}
-	// Mkdir also says "exists" if there is a file with this name.
+	// Mkdir also reports "exists" if there is a file with this name.
 	if info, err := os.Stat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {

@@ -20,8 +20,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Settings of the embedded etcd. Only the latest value of a key is ever read, so little history is kept.
-// Space that compaction frees is returned to the disk at the next start.
+// Settings of the embedded etcd. Only the latest value of a key is ever read, so little history is kept. Space that
+// compaction frees is returned to the disk at the next start.
 const (
 	embeddedMaxTxnOps     = 1024
 	embeddedMaxRequest    = 2 << 20 // more than MaxCommitBytes
@@ -32,15 +32,15 @@ const (
 	slowStart             = 5 * time.Second
 )
 
-// logSegment is what a file of the log takes; the next one is there before it is needed. etcd's default of 64 MB would
-// mean that a store of a few jobs takes 128 MB.
+// logSegment is the size of a file of the log, two of which always exist. With etcd's default of 64 MB, a store of a
+// few jobs would take 128 MB.
 const logSegment = 16 << 20
 
 func init() { wal.SegmentSizeBytes = logSegment }
 
-// OpenEmbedded opens the state of an etcd that runs inside this process, with its files in dir, which is
-// created if it does not exist. It opens no port and no socket. Only one process at a time can open a
-// directory; a second one gets the fault DATA_DIR_IN_USE immediately.
+// OpenEmbedded opens the state of an etcd that runs inside this process and keeps its files in dir, which is created
+// if it does not exist. It opens no port and no socket. Only one process at a time can open a directory; a second one
+// immediately gets the fault DATA_DIR_IN_USE.
 func OpenEmbedded(ctx context.Context, dir string, log hclog.Logger) (State, error) {
 	s, _, err := openEmbedded(ctx, dir, log, nil)
 	if err != nil {
@@ -49,7 +49,7 @@ func OpenEmbedded(ctx context.Context, dir string, log hclog.Logger) (State, err
 	return s, nil
 }
 
-// openEmbedded is OpenEmbedded for tests that change the settings or need the server.
+// openEmbedded is OpenEmbedded with hooks for tests that change the settings or need the server.
 func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func(*embed.Config)) (*etcdState, *embed.Etcd, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
@@ -114,14 +114,14 @@ func embeddedConfig(dir string, log hclog.Logger, fatal zapcore.CheckWriteHook) 
 	cfg.Dir = dir
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(log.Named("etcd"), hclog.Warn, fatal))
 
-	// A cluster of one member that does not listen: its client calls it directly. The peer address only
-	// names the member; as a literal it needs no resolver.
+	// A cluster of one member that does not listen: its client calls it directly. The peer address only names the
+	// member; being a literal, it needs no resolver.
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls, cfg.ListenPeerUrls = nil, nil, nil
 	cfg.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:2380"}}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.EnableGRPCGateway = false
 	cfg.AuthToken = "" // no users
-	// A single member waits for the election timeout before it elects itself, so the timeout is short.
+	// A single member waits for the election timeout before it elects itself, so keep the timeout short.
 	cfg.TickMs, cfg.ElectionMs = 20, 200
 
 	cfg.MaxTxnOps = embeddedMaxTxnOps
@@ -136,7 +136,7 @@ func embeddedConfig(dir string, log hclog.Logger, fatal zapcore.CheckWriteHook) 
 
 // startEtcd starts a server and waits until it serves.
 func startEtcd(ctx context.Context, cfg *embed.Config, log hclog.Logger) (server *embed.Etcd, err error) {
-	// etcd panics if it cannot read its files. Return that as an error.
+	// etcd panics if it cannot read its files; return that as an error.
 	defer func() {
 		if p := recover(); p != nil {
 			server, err = nil, fmt.Errorf("etcd cannot start: %v", p)
@@ -166,10 +166,9 @@ func startEtcd(ctx context.Context, cfg *embed.Config, log hclog.Logger) (server
 	return nil, err
 }
 
-// cleanUpAfterRestart removes what the last process left in this directory. That process has ended,
-// because this one holds the lock. So its leadership is over, and nobody needs to wait for its lease to
-// expire. If it reached the quota, etcd still refuses writes: the alarm is disarmed, and etcd raises it
-// again if there is still no space.
+// cleanUpAfterRestart removes what the last process left in this directory. That process has ended, because this one
+// holds the lock, so its leadership is over and nobody needs to wait for its lease to expire. If it reached the
+// quota, etcd still rejects writes; the alarm is disarmed, and etcd raises it again if there is still no space.
 func (s *etcdState) cleanUpAfterRestart(ctx context.Context) error {
 	if _, err := s.client.Delete(ctx, electionRoot+"/", clientv3.WithPrefix()); err != nil {
 		return err

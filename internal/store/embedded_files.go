@@ -17,7 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// errUnreadable says that a part of the store cannot be read: that it is damaged, unless we may not read it.
+// errUnreadable returns the error for a part of the store that cannot be read: it is damaged, unless permission is
+// missing.
 func errUnreadable(what, path string, err error) error {
 	if errors.Is(err, os.ErrPermission) {
 		return fault.Invalid("DATA_DIR_UNUSABLE", "cannot use the data directory: %v", err)
@@ -29,13 +30,13 @@ func errStoreDamaged(format string, args ...any) error {
 	return fault.New(fault.DataLoss, storeDamaged, format+"; restore the directory from a backup or start with another one", args...)
 }
 
-// checkFiles checks the files of an etcd before it is started. etcd writes every change to a log and then to a database. If
-// the database is damaged, etcd panics in a goroutine of its own; and if the log ends before the last change that the
-// database has, etcd waits for the rest without end.
+// checkFiles checks the files of an etcd before it is started. etcd writes every change to a log and then to a
+// database. If the database is damaged, etcd panics in a goroutine of its own; if the log ends before the last change
+// in the database, etcd waits for the rest forever.
 func checkFiles(member string) error {
 	path := filepath.Join(member, "snap", "db")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil // a new one, or the log has all
+		return nil // a new store, or everything is still in the log
 	} else if errors.Is(err, os.ErrPermission) {
 		return errUnreadable("the database", path, err)
 	}
@@ -43,7 +44,7 @@ func checkFiles(member string) error {
 	if err != nil {
 		return errUnreadable("the database", path, err)
 	}
-	if applied == 0 { // it was never used
+	if applied == 0 { // never used
 		return nil
 	}
 	logs := filepath.Join(member, "wal")
@@ -63,7 +64,7 @@ func checkFiles(member string) error {
 	return nil
 }
 
-// lastApplied is the number of the last entry of the log that is in the database.
+// lastApplied returns the number of the last log entry that is in the database.
 func lastApplied(path string) (index uint64, err error) {
 	defer catchPanic(&err)
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
@@ -82,7 +83,7 @@ func lastApplied(path string) (index uint64, err error) {
 	return index, err
 }
 
-// lastLogged is the number of the last entry that is whole in the log.
+// lastLogged returns the number of the last complete entry in the log.
 func lastLogged(dir string) (index uint64, err error) {
 	defer catchPanic(&err)
 	snapshots, err := wal.ValidSnapshotEntries(zap.NewNop(), dir)
@@ -108,7 +109,7 @@ func lastLogged(dir string) (index uint64, err error) {
 	return entries[len(entries)-1].GetIndex(), nil
 }
 
-// catchPanic turns a panic over damaged files into an error.
+// catchPanic turns a panic caused by damaged files into an error. Defer it directly.
 func catchPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%v", p)

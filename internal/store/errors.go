@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// The outcomes that callers tell apart with errors.Is. After any other error from Commit, such
-// as a canceled context, the transaction may or may not have happened: read before retrying.
+// Errors that callers distinguish with errors.Is. After any other error from Commit, such as a canceled context, the
+// transaction may or may not have happened: read before retrying.
 var (
 	ErrNotFound  = errors.New("store: not found")
 	ErrConflict  = errors.New("store: a condition of the transaction does not hold")
@@ -24,7 +24,7 @@ var (
 	ErrExists    = errors.New("store: the blob exists already")
 )
 
-// The reasons of faults that callers tell apart with fault.Is.
+// Reasons of faults that callers distinguish with fault.Is.
 const (
 	DiskFull     = "DISK_FULL"
 	BlobDamaged  = "BLOB_DAMAGED"
@@ -35,10 +35,10 @@ const (
 	blobsUnavailable = "BLOBS_UNAVAILABLE"
 )
 
-// IsPermanent tells whether the same call would fail again until somebody intervenes: the store refuses
-// it (a *fault.Error that is not fault.Unavailable, ErrNotFound, ErrConflict, ErrExists), or this process may no longer use the store
-// (ErrNotLeader, ErrClosed). Other errors are temporary, such as an etcd that does not answer, or say
-// nothing about the store, such as the end of the caller's context.
+// IsPermanent reports whether the same call would fail again until somebody intervenes: the store rejects it
+// (ErrNotFound, ErrConflict, ErrExists, or a *fault.Error that is not fault.Unavailable), or this process may no
+// longer use the store (ErrNotLeader, ErrClosed). Other errors are temporary, such as an etcd that does not answer,
+// or say nothing about the store, such as the end of the caller's context.
 func IsPermanent(err error) bool {
 	for _, refusal := range []error{ErrNotFound, ErrConflict, ErrNotLeader, ErrClosed, ErrExists} {
 		if errors.Is(err, refusal) {
@@ -49,7 +49,7 @@ func IsPermanent(err error) bool {
 	return isFault && f.Kind != fault.Unavailable
 }
 
-// explain turns the errors of etcd that a person can do something about into faults.
+// explain converts etcd errors that a person can act on into faults.
 func (s *etcdState) explain(err error) error {
 	if failure := s.failed(); failure != nil {
 		return failure
@@ -88,7 +88,7 @@ func unanswered(err error) error {
 	return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").Because(err)
 }
 
-// etcdCode is the gRPC code of an error of etcd's client.
+// etcdCode returns the gRPC code of an error of etcd's client.
 func etcdCode(err error) codes.Code {
 	if own, is := errors.AsType[rpctypes.EtcdError](err); is {
 		return own.Code()
@@ -96,7 +96,8 @@ func etcdCode(err error) codes.Code {
 	return status.Code(err)
 }
 
-// blobError says which blob an error is about. The path of a local file is for the log: clients learn the name of the blob.
+// blobError adds the blob's name to an error. The path of a local file goes to the log only; clients see the name of
+// the blob.
 func blobError(name string, err error) error {
 	if err == nil {
 		return nil
@@ -116,8 +117,8 @@ func blobError(name string, err error) error {
 	return fmt.Errorf("blob %q: %w", name, err)
 }
 
-// remoteError is blobError for an object store. Whatever it says, other than that an object is or is not there, may be
-// different in a moment: it restarts, is overloaded or cannot be reached, or somebody corrects its access rights.
+// remoteError is blobError for an object store. Every answer other than whether an object exists counts as temporary:
+// the store may be restarting, overloaded or unreachable, or somebody may correct its access rights.
 func remoteError(name string, err error) error {
 	switch gcerrors.Code(err) {
 	case gcerrors.OK, gcerrors.NotFound, gcerrors.FailedPrecondition, gcerrors.Canceled:

@@ -13,38 +13,40 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Others may use the same etcd, so all keys are under cleave/. Entries and the election have separate
-// prefixes, so that no transaction can change the election.
+// All keys are under cleave/, because others may use the same etcd. Entries and the election have separate prefixes,
+// so that no transaction can change the election.
 const (
 	entryRoot    = "cleave/state/"
 	electionRoot = "cleave/election" // the election appends a slash
 )
 
-// etcdState is a State in etcd, which runs in this process or elsewhere.
+// etcdState is a State in an etcd that runs in this process or elsewhere.
 type etcdState struct {
 	client  *clientv3.Client
 	log     hclog.Logger
 	release func()          // stops what was started for this state; called last
-	admit   func(Txn) error // refuses transactions that must not be tried; may be nil
+	admit   func(Txn) error // rejects transactions that must not be attempted; may be nil
 	lease   int             // seconds after which a silent leader is replaced
 
-	// patience is how long a transaction may take; 0: as long as its context. A member of a cluster waits for seconds for one that
-	// was lost with the leader of the cluster.
+	// patience limits how long a transaction may take; 0 leaves that to its context. Without it, a cluster member
+	// waits for seconds for a transaction that was lost with the leader of the cluster.
 	patience time.Duration
 
-	// reading are the options of all reads. An embedded etcd has one member, which has applied a transaction when it
-	// answers: it need not ask itself whether it is up to date, which would cost a turn of its log for every read.
+	// reading are the options of all reads. An embedded etcd has a single member, which has applied a transaction by
+	// the time it answers. It need not confirm that it is up to date, which would cost a log round trip for every
+	// read.
 	reading []clientv3.OpOption
 
-	// ctx ends when the state is closed, and cancels all calls. Close waits for them, because an
-	// embedded server must not stop during a call.
+	// ctx ends when the state is closed, and cancels all calls. Close waits for them, because an embedded server must
+	// not stop during a call.
 	ctx    context.Context
 	cancel context.CancelFunc
 	calls  sync.WaitGroup
 
+	// mu guards the fields below.
 	mu          sync.Mutex
 	closed      bool
-	failure     *fault.Error // why the state ended by itself, nil unless it did
+	failure     *fault.Error // why the state ended by itself; nil if it did not
 	campaigning bool         // a Lead is running
 	term        *etcdTerm    // nil when not leading
 }
@@ -54,7 +56,8 @@ func newEtcdState(client *clientv3.Client, log hclog.Logger, lease int, release 
 	return &etcdState{client: client, log: log, lease: lease, release: release, ctx: ctx, cancel: cancel}
 }
 
-// begin starts a call, which ends with done. A call whose context has already ended does nothing.
+// begin starts a call; the caller must call done at its end. It fails if ctx has already ended or the state is
+// closed.
 func (s *etcdState) begin(ctx context.Context) (_ context.Context, done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -103,7 +106,7 @@ func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) (
 		after = entryRoot + after
 	}
 	from, to := keyRange(entryRoot+prefix, after)
-	// With no explicit order, etcd answers in key order and stops at the limit.
+	// By default, etcd answers in key order and stops at the limit.
 	return s.list(ctx, from, to, clientv3.WithLimit(int64(limit)))
 }
 
@@ -185,8 +188,8 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 		changes = append(changes, clientv3.OpDelete(entryRoot+key))
 	}
 
-	// If the conditions fail, the same atomic step reads the election key. It tells whether the election
-	// was lost or another condition does not hold.
+	// If the conditions fail, the same atomic step reads the election key, which shows whether the election was lost
+	// or another condition does not hold.
 	resp, err := s.transact(ctx, conditions, changes, []clientv3.Op{clientv3.OpGet(term.key)})
 	if err != nil {
 		if err = s.explain(err); !IsPermanent(err) {
@@ -218,13 +221,13 @@ func (s *etcdState) Close() error {
 	s.mu.Unlock()
 
 	s.cancel()
-	if s.failed() != nil { // its etcd may hold locks for ever; the program is about to end
+	if s.failed() != nil { // its etcd may hold locks forever, and the program is about to end
 		s.release()
 		return nil
 	}
 	s.calls.Wait()
 	err := s.client.Close()
-	if errors.Is(err, context.Canceled) { // what Close of an open client returns
+	if errors.Is(err, context.Canceled) { // returned by Close of an open client
 		err = nil
 	}
 	s.release()

@@ -8,25 +8,27 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// A transaction that got no answer may still be on its way: a member of etcd that was stopped passes it on when it wakes up, after
-// others have changed the same keys. So every transaction has the condition that the key of the term was last written at a
-// certain revision, its mark, and after one without an answer the key is written again before the next. What was under way
-// has another mark then, and does nothing.
+// mark fences off transactions that got no answer. Such a transaction may still be on its way: an etcd member that
+// was suspended forwards it when it wakes up, after others have changed the same keys. Every transaction therefore
+// requires that the key of the term was last written at a certain revision, its mark. After a transaction without an
+// answer, the key is written again before the next one. Whatever was still on its way has an old mark by then, and
+// does nothing.
 type mark struct {
+	// mu guards the fields below.
 	mu       sync.Mutex
 	revision int64
 	doubted  bool // a transaction with this mark got no answer
 }
 
-// errMoved says that a transaction had an old mark, and did nothing.
+// errMoved reports that a transaction had an old mark and did nothing.
 var errMoved = errors.New("store: the mark was moved")
 
-// holds is the condition that this term has not ended.
+// holds returns the condition that this term has not ended.
 func (t *etcdTerm) holds() clientv3.Cmp {
 	return clientv3.Compare(clientv3.CreateRevision(t.key), "=", t.revision)
 }
 
-// fence is the mark for the next transaction, which is moved first if there is doubt about it.
+// fence returns the mark for the next transaction, after moving it if it is in doubt.
 func (t *etcdTerm) fence(ctx context.Context) (int64, error) {
 	t.mark.mu.Lock()
 	defer t.mark.mu.Unlock()
@@ -45,14 +47,14 @@ func (t *etcdTerm) fence(ctx context.Context) (int64, error) {
 	return t.mark.revision, nil
 }
 
-// doubt has the mark moved before the next transaction.
+// doubt makes fence move the mark before the next transaction, if used is still the current mark.
 func (t *etcdTerm) doubt(used int64) {
 	t.mark.mu.Lock()
 	defer t.mark.mu.Unlock()
 	t.mark.doubted = t.mark.doubted || used == t.mark.revision
 }
 
-// moved takes note of a mark that was moved by an attempt that got no answer.
+// moved records that an attempt without an answer has moved the mark.
 func (t *etcdTerm) moved(from, to int64) {
 	t.mark.mu.Lock()
 	defer t.mark.mu.Unlock()
@@ -61,14 +63,14 @@ func (t *etcdTerm) moved(from, to int64) {
 	}
 }
 
-// over ends a term that etcd says is over.
+// over ends a term that has ended according to etcd.
 func (t *etcdTerm) over() error {
 	t.end()
 	<-t.lost
 	return ErrNotLeader
 }
 
-// transact runs a transaction, which fails if it gets no answer in time.
+// transact runs a transaction. It fails as unavailable if there is no answer within s.patience.
 func (s *etcdState) transact(ctx context.Context, conditions []clientv3.Cmp, changes, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if s.patience > 0 {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// embeddedLease never expires in practice. No other process can lead, because the directory is
-	// locked, so a leader that was stopped for a while (a suspended machine, heavy swapping) may go on.
+	// embeddedLease never expires in practice. No other process can lead, because the directory is locked, so a
+	// leader that was suspended for a while (a sleeping machine, heavy swapping) may continue.
 	embeddedLease = 24 * 60 * 60
 	revokeTimeout = 2 * time.Second // best effort: a lease that is not revoked expires
 )
 
-// etcdTerm is a Leadership: a key in the election that a lease keeps alive. The key's create revision is
-// never used again. Every write of the term has the condition that the key still has it, and the mark of fence.go.
+// etcdTerm is a Leadership: a key in the election that a lease keeps alive. The key's create revision is never
+// reused. Every write of the term requires that the key still has that revision, and the mark of fence.go.
 type etcdTerm struct {
 	state    *etcdState
 	lease    clientv3.LeaseID
@@ -37,8 +37,8 @@ type etcdTerm struct {
 func (t *etcdTerm) Revision() int64       { return t.revision }
 func (t *etcdTerm) Lost() <-chan struct{} { return t.lost }
 
-// Current compares clocks: this process may have been stopped while its lease expired, and not know it yet. It leaves a third
-// of the lease for answers of etcd that were under way for long.
+// Current compares clocks, because this process may have been suspended while its lease expired without knowing it
+// yet. It leaves a third of the lease for etcd answers that took long to arrive.
 func (t *etcdTerm) Current() bool {
 	select {
 	case <-t.lost:
@@ -114,9 +114,9 @@ func (s *etcdState) endCampaign() {
 
 var errLeaseEnded = errors.New("the lease ended")
 
-// campaign waits in the election once, with a new lease.
+// campaign takes part in the election once, with a new lease.
 func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err error) {
-	// The caller's context is for the grant only. The lease is renewed until the term ends.
+	// The caller's context applies to the grant only. The lease is renewed until the term ends.
 	grant, err := s.client.Grant(ctx, int64(s.lease))
 	if err != nil {
 		return nil, err
@@ -159,7 +159,8 @@ func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err
 	return term, nil
 }
 
-// Leader reads the election: its oldest key is the leader's, and the value of the key is its name.
+// Leader returns the name of the leader. The oldest key in the election belongs to the leader, and its value is the
+// name.
 func (s *etcdState) Leader(ctx context.Context) (string, error) {
 	ctx, done, err := s.begin(ctx)
 	if err != nil {
@@ -176,8 +177,8 @@ func (s *etcdState) Leader(ctx context.Context) (string, error) {
 	return string(resp.Kvs[0].Value), nil
 }
 
-// holdTerm renews the lease until that fails, and then ends the term. The lease expired or was revoked, a commit failed the
-// fence, the leader resigned, or the state was closed.
+// holdTerm renews the lease until that fails, and then ends the term. It fails if the lease expired or was revoked, a
+// commit failed the fence, the leader resigned, or the state was closed.
 func (s *etcdState) holdTerm(ctx context.Context, term *etcdTerm) {
 	term.keepAlive(ctx)
 	term.end()

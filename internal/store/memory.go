@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// memory is a State that is lost when the process ends, for `cleave run` and for tests. Several handles may
-// share one map, as several processes share one etcd.
+// memory is a State that is lost when the process ends, for `cleave run` and for tests. Several handles may share one
+// map, as several processes share one etcd.
 type memory struct {
 	shared *sharedMemory
-	closed chan struct{} // closed under shared.mu
+	closed chan struct{} // closed with shared.mu held
 
 	// Guarded by shared.mu.
 	campaigning bool        // a Lead is running
 	term        *memoryTerm // nil when not leading
 }
 
-// sharedMemory is the state that all handles share.
+// sharedMemory is the state that all handles share. mu guards its other fields.
 type sharedMemory struct {
 	mu       sync.Mutex
 	revision int64
@@ -31,8 +31,8 @@ type sharedMemory struct {
 // NewMemory returns an empty State in memory.
 func NewMemory() State { return SharedMemory()() }
 
-// SharedMemory makes an empty state in memory. Each call of what it returns opens it once more, as another process would:
-// the state stays when a handle is closed, and of all handles one leads.
+// SharedMemory creates an empty state in memory. Each call of open returns another handle, as if from another
+// process: the state survives when a handle is closed, and at most one handle leads at a time.
 func SharedMemory() (open func() State) {
 	shared := &sharedMemory{entries: map[string]Entry{}}
 	return func() State { return newMemoryHandle(shared) }
@@ -42,7 +42,7 @@ func newMemoryHandle(shared *sharedMemory) *memory {
 	return &memory{shared: shared, closed: make(chan struct{})}
 }
 
-// begin locks the state for one call, unless the handle is closed or the context has ended.
+// begin locks the state for one call; the caller must call unlock. It fails if the handle is closed or ctx has ended.
 func (m *memory) begin(ctx context.Context) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (m *memory) Commit(ctx context.Context, txn Txn) (int64, error) {
 			return 0, ErrConflict
 		}
 	}
-	// As in etcd, a transaction makes one revision, and none if it changes nothing.
+	// As in etcd, a transaction creates one revision, and none if it changes nothing.
 	next := s.revision + 1
 	for _, e := range txn.Put {
 		s.put(Entry{Key: e.Key, Value: bytes.Clone(e.Value), Revision: next})
@@ -276,7 +276,7 @@ func (t *memoryTerm) Resign(context.Context) error {
 	return nil
 }
 
-// end ends a term that has not ended. The caller holds the lock.
+// end ends a term. It does nothing if t is nil or has already ended. The caller holds shared.mu.
 func (t *memoryTerm) end() {
 	if t != nil && t.state.term == t {
 		t.state.term, t.state.shared.leader = nil, nil

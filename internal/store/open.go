@@ -25,26 +25,26 @@ const (
 	keepaliveTime    = 10 * time.Second // detects a peer whose machine died
 	keepaliveTimeout = 3 * time.Second
 
-	// DefaultLease is how long a leader in an etcd cluster may be silent until another one is elected.
+	// DefaultLease is how long a leader in an etcd cluster may be silent before another one is elected.
 	DefaultLease = 5 * time.Second
 )
 
-// IsShared tells whether several processes can use the state that a specification names, so that whoever opens it may
+// IsShared reports whether several processes can use the state that spec names, so that a process that opens it may
 // have to wait to lead.
 func IsShared(spec string) bool { return strings.HasPrefix(spec, etcdScheme) }
 
-// Sharing is how processes share a state in an etcd cluster.
+// Sharing configures how processes share a state in an etcd cluster.
 type Sharing struct {
-	// Lease is that of the leader, in whole seconds; an etcd with default settings makes one of a second two.
+	// Lease is the leader's lease in whole seconds. An etcd with default settings turns one second into two.
 	Lease time.Duration
-	// Dial is how the members of etcd are called: on other machines they need certificates, or the consent to do without.
+	// Dial configures connections to etcd members. Members on other machines need certificates, or explicit consent
+	// to do without.
 	Dial credentials.Dial
-	// Unchecked leaves it to the first call to find out that no member answers.
+	// Unchecked skips the check that a member answers and leaves it to the first call to find out.
 	Unchecked bool
 }
 
-// Open opens the state that a specification names: `memory`, `embedded` (in dataDir), or
-// `etcd://A:2379,B:2379`.
+// Open opens the state that spec names: `memory`, `embedded` (in dataDir), or `etcd://A:2379,B:2379`.
 func Open(ctx context.Context, spec, dataDir string, sharing Sharing, log hclog.Logger) (State, error) {
 	endpoints, isEtcd := strings.CutPrefix(spec, etcdScheme)
 	switch {
@@ -59,8 +59,8 @@ func Open(ctx context.Context, spec, dataDir string, sharing Sharing, log hclog.
 		"unknown store %q; use memory, embedded or etcd://HOST:PORT[,HOST:PORT...]", spec)
 }
 
-// OpenEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within a
-// few seconds, it returns the fault STORE_UNREACHABLE.
+// OpenEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within a few seconds,
+// it returns the fault STORE_UNREACHABLE.
 func OpenEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger) (State, error) {
 	return openEtcd(ctx, endpoints, sharing, log, reachTimeout)
 }
@@ -73,7 +73,8 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 		return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "no etcd endpoint is given; use HOST:PORT")
 	}
 	for _, endpoint := range endpoints {
-		if at := strings.LastIndexByte(endpoint, '@'); at >= 0 { // what is before it is not repeated: it may be a password
+		// The part before it may be a password, so do not repeat it.
+		if at := strings.LastIndexByte(endpoint, '@'); at >= 0 {
 			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "the etcd endpoint %q has a user before it, and etcd is asked by certificates only; "+
 				"use HOST:PORT, with --store-tls where etcd asks who calls", endpoint[at+1:])
 		}
@@ -93,7 +94,7 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 		Endpoints:            endpoints,
 		DialKeepAliveTime:    keepaliveTime,
 		DialKeepAliveTimeout: keepaliveTimeout,
-		// The client warns of every failed attempt. If all fail, the call returns an error.
+		// The client warns about every failed attempt. If all fail, the call returns an error.
 		Logger: zapLogger(log.Named("etcd"), hclog.Debug, zapcore.WriteThenPanic),
 	})
 	if err != nil {
@@ -104,7 +105,7 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 	if sharing.Unchecked {
 		return s, nil
 	}
-	// The client connects on its first call. A read tells now whether any endpoint answers.
+	// The client connects on its first call. Read now to find out whether any endpoint answers.
 	reach, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if _, err := client.Get(reach, entryRoot, clientv3.WithCountOnly()); err != nil {
@@ -119,8 +120,8 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 	return s, nil
 }
 
-// whyUnreachable asks a member once more, without etcd's client: that one tries again until the time is over, and then says
-// only this.
+// whyUnreachable asks a member once more without etcd's client, which retries until the time is up and then reports
+// only that.
 func whyUnreachable(ctx context.Context, endpoint string, transport []grpc.DialOption) string {
 	ctx, cancel := context.WithTimeout(ctx, whyTimeout)
 	defer cancel()

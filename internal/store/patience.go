@@ -12,12 +12,13 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// patientBlobs are Blobs that may hang: an object store that takes connections and answers nothing, or a directory on a file
-// server that is gone, whose system calls cannot even be canceled. Each operation has a goroutine of its own, and whoever waits
-// for it leaves when nothing has moved for a while. The goroutine stays until its call returns; it shares no memory with
-// the caller, because bytes pass through pipes.
+// patientBlobs wraps Blobs that may hang: an object store that accepts connections and never answers, or a directory
+// on a file server that is gone, whose system calls cannot even be canceled. Each operation runs in a goroutine of
+// its own, and the caller returns once nothing has moved for a while. The goroutine stays until its call returns. It
+// shares no memory with the caller, because bytes pass through pipes.
 //
-// Once an operation hangs, others are refused at once, so that callers do not pile up. A probe finds out when the store answers again.
+// Once an operation hangs, others fail at once, so that callers do not pile up. A probe finds out when the store
+// answers again.
 type patientBlobs struct {
 	Blobs
 	limit  time.Duration
@@ -26,7 +27,8 @@ type patientBlobs struct {
 	hangs  atomic.Bool
 }
 
-// Patient gives up on operations of b that move no byte for a time. They fail as those of a store that cannot be reached.
+// Patient returns a Blobs that abandons operations of b that move no byte for the time limit. They fail as if the
+// store were unreachable.
 func Patient(b Blobs, limit time.Duration) Blobs {
 	p := &patientBlobs{Blobs: b, limit: limit}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -38,10 +40,10 @@ func (b *patientBlobs) Close() error {
 	return b.Blobs.Close()
 }
 
-// probed is the name of a blob that is looked for only to see whether there is an answer.
+// probed is the name of a blob that is looked up only to see whether the store answers.
 const probed = "probe"
 
-// suspect refuses operations until the store answers a probe, whatever it says.
+// suspect makes operations fail until the store answers a probe, whatever the answer is.
 func (b *patientBlobs) suspect() {
 	if b.hangs.Swap(true) {
 		return
@@ -57,20 +59,22 @@ func (b *patientBlobs) suspect() {
 	}()
 }
 
-// attempt is one operation, and the patience of whoever waits for it.
+// attempt is one operation with its timeout.
 type attempt struct {
 	blobs  *patientBlobs
 	name   string
-	ctx    context.Context // of the operation
+	ctx    context.Context // context of the operation
 	cancel context.CancelFunc
+	// mu guards over.
 	mu     sync.Mutex
-	timer  *time.Timer   // runs while somebody waits
-	over   bool          // nobody waits any more
-	gaveUp chan struct{} // closed when patience is at an end
+	timer  *time.Timer   // runs while the caller waits for the store
+	over   bool          // nobody waits anymore
+	gaveUp chan struct{} // closed when the operation is abandoned
 	pipe   interface{ CloseWithError(error) error }
 }
 
-// begin begins an operation, unless the store is known to hang. Either end of a pipe is closed when it is given up.
+// begin begins an operation, unless the store is known to hang. It closes pipe, if not nil, when the operation is
+// abandoned.
 func (b *patientBlobs) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*attempt, error) {
 	a := &attempt{blobs: b, name: name, gaveUp: make(chan struct{}), pipe: pipe}
 	if b.hangs.Load() {
@@ -81,7 +85,7 @@ func (b *patientBlobs) begin(ctx context.Context, name string, pipe interface{ C
 	return a, nil
 }
 
-// wait begins a time in which the caller waits for the store.
+// wait restarts the timeout: the caller waits for the store from now on.
 func (a *attempt) wait() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,7 +94,7 @@ func (a *attempt) wait() {
 	}
 }
 
-// end ends the operation: nobody waits for it any more.
+// end ends the operation: nobody waits for it anymore.
 func (a *attempt) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,8 +118,8 @@ func (a *attempt) giveUp() {
 	close(a.gaveUp)
 }
 
-// outcome is what an operation that ended with err has come to. One that was given up is canceled, and may say so before
-// anybody sees that it was given up.
+// outcome returns the error of an operation that ended with err. An abandoned operation is canceled, and may report
+// that before anybody sees that it was abandoned.
 func (a *attempt) outcome(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,14 +140,14 @@ func (a *attempt) fault() error {
 
 type attemptKey struct{}
 
-// progressed tells whoever waits for a long operation that it gets on.
+// progressed restarts the timeout of a long operation because it makes progress.
 func progressed(ctx context.Context) {
 	if a, is := ctx.Value(attemptKey{}).(*attempt); is {
 		a.wait()
 	}
 }
 
-// try runs an operation that gives one value.
+// try runs an operation that returns one value.
 func try[T any](ctx context.Context, b *patientBlobs, name string, do func(context.Context) (T, error)) (value T, err error) {
 	a, err := b.begin(ctx, name, nil)
 	if err != nil {
@@ -233,7 +237,7 @@ func (b *patientBlobs) Open(ctx context.Context, name string, offset, length int
 		err = a.fault()
 	}
 	if err != nil {
-		_ = near.Close() // what opens after all is closed
+		_ = near.Close() // whatever is opened after all is closed
 		a.end()
 		return nil, err
 	}
@@ -259,7 +263,7 @@ func (r *patientReader) Close() error {
 
 var errNotWritten = errors.New("the content was not written")
 
-// Put implements Blobs. Like all, it calls write only when the name is free.
+// Put implements Blobs. Like every implementation, it calls write only if the name is free.
 func (b *patientBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	far, near := io.Pipe()
 	a, err := b.begin(ctx, name, far)
@@ -308,7 +312,7 @@ func (b *patientBlobs) Put(ctx context.Context, name string, write func(io.Write
 	return ended()
 }
 
-// patientWriter waits for portions that a store takes in a moment unless it hangs.
+// patientWriter writes in portions that a store accepts in a moment unless it hangs.
 type patientWriter struct {
 	w       io.Writer
 	attempt *attempt

@@ -9,9 +9,9 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// A leader renews its lease itself. The client of etcd does so three times in a lease, looks twice a second whether it is time, and
-// waits with a member that hangs: while the members of etcd elect a new leader, which takes one or two seconds, a lease of a few
-// seconds ran out although all was well.
+// A leader renews its lease itself. etcd's client renews three times per lease, checks only twice a second whether it
+// is time, and keeps waiting for a member that hangs. While the members elect a new leader, which takes one or two
+// seconds, a lease of a few seconds would expire although nothing is wrong.
 const (
 	renewalsPerLease = 6
 	renewalRetry     = 100 * time.Millisecond
@@ -19,7 +19,8 @@ const (
 
 func (t *etcdTerm) duration() time.Duration { return time.Duration(t.state.lease) * time.Second }
 
-// keepAlive renews the lease until ctx ends, the lease is gone, or it may be because no member answered for so long.
+// keepAlive renews the lease until ctx ends, the lease is gone, or it may have expired because no member answered in
+// time.
 func (t *etcdTerm) keepAlive(ctx context.Context) {
 	pause := t.duration() / renewalsPerLease
 	for wait := pause; ; {
@@ -41,7 +42,7 @@ func (t *etcdTerm) keepAlive(ctx context.Context) {
 	}
 }
 
-// renew renews the lease once. Another member is asked the next time if this one does not answer.
+// renew renews the lease once. If this member does not answer, the next attempt asks another one.
 func (t *etcdTerm) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.duration()/3)
 	defer cancel()
@@ -57,8 +58,8 @@ func (t *etcdTerm) renew(ctx context.Context) error {
 	return nil
 }
 
-// askOnce asks a member to renew the lease, and gives the seconds that it lasts from then on. KeepAliveOnce of the client would ask
-// again without a pause while none can be reached.
+// askOnce asks a member to renew the lease, and returns how many seconds it lasts from then on. The client's
+// KeepAliveOnce would retry without a pause while no member can be reached.
 func (t *etcdTerm) askOnce(ctx context.Context) (ttl int64, err error) {
 	connection := t.state.client.ActiveConnection()
 	if connection == nil { // etcd runs in this process

@@ -11,11 +11,11 @@ import (
 //
 //	block 0 (64 KiB) | CRC-32C | block 1 (64 KiB) | CRC-32C | ... | last block (less than 64 KiB) | CRC-32C
 //
-// Only the last block is short, possibly empty, so that a blob that is cut between two blocks is noticed. A checksum is that
-// of the blob's name, the number of the block, and its bytes: blocks and blobs that were exchanged are noticed too. Blocks
-// have fixed places, so that a range is read, and checked, without the rest.
+// Only the last block is short, possibly empty, so truncation between two blocks is detected. A checksum covers the
+// blob's name, the number of the block, and its bytes, so swapped blocks and blobs are detected too. Blocks have fixed
+// positions, so a range can be read and verified without the rest.
 //
-// Versions that kept no checksums stored a blob as it is under its name. Those are still read.
+// Versions without checksums stored a blob as it is under its name. Those are still readable.
 const (
 	sealSuffix = ".sealed"
 	blockBytes = 64 << 10
@@ -24,17 +24,17 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum is the checksum of a block of a blob.
+// checksum returns the checksum of a block of a blob.
 func checksum(name string, number int64, block []byte) uint32 {
 	head := binary.LittleEndian.AppendUint64([]byte(name), uint64(number))
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, block)
 }
 
-// sealer writes a blob in blocks with checksums.
+// sealer writes a blob in blocks with checksums. The caller must call finish after the last Write.
 type sealer struct {
 	name   string
 	w      io.Writer
-	frame  []byte // the block so far; has room for its checksum
+	frame  []byte // the current block; has room for its checksum
 	number int64
 }
 
@@ -57,7 +57,7 @@ func (s *sealer) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// finish writes the block that was begun. The caller calls it once, after everything is written.
+// finish writes the current block. The caller calls it once, after everything is written.
 func (s *sealer) finish() error {
 	sum := checksum(s.name, s.number, s.frame)
 	_, err := s.w.Write(binary.LittleEndian.AppendUint32(s.frame, sum))
@@ -65,7 +65,7 @@ func (s *sealer) finish() error {
 	return err
 }
 
-// sealedRange is where the blocks are stored that hold length bytes from offset on; length -1 means to the end.
+// sealedRange returns where the blocks are stored that hold length bytes from offset; length -1 means to the end.
 func sealedRange(offset, length int64) (from, bytes int64) {
 	first := offset / blockBytes
 	if length < 0 {
@@ -75,7 +75,7 @@ func sealedRange(offset, length int64) (from, bytes int64) {
 	return first * frameBytes, (last - first + 1) * frameBytes
 }
 
-// unsealedSize is the size of a blob that takes so many bytes with its checksums.
+// unsealedSize returns the size of a blob that takes sealed bytes with its checksums.
 func unsealedSize(name string, sealed int64) (int64, error) {
 	if sealed%frameBytes < crc32.Size {
 		return 0, errCut(name)
@@ -83,19 +83,19 @@ func unsealedSize(name string, sealed int64) (int64, error) {
 	return sealed - crc32.Size*(sealed/frameBytes+1), nil
 }
 
-// unsealer reads a range of a blob and hands out nothing that it has not checked.
+// unsealer reads a range of a blob and returns only bytes that it has verified.
 type unsealer struct {
 	io.Closer
 	name   string
-	r      io.Reader // of whole frames
+	r      io.Reader // returns whole frames
 	frame  []byte
-	number int64  // of the next block
-	block  []byte // what is left of the last one
-	skip   int64  // bytes before the range
-	left   int64  // bytes of the range; -1 means to the end
-	err    error  // after the block
+	number int64  // number of the next block
+	block  []byte // unread rest of the last block
+	skip   int64  // bytes to skip before the range
+	left   int64  // bytes left in the range; -1 means to the end
+	err    error  // returned after block is used up
 
-	explain func(name string, err error) error // of the bucket
+	explain func(name string, err error) error // that of the bucket
 }
 
 func newUnsealer(name string, r io.ReadCloser, offset, length int64, explain func(string, error) error) *unsealer {
@@ -109,8 +109,8 @@ func newUnsealer(name string, r io.ReadCloser, offset, length int64, explain fun
 	return u
 }
 
-// wholeReader tells a stream that broke from one that ended: HTTP reports a connection that was cut as the end of the file
-// that io.ReadFull also reports, and a whole blob would be taken for a damaged one.
+// wholeReader distinguishes a stream that broke from one that ended. HTTP reports a broken connection with the same
+// error as io.ReadFull reports the end of the file, and an intact blob would be taken for a damaged one.
 type wholeReader struct{ io.Reader }
 
 var errBroken = errors.New("the connection broke")
@@ -135,7 +135,7 @@ func (u *unsealer) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads the next block and sets err if none follows it.
+// next reads the next block, and sets err if it is the last.
 func (u *unsealer) next() {
 	n, err := io.ReadFull(u.r, u.frame)
 	switch {

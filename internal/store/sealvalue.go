@@ -8,15 +8,16 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// sealMark begins sealed values. No protobuf message begins with 0, so that values which were stored without a seal by
-// earlier versions are told apart, and a sealed value is never taken for a message.
+// sealMark is the prefix of sealed values. No protobuf message begins with 0, so values stored without a seal by
+// earlier versions can be told apart, and a sealed value is never mistaken for a message.
 var sealMark = []byte{0, 'S', 'v', 1}
 
-// damagedValue is what List returns for a damaged value, so that it can go on with the others. It decodes as no protobuf message.
+// damagedValue is what List returns for a damaged value, so that it can go on with the others. It does not decode as
+// a protobuf message.
 var damagedValue = []byte{0}
 
-// sealValue adds a checksum of a key and its value, because a bit that flips in the file of a store would otherwise change the
-// state without an error. An empty value, which only says that its key exists, stays empty.
+// sealValue adds a checksum of the key and the value, because a bit flip in the file of a store would otherwise
+// change the state without an error. An empty value, which only marks that its key exists, stays empty.
 func sealValue(key string, value []byte) []byte {
 	if len(value) == 0 {
 		return nil
@@ -26,10 +27,10 @@ func sealValue(key string, value []byte) []byte {
 	return append(sealed, value...)
 }
 
-// unsealValue returns the value that was sealed, and whether it is what was stored.
+// unsealValue returns the value that was sealed, and whether it is intact.
 func unsealValue(key string, sealed []byte) (value []byte, intact bool) {
 	rest, isSealed := bytes.CutPrefix(sealed, sealMark)
-	if !isSealed { // by an earlier version, or empty
+	if !isSealed { // stored by an earlier version, or empty
 		return sealed, len(sealed) == 0 || sealed[0] != 0
 	}
 	if len(rest) < crc32.Size {

@@ -7,17 +7,18 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// etcd cannot go on once a write fails. So an embedded store refuses transactions while there is still some room on its
-// disk: for a segment of the log, for the database, which grows by 16 MiB at a time, and for what ends or deletes.
+// etcd cannot continue after a failed write. An embedded store therefore rejects transactions while there is still
+// some room on its disk: for a segment of the log, for the database, which grows by 16 MiB at a time, and for
+// transactions that end or delete something.
 const (
-	// ReservedSpace is what must be free for transactions that delete nothing.
+	// ReservedSpace is how many bytes must be free for transactions that delete nothing.
 	ReservedSpace = 64 << 20
-	// A transaction that deletes something makes room, or ends a job that would else write more. It may use some of the
-	// reserve.
+	// neededSpace applies to transactions that delete something. They make room, or end a job that would otherwise
+	// write more, so they may use some of the reserve.
 	neededSpace = 24 << 20
 )
 
-// checkSpace refuses a transaction if the disk of a directory is nearly full.
+// checkSpace rejects a transaction if the disk of a directory is nearly full.
 func checkSpace(dir string, txn Txn) error {
 	need := int64(ReservedSpace)
 	if len(txn.Delete) > 0 {

@@ -4,7 +4,8 @@ package store
 
 import "syscall"
 
-// freeBytes is how much room the disk of a directory has for this process; false if that is unknown.
+// freeBytes returns how many bytes this process may still write to the disk of a directory, and whether that is
+// known.
 func freeBytes(dir string) (int64, bool) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {

@@ -1,13 +1,12 @@
-// Package store keeps the durable state of a coordinator.
+// Package store keeps the durable state of a coordinator. It knows nothing about what keys, values and blobs mean.
 //
-// Small values (jobs, numbered events, data set records) are in a State: an ordered map with conditional,
-// atomic transactions and a leader election. It is in etcd (embedded in this process or an existing
-// cluster) or in memory. Every write has the condition that its process still leads, so a process that
-// lost the election changes nothing.
+// Small values (jobs, numbered events, data set records) are in a State: an ordered map with conditional, atomic
+// transactions and a leader election. It is kept in etcd (embedded in this process or an existing cluster) or in
+// memory. Every write requires that its process still leads, so a process that lost the election changes nothing.
 //
-// Large values (data sets, specs, labels, results) are in Blobs: write-once names in a directory or an
-// object store. A blob is written before the transaction that refers to it. A crash between the two
-// leaves an unused blob, never a reference to a missing one.
+// Large values (data sets, specs, labels, results) are in Blobs: write-once names in a directory or an object store.
+// A blob is written before the transaction that refers to it. A crash between the two leaves an unused blob, never a
+// reference to a missing one.
 package store
 
 import (
@@ -17,22 +16,22 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Limits of one transaction. They are the same for every kind of State, so that what works in a test also
-// works on a cluster. An etcd with default settings accepts MaxCommitBytes, but needs --max-txn-ops=1024
-// for transactions of more than 127 changes or conditions.
+// Limits of one transaction. They are the same for every kind of State, so that what works in a test also works on a
+// cluster. An etcd with default settings accepts MaxCommitBytes, but needs --max-txn-ops=1024 for transactions of
+// more than 127 changes or conditions.
 const (
-	MaxCommitOps   = 1000                    // of conditions, and of changes (puts plus deletes)
+	MaxCommitOps   = 1000                    // applies to conditions, and to changes (puts plus deletes)
 	MaxCommitBytes = 3<<19 - requestOverhead // all keys and values: just under 1.5 MiB
 
-	requestOverhead = 4 << 10 // of the fence and the message around the operations
-	opOverhead      = 72      // of one operation in addition to its key and value: tags, lengths, kind
+	requestOverhead = 4 << 10 // for the fence and the message around the operations
+	opOverhead      = 72      // of one operation beyond its key and value: tags, lengths, kind
 )
 
 // Entry is a key with its value.
 type Entry struct {
 	Key      string
 	Value    []byte
-	Revision int64 // of the key's last change; 0 means absent
+	Revision int64 // revision of the key's last change; 0 means absent
 }
 
 // Condition requires that a key was last changed at a revision; 0 requires that it is absent.
@@ -41,62 +40,61 @@ type Condition struct {
 	Revision int64
 }
 
-// Txn is a set of changes that are made together if every condition holds, and otherwise not at all.
+// Txn is a set of changes that are made together if every condition holds, and not at all otherwise.
 type Txn struct {
 	If     []Condition
 	Put    []Entry // the Revision of an entry is ignored
 	Delete []string
 }
 
-// State is the small, durable state of a coordinator. Values are copied when they are stored and when they
-// are returned, so the caller may change them. All methods may be called concurrently.
+// State is the small, durable state of a coordinator. Values are copied when they are stored and when they are
+// returned, so the caller may modify them. All methods may be called concurrently.
 type State interface {
 	// Get returns one entry, or ErrNotFound, or a fault with the reason ValueDamaged.
 	Get(ctx context.Context, key string) (Entry, error)
 
-	// List returns the entries whose keys begin with prefix and come strictly after `after` (""
-	// means from the start), in key order, at most limit of them (0 means all). Damaged values are
-	// returned as bytes that decode as no protobuf message.
+	// List returns the entries whose keys begin with prefix and come strictly after `after` ("" means from the
+	// start), in key order, at most limit of them (0 means all). Damaged values are returned as bytes that do not
+	// decode as a protobuf message.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
-	// ListBackward is List in descending key order: it returns the entries that come strictly before
-	// `before` ("" means from the end).
+	// ListBackward is List in descending key order: it returns the entries that come strictly before `before` (""
+	// means from the end).
 	ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error)
 
-	// Commit applies a transaction atomically and durably and returns the revision it made. It
-	// returns ErrConflict if a condition does not hold and ErrNotLeader if this process does not lead
-	// (any more); in both cases nothing was changed.
+	// Commit applies a transaction atomically and durably and returns the revision it created. It returns ErrConflict
+	// if a condition does not hold and ErrNotLeader if this process does not, or no longer, lead; in both cases
+	// nothing was changed.
 	Commit(ctx context.Context, txn Txn) (revision int64, err error)
 
-	// Lead blocks until this process is the only leader among all that use the same state. The name
-	// tells people who leads; it does not have to be unique.
+	// Lead blocks until this process is the only leader among all that use the same state. The name tells people who
+	// leads and need not be unique.
 	Lead(ctx context.Context, name string) (Leadership, error)
 
 	// Leader returns the name of the process that leads, or ErrNotFound if none does.
 	Leader(ctx context.Context) (name string, err error)
 
-	// Close resigns if this process leads, cancels running calls and waits for them, and releases
-	// everything.
+	// Close resigns if this process leads, cancels running calls and waits for them, and releases everything.
 	Close() error
 }
 
-// Leadership is one term as the leader. After a term is over the process may Lead again.
+// Leadership is one term as the leader. After a term is over, the process may call Lead again.
 type Leadership interface {
 	// Revision identifies the term. It increases from one leader to the next, across restarts too.
 	Revision() int64
 
-	// Lost is closed when the term is over, for whatever reason.
+	// Lost returns a channel that is closed when the term is over, for whatever reason.
 	Lost() <-chan struct{}
 
-	// Current tells whether the term is certainly not over: a process that was stopped for a while may
-	// learn only later from Lost that it is.
+	// Current reports whether the term is certainly not over. A process that was suspended for a while may learn from
+	// Lost only later that it is.
 	Current() bool
 
 	// Resign ends the term, so that another process can lead immediately.
 	Resign(ctx context.Context) error
 }
 
-// validate refuses a transaction that some kind of State could not apply.
+// validate rejects a transaction that some kind of State could not apply.
 func (t Txn) validate() error {
 	changes := len(t.Put) + len(t.Delete)
 	if max(len(t.If), changes) > MaxCommitOps {
@@ -145,7 +143,7 @@ func emptyKey(of string) error {
 	return fault.New(fault.Internal, "TRANSACTION_EMPTY_KEY", "a %s of a transaction has an empty key", of)
 }
 
-// keyRange gives the range of keys [from, to) of a List; to == "" means no end.
+// keyRange returns the range of keys [from, to) of a List; to == "" means no end.
 func keyRange(prefix, after string) (from, to string) {
 	from, to = prefix, prefixEnd(prefix)
 	if after >= from && after != "" {
@@ -163,7 +161,7 @@ func backwardRange(prefix, before string) (from, to string) {
 	return from, to
 }
 
-// prefixEnd is the first key after all that begin with prefix, "" when there is none.
+// prefixEnd returns the first key after all keys that begin with prefix, or "" if there is none.
 func prefixEnd(prefix string) string {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {

@@ -6,15 +6,15 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// zapLogger makes a zap logger for etcd that writes to log. etcd logs a lot: its info entries become debug
-// entries, and the caller chooses the level of its warnings and what follows a fatal entry, which must not return.
+// zapLogger returns a zap logger for etcd that writes to log. Since etcd logs a lot, its info entries become debug
+// entries. The caller chooses the level of its warnings, and what happens after a fatal entry, which must not return.
 func zapLogger(log hclog.Logger, warnings hclog.Level, fatal zapcore.CheckWriteHook) *zap.Logger {
 	return zap.New(zapCore{log: log, warnings: warnings}, zap.WithFatalHook(fatal))
 }
 
-// ignorable tells whether a message means nothing here. One is about ports, which an embedded server does
-// not open. The others come when a new server reads its storage version before it has written one; it
-// tries again after some seconds.
+// ignorable reports whether a message is irrelevant here. One is about ports, which an embedded server does not open.
+// The others appear when a new server reads its storage version before it has written one; it retries after some
+// seconds.
 func ignorable(message string) bool {
 	switch message {
 	case "Running http and grpc server on single port. This is not recommended for production.",
