@@ -14,7 +14,8 @@ import (
 // errFarewell ends the last stream: the worker may exit.
 var errFarewell = errors.New("worker: farewell")
 
-// welcomeTimeout is how long a coordinator may take to answer a hello; if there are several, triesTimeout.
+// welcomeTimeout is how long a coordinator may take to answer a hello, and triesTimeout is the same if there are
+// several coordinators to try.
 const (
 	welcomeTimeout = 10 * time.Second
 	triesTimeout   = 3 * time.Second
@@ -31,8 +32,8 @@ type received struct {
 	err     error
 }
 
-// attach runs one stream until it breaks. When ctx ends, the worker asks to leave and keeps the stream
-// until it may, at most LeaveTimeout. The first result tells whether the coordinator sent a welcome.
+// attach runs one stream until it breaks. When ctx ends, the worker asks to leave and keeps the stream until it may,
+// at most LeaveTimeout. welcomed reports whether the coordinator sent a welcome.
 func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -44,7 +45,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	if w.leader.several() {
 		patience = triesTimeout
 	}
-	// From the welcome on it tells when the coordinator is silent.
+	// After the welcome, the timer detects that the coordinator is silent.
 	silence := time.AfterFunc(patience, func() { cancel(errSilent) })
 	defer silence.Stop()
 	stream, err := client.Attach(streamCtx)
@@ -52,7 +53,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		return false, cmp.Or(context.Cause(streamCtx), err)
 	}
 	if err := stream.Send(hello(w)); err != nil {
-		_, err := stream.Recv() // gives the reason
+		_, err := stream.Recv() // returns the reason
 		return false, err
 	}
 	inbound, receiverDone := make(chan received), make(chan struct{})
@@ -63,7 +64,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	defer func() { cancel(nil); <-receiverDone }()
 	defer w.attached.Store(false)
 
-	heartbeats := time.NewTicker(time.Hour) // the welcome sets its interval
+	heartbeats := time.NewTicker(time.Hour) // the welcome sets the interval
 	defer heartbeats.Stop()
 	leaving := ctx.Done()
 	var answers <-chan struct{}
@@ -72,7 +73,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		// Nothing in this loop waits for a computation, so heartbeats are sent on time.
 		select {
 		case in := <-inbound:
-			if welcomed && w.leader.several() { // with one there is nothing to do but to wait
+			if welcomed && w.leader.several() { // with a single coordinator there is nothing to do but wait
 				silence.Reset(patience)
 			}
 			switch m := in.message.GetMessage().(type) {
@@ -122,15 +123,15 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		}
 		for _, m := range messages {
 			if stream.Send(m) != nil {
-				// Recv tells why the stream is over. The answers are not lost: the coordinator sends
-				// commands again that it got no answer to.
+				// Recv returns why the stream ended. The answers are not lost: the coordinator repeats commands that
+				// it got no answer to.
 				return welcomed, streamError(streamCtx, inbound)
 			}
 		}
 	}
 }
 
-// receive passes messages on until the stream ends.
+// receive forwards messages until the stream ends.
 func receive(ctx context.Context, stream workerv1.WorkerService_AttachClient, to chan<- received) {
 	for {
 		m, err := stream.Recv()
@@ -180,8 +181,8 @@ func hello(w *worker) *workerv1.AttachRequest {
 	return &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: h}}
 }
 
-// welcome resumes the session, or begins a new one. What it has of the old one it keeps for a coordinator that leads since,
-// and drops if the same one does.
+// welcome resumes the session or begins a new one. It keeps the jobs of the old session if a newer coordinator leads,
+// and drops them if the same one does.
 func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcome) {
 	w.term = m.GetTerm()
 	if w.session != nil && m.GetResumed() && m.GetSessionId() == w.session.id {

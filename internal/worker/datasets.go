@@ -16,27 +16,28 @@ import (
 // keptUnused is how many data sets are kept after their last job, because the next job may use them.
 const keptUnused = 2
 
-// datasets is the worker's cache of data sets: each is fetched once and shared by all jobs. Of those
-// that no job uses, the most recent ones are kept as long as there is memory.
+// datasets is the worker's cache of data sets: each is fetched once and shared by all jobs. Of the unused ones, the
+// most recently used are kept for as long as there is memory. It is safe for concurrent use.
 type datasets struct {
 	memory *memory
 
+	// mu guards the fields below.
 	mu      sync.Mutex
 	entries map[string]*cachedDataset
-	unused  []*cachedDataset // the longest unused first
+	unused  []*cachedDataset // longest unused first
 }
 
-// cachedDataset is a data set that is there or being fetched.
+// cachedDataset is a data set that is present or being fetched.
 type cachedDataset struct {
 	id    string
 	bytes int64
-	ready chan struct{} // closed when data or err is set
+	ready chan struct{} // closed once data or err is set
 	data  dataset.Dataset
 	err   error
 	users int
 }
 
-// lease keeps a data set in memory for a job.
+// lease keeps a data set in memory for a job until release is called.
 type lease struct {
 	data    dataset.Dataset
 	release func()
@@ -46,8 +47,8 @@ func newDatasets(m *memory) *datasets {
 	return &datasets{memory: m, entries: map[string]*cachedDataset{}}
 }
 
-// open gives a data set, fetching it if necessary. It takes `fetching` bytes while it is fetched and
-// `bytes` afterwards.
+// open returns a lease on a data set, fetching it if necessary. The data set takes `fetching` bytes while it is
+// fetched and `bytes` afterwards. The caller must release the lease.
 func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, fetch func(context.Context) (dataset.Dataset, error)) (*lease, error) {
 	for {
 		d.mu.Lock()
@@ -72,7 +73,7 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 			return &lease{data: e.data, release: sync.OnceFunc(func() { d.release(e) })}, nil
 		}
 		d.release(e)
-		// The fetch was canceled with another job: fetch it for this one.
+		// The fetch was canceled along with another job: fetch it for this one.
 		if ctx.Err() == nil && known && errors.Is(e.err, context.Canceled) {
 			continue
 		}
@@ -80,7 +81,7 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 	}
 }
 
-// fill fetches a data set. On failure it is removed from the cache, so that others can try again.
+// fill fetches a data set. On failure it is removed from the cache, so that others can retry.
 func (d *datasets) fill(ctx context.Context, e *cachedDataset, fetching int64, fetch func(context.Context) (dataset.Dataset, error)) {
 	defer close(e.ready)
 	if e.err = d.memory.reserve(ctx, fetching, "the data set"); e.err == nil {
@@ -111,15 +112,15 @@ func (d *datasets) release(e *cachedDataset) {
 	d.trim(keptUnused, 0)
 }
 
-// evict removes unused data sets until at least so many bytes became free, or none is left.
+// evict removes unused data sets until at least this many bytes are freed or none is left.
 func (d *datasets) evict(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.trim(0, bytes)
 }
 
-// trim removes the oldest unused data sets, all but keep of them. With enough > 0 it stops when it has
-// freed so many bytes.
+// trim removes the longest unused data sets until keep of them are left or, if enough > 0, until that many bytes are
+// freed. The caller holds d.mu.
 func (d *datasets) trim(keep int, enough int64) {
 	freed := int64(0)
 	for len(d.unused) > keep && (enough == 0 || freed < enough) {
@@ -131,7 +132,7 @@ func (d *datasets) trim(keep int, enough int64) {
 	}
 }
 
-// decodeVerified reads a whole data set and checks that it is the one its id names.
+// decodeVerified reads a whole data set and checks that it is the one that its id names.
 func decodeVerified(id string, size int64, r io.Reader) (dataset.Dataset, error) {
 	hash := sha256.New()
 	tee := io.TeeReader(r, hash)

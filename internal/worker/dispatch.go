@@ -14,15 +14,15 @@ import (
 
 var errUnprepared = errors.New("the job is not prepared on this worker")
 
-// shard is the tiles of a job, with the commands of its family of methods.
+// shard holds the tiles of a job and runs the commands of its family of methods. Only the job's goroutine uses it.
 type shard interface {
-	// build builds tiles, stored or not; built ones are converted.
+	// build builds tiles, stored or computed; tiles that are already built are converted.
 	build(ctx context.Context, tiles []int, stored bool) error
 	// Drop frees tiles.
 	Drop(tiles []int)
-	// Reset drops what the tiles have beside what they were built from: operands, labels, sums.
+	// Reset drops everything that tiles have in addition to what they were built from: operands, labels, sums.
 	Reset()
-	// Bytes is the memory of all tiles with their sums.
+	// Bytes returns the memory of all tiles with their sums.
 	Bytes() int64
 	// perform runs one of the family's commands on tiles.
 	perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error)
@@ -67,7 +67,7 @@ func unknownCommand(c *workerv1.Command) error {
 	return fmt.Errorf("worker: unknown command %T", c.GetOperation())
 }
 
-// checkTiles gives the numbers of the tiles of a command, and refuses placements that are out of date.
+// checkTiles returns the numbers of the tiles of a command, and rejects outdated placements.
 func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 	tiles := make([]int, len(placed))
 	for i, t := range placed {
@@ -83,7 +83,7 @@ func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 	return tiles, nil
 }
 
-// valuesOf makes the answer of an operation that returns values.
+// valuesOf returns a function that converts the results of an operation that returns values to an answer.
 func (j *job) valuesOf(c *workerv1.Command) func([]float64, error) (*workerv1.Done, error) {
 	return func(values []float64, err error) (*workerv1.Done, error) {
 		if err != nil {
@@ -94,7 +94,7 @@ func (j *job) valuesOf(c *workerv1.Command) func([]float64, error) (*workerv1.Do
 	}
 }
 
-// listsOf makes the answer of an operation that returns lists of values.
+// listsOf returns a function that converts the results of an operation that returns lists of values to an answer.
 func (j *job) listsOf(c *workerv1.Command) func([][]float64, error) (*workerv1.Done, error) {
 	return func(lists [][]float64, err error) (*workerv1.Done, error) {
 		if err != nil {
@@ -105,7 +105,7 @@ func (j *job) listsOf(c *workerv1.Command) func([][]float64, error) (*workerv1.D
 	}
 }
 
-// movesOf makes the answer of an operation that returns moves.
+// movesOf returns a function that converts the results of an operation that returns moves to an answer.
 func (j *job) movesOf(c *workerv1.Command) func([]labeling.Move, error) (*workerv1.Done, error) {
 	return func(moves []labeling.Move, err error) (*workerv1.Done, error) {
 		if err != nil {

@@ -16,39 +16,40 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// job is the tiles of one job and the queue of its commands, which run one after the other.
+// job holds the tiles of one job and the queue of its commands, which run one after the other.
 type job struct {
 	worker  *worker
-	offerID string // names it among all jobs of the worker
+	offerID string // unique among all jobs of the worker
 
+	// mu guards the fields up to allTiles.
 	mu       sync.Mutex
 	bound    binding
 	ended    chan struct{} // closed when run has returned
 	queue    []*workerv1.Command
-	running  uint64           // id of the running command; 0: none
-	last     *workerv1.Answer // to the last command that was run
+	running  uint64           // id of the running command; 0 for none
+	last     *workerv1.Answer // answer to the last command that was run
 	wake     chan struct{}
-	identity []byte       // of Prepare
-	held     map[int]bool // tiles as they were after the last command that changed them
-	allTiles int          // how many tiles the job has on all workers
+	identity []byte       // from Prepare
+	held     map[int]bool // the tiles after the last command that changed them; true if stored
+	allTiles int          // number of tiles of the job on all workers
 
-	pieces atomic.Uint64 // of its work that are done, so that the coordinator sees that it gets on
+	pieces atomic.Uint64 // pieces of work done, which show the coordinator that the job makes progress
 
 	// The fields below are used only by the job's own goroutine.
 	binding
 	rows     int
-	need     planning.Workload // tells how much memory the job takes
+	need     planning.Workload // determines how much memory the job takes
 	shard    shard             // nil before the job is prepared
-	data     *lease            // of the data set, if the job keeps it
-	tiles    map[int]bool      // the built tiles, true if stored
-	epochs   map[uint32]uint64 // the newest epoch seen of each tile
-	reserved int64             // bytes of the worker's memory
+	data     *lease            // the data set, if the job keeps it
+	tiles    map[int]bool      // the built tiles; true if stored
+	epochs   map[uint32]uint64 // newest epoch seen of each tile
+	reserved int64             // bytes reserved of the worker's memory
 }
 
-// binding is what ties a job to a session.
+// binding ties a job to a session.
 type binding struct {
 	session *session
-	id      string          // in the commands of the session
+	id      string          // the job's id in the commands of the session
 	ctx     context.Context // ends with the job's release or the session
 	cancel  context.CancelFunc
 	aside   *atomic.Bool // the job is kept for another session
@@ -59,14 +60,14 @@ func newJob(w *worker) *job {
 	return &job{worker: w, offerID: strconv.FormatUint(w.offers.Add(1), 10), wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
 }
 
-// newBinding ties the job to a session.
+// newBinding returns a binding of the job to a session.
 func (j *job) newBinding(s *session, id string) binding {
 	b := binding{session: s, id: id, aside: &atomic.Bool{}}
 	b.ctx, b.cancel = context.WithCancel(parallel.WithProgress(s.ctx, &j.pieces))
 	return b
 }
 
-// bind makes a new or kept job one of a session and runs its commands. A kept one first ends what it did before.
+// bind makes a new or kept job part of a session and runs its commands. A kept job first finishes what it did before.
 func (j *job) bind(s *session, id string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -82,8 +83,8 @@ func (j *job) bind(s *session, id string) {
 	})
 }
 
-// enqueue queues a command, unless it is queued or running already. If it is the last command that was
-// run, its answer is returned, to be sent again.
+// enqueue queues a command, unless it is already queued or running. If it was the last command run, enqueue returns
+// its answer, to be sent again; otherwise it returns nil.
 func (j *job) enqueue(c *workerv1.Command) *workerv1.Answer {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -153,18 +154,18 @@ func (j *job) next() *workerv1.Command {
 	}
 }
 
-// progress tells how far the running command is, nil if there is none.
+// progress returns the progress of the running command, or nil if there is none.
 func (j *job) progress() *workerv1.Progress {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.running == 0 {
 		return nil
 	}
-	// The job may be waiting for a data set that another one fetches, so all that arrives counts.
+	// The job may be waiting for a data set that another job fetches, so everything that arrives counts.
 	return &workerv1.Progress{CommandId: j.running, Pieces: j.pieces.Load() + j.worker.received.Load()}
 }
 
-// stop ends the job: its running command is canceled, and its goroutine frees its memory soon.
+// stop ends the job: its running command is canceled, and its goroutine frees its memory soon after.
 func (j *job) stop() {
 	j.worker.memory.beginRelease()
 	j.mu.Lock()
@@ -172,7 +173,7 @@ func (j *job) stop() {
 	j.bound.cancel()
 }
 
-// close frees what the job holds. It runs after stop, the only way to end a job.
+// close frees what the job holds. It must run after memory.beginRelease, which stop and dropKept call.
 func (j *job) close() {
 	j.worker.jobs.Add(-1)
 	j.shard = nil

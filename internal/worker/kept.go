@@ -11,8 +11,9 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// kept is the jobs of earlier sessions, with the coordinators that led before. The worker offers them to the present one,
-// which may adopt them. The others are dropped after a time, or sooner if their memory is needed.
+// kept holds the jobs of earlier sessions with coordinators that led before. The worker offers them to the current
+// coordinator, which may adopt them. The others are dropped after a while, or sooner if their memory is needed. It is
+// safe for concurrent use.
 type kept struct {
 	mu    sync.Mutex
 	jobs  map[string]*job // by the id of their offer
@@ -21,7 +22,7 @@ type kept struct {
 
 func newKept() *kept { return &kept{jobs: map[string]*job{}} }
 
-// add keeps the jobs of a session that is over.
+// add keeps the jobs of a session that has ended. All kept jobs are dropped keepFor after the last call.
 func (k *kept) add(jobs []*job, keepFor time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -34,7 +35,7 @@ func (k *kept) add(jobs []*job, keepFor time.Duration) {
 	k.timer = time.AfterFunc(keepFor, k.drop)
 }
 
-// take hands out the job of an offer, nil if it is no longer there.
+// take removes and returns the job of an offer, or returns nil if it is no longer there.
 func (k *kept) take(offer string) *job {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -56,7 +57,7 @@ func (k *kept) drop() {
 	clear(k.jobs)
 }
 
-// offers describes the jobs that are kept.
+// offers describes the kept jobs.
 func (k *kept) offers() []*workerv1.Offer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -69,7 +70,7 @@ func (k *kept) offers() []*workerv1.Offer {
 	return offers
 }
 
-// offer describes what the job holds, nil if it is nothing.
+// offer describes what the job holds, or returns nil if it holds nothing.
 func (j *job) offer() *workerv1.Offer {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,15 +88,15 @@ func (j *job) offer() *workerv1.Offer {
 	return o
 }
 
-// noteHeld notes what the job holds, for offers.
+// noteHeld records what the job holds, for offers.
 func (j *job) noteHeld() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.held, j.allTiles = maps.Clone(j.tiles), partition.TileCount(j.rows)
 }
 
-// setAside ends the job's part in its session, but keeps its tiles: its running command is canceled, and the others are
-// dropped.
+// setAside ends the job's part in its session but keeps its tiles. The running command is canceled, and queued ones
+// are dropped.
 func (j *job) setAside() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -104,7 +105,7 @@ func (j *job) setAside() {
 	j.bound.cancel()
 }
 
-// dropKept frees a job that is set aside.
+// dropKept frees a job that was set aside.
 func (j *job) dropKept() {
 	j.worker.memory.beginRelease()
 	j.mu.Lock()
@@ -116,7 +117,8 @@ func (j *job) dropKept() {
 	})
 }
 
-// adopt makes the job hold exactly the given tiles, without labels and sums, or nothing if it does not have all of them.
+// adopt makes the job hold exactly the given tiles, without labels and sums. It fails if the job does not have all of
+// them.
 func (j *job) adopt(placed []*workerv1.Tile) error {
 	wanted := map[int]bool{}
 	for _, t := range placed {

@@ -8,11 +8,11 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// leader looks for the coordinator that leads, among those that the worker knows: it asks one after the other, and next the
-// one that a standby names.
+// leader finds the coordinator that leads among those that the worker knows. It tries one after the other, preferring
+// the one that a standby names.
 type leader struct {
 	*candidates.Candidates
-	tried map[string]bool // without success, since the last pause
+	tried map[string]bool // tried without success since the last pause
 }
 
 func newLeader(addresses string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
@@ -20,10 +20,10 @@ func newLeader(addresses string, options func(address string) ([]grpc.DialOption
 	return &leader{Candidates: all, tried: map[string]bool{}}, err
 }
 
-// several tells whether there is more than one coordinator to look for.
+// several reports whether there is more than one coordinator to try.
 func (l *leader) several() bool { return l.Count() > 1 }
 
-// client is the coordinator to try next.
+// client returns a client of the coordinator to try next.
 func (l *leader) client() (workerv1.WorkerServiceClient, error) {
 	c, err := l.Connection()
 	if err != nil {
@@ -33,7 +33,8 @@ func (l *leader) client() (workerv1.WorkerServiceClient, error) {
 	return workerv1.NewWorkerServiceClient(c), nil
 }
 
-// failed decides whom to try after an error. It tells whether all have been tried, so that it is time for a pause.
+// failed chooses the coordinator to try after an error. It reports whether all have been tried, so that it is time
+// for a pause.
 func (l *leader) failed(err error) (triedAll bool) {
 	l.tried[l.Current] = true
 	if hint, _ := wire.LeaderOf(err); hint != "" && !l.tried[hint] {

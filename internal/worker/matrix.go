@@ -10,10 +10,10 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// matrix is the tiles of a job of the kernel family.
+// matrix holds the tiles of a kernel-family job.
 type matrix struct {
 	*kernel.Shard
-	k int // clusters of a lane, from SetOperands
+	k int // clusters per lane, from SetOperands
 }
 
 func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
@@ -154,7 +154,7 @@ func selfAffinity(sums []kernel.Int128, err error) (*workerv1.Done, error) {
 	return &workerv1.Done{SelfAffinity: wire.PackInt128s(sums)}, err
 }
 
-// columnLists unpacks the lists of columns to sum up.
+// columnLists unpacks the lists of columns to sum.
 func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
 	columns, err := unpackPayload(j, op.GetColumns(), wire.UnpackInt32s)
 	if err != nil {
@@ -179,7 +179,7 @@ func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
 	return lists, nil
 }
 
-// blocksOf reads blocks of as many points as memory was reserved for.
+// blocksOf decodes blocks, and rejects more points than memory was reserved for.
 func (j *job) blocksOf(op *workerv1.Blocks) ([]kernel.Block, error) {
 	blocks, err := wire.BlocksFromProto(op.GetBlocks())
 	if err == nil && len(blocks) > max(1, j.need.Lanes) {
@@ -203,7 +203,7 @@ func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.ClusterStats, error
 	return all, err
 }
 
-// vectorsOf unpacks the vectors to multiply with, chunk by chunk: all of them may be large.
+// vectorsOf unpacks the vectors to multiply by, chunk by chunk because together they may be large.
 func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	count := max(1, int64(op.GetCount()))
 	if limit := int64(max(1, j.need.Products)); count > limit {
@@ -226,8 +226,8 @@ func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	return slices.Collect(slices.Chunk(values, j.rows)), nil
 }
 
-// productsOf makes a payload of products, one after the other. Large ones are packed chunk by chunk while
-// they are sent.
+// productsOf returns a payload of products, one after the other. Large ones are packed chunk by chunk while they are
+// sent.
 func (j *job) productsOf(c *workerv1.Command, products [][]float64) (*workerv1.Payload, error) {
 	if 8*len(products)*len(products[0]) <= wire.InlineBytes {
 		return j.resultPayload(c, wire.PackFloat64Lists(products))

@@ -10,17 +10,17 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// RuntimeBytes is what a worker process may take in addition to the memory that it offers: its code, the
-// Go runtime, stacks, messages in transit, and garbage that is not collected yet.
+// RuntimeBytes is what a worker process may take in addition to the memory that it offers: its code, the Go runtime,
+// stacks, messages in transit, and garbage that has not been collected yet.
 const RuntimeBytes = 64 << 20
 
-// codeBytes is the part of RuntimeBytes that Go's memory limit does not include: code that was read from
-// the program file, and what the system keeps for the process.
+// codeBytes is the part of RuntimeBytes that Go's memory limit does not include: code read from the program file, and
+// what the system keeps for the process.
 const codeBytes = 24 << 20
 
-// LimitProcess sets Go's memory limit so that the whole process stays within memoryBytes + RuntimeBytes.
-// Without it, garbage may grow as large as all tiles before it is collected. A lower limit that is
-// already set (GOMEMLIMIT) stays.
+// LimitProcess sets Go's memory limit so that the whole process stays within memoryBytes + RuntimeBytes. Without it,
+// garbage may grow as large as all tiles before it is collected. It never raises a limit that is already set
+// (GOMEMLIMIT). 0 means no limit.
 func LimitProcess(memoryBytes uint64) {
 	limit := int64(min(memoryBytes, planning.Unlimited)) + RuntimeBytes - codeBytes
 	if memoryBytes > 0 && limit < debug.SetMemoryLimit(-1) {
@@ -28,12 +28,13 @@ func LimitProcess(memoryBytes uint64) {
 	}
 }
 
-// memory accounts for the memory of a worker: jobs, their tiles, and data sets. Everything large is
-// reserved here before it is allocated. The sizes come from package planning.
+// memory accounts for the memory of a worker: jobs, their tiles, and data sets. Everything large is reserved here
+// before it is allocated. The sizes come from package planning.
 type memory struct {
-	limit   int64             // 0: unlimited
+	limit   int64             // bytes; 0 means unlimited
 	reclaim func(bytes int64) // frees cached data; called without the lock
 
+	// mu guards the fields below.
 	mu        sync.Mutex
 	used      int64
 	releasing int           // jobs that have ended and will free their memory soon
@@ -42,8 +43,8 @@ type memory struct {
 
 func newMemory(limit int64) *memory { return &memory{limit: limit, released: make(chan struct{})} }
 
-// reserve reserves bytes, or fails if there are too few. It waits for jobs that are about to free their
-// memory, because the coordinator counts it as free already.
+// reserve reserves bytes, or fails if there are too few. It waits for jobs that are about to free their memory,
+// because the coordinator already counts that memory as free.
 func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 	for {
 		m.mu.Lock()
@@ -70,7 +71,7 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 	}
 }
 
-// take reserves bytes if there are enough, without waiting.
+// take reserves bytes if there are enough, without waiting, and reports whether it did.
 func (m *memory) take(bytes int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,13 +14,13 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// neighbors is the tiles of a search. A tile is built by finding the neighbors of its rows. Rows are taken in the order of
-// the search, so that those of a tile are near each other.
+// neighbors holds the tiles of a neighbor search. Building a tile finds the neighbors of its rows. Rows are taken in
+// the order of the search, so that the rows of a tile are near each other.
 type neighbors struct {
 	search         *neighbor.Search
 	order          []int32
 	count, threads int
-	found          map[int][]int32 // by tile: each row, and its neighbors
+	found          map[int][]int32 // by tile: each row followed by its neighbors
 }
 
 func newNeighbors(search *neighbor.Search, count, threads int) *neighbors {
@@ -65,7 +65,7 @@ func (s *neighbors) Drop(tiles []int) {
 	}
 }
 
-// Reset implements shard: tiles have nothing else.
+// Reset implements shard. Tiles have nothing to drop.
 func (s *neighbors) Reset() {}
 
 func (s *neighbors) Bytes() int64 {
@@ -96,8 +96,8 @@ func (s *neighbors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1
 	return &workerv1.Done{Values: payload}, err
 }
 
-// prepareNeighbors opens a search. The rows of a kernel matrix are fetched when a tile needs them; other data sets are
-// fetched whole.
+// prepareNeighbors opens a search. The rows of a kernel matrix are fetched when a tile needs them; other data sets
+// are fetched whole.
 func (j *job) prepareNeighbors(p *workerv1.Prepare, spec *workerv1.NeighborSpec) error {
 	if spec.GetRows() < 1 || spec.GetRows() > dataset.MaxRows || uint64(spec.GetCount()) >= spec.GetRows() {
 		return fmt.Errorf("worker: %d neighbors of each of %d rows", spec.GetCount(), spec.GetRows())

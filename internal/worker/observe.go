@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// snapshot looks up what the metrics tell of this moment.
+// snapshot returns the current values of the gauges.
 func (w *worker) snapshot() observe.WorkerSnapshot {
 	w.memory.mu.Lock()
 	defer w.memory.mu.Unlock()
@@ -17,13 +17,13 @@ func (w *worker) snapshot() observe.WorkerSnapshot {
 	}
 }
 
-// publicID is the id that a job has for people: executors of one job have different ids on workers.
+// publicID returns the job id that users see. The executors of one job have different ids on workers.
 func (j *job) publicID() string {
 	id, _, _ := strings.Cut(j.id, "#")
 	return id
 }
 
-// observe begins to observe a command; the function ends it.
+// observe begins to observe a command; the returned function ends it.
 func (j *job) observe(c *workerv1.Command) func(*workerv1.Answer) {
 	w := j.worker
 	end := w.cfg.Observe.Command(c.GetTraceParent(), wire.CommandName(c), j.publicID(), w.cfg.Name, len(c.GetTiles()))
@@ -36,7 +36,8 @@ func (j *job) observe(c *workerv1.Command) func(*workerv1.Answer) {
 	}
 }
 
-// observeSweep tells how many bytes of stored tiles a command has read: those of some of the columns, or rows, of all.
+// observeSweep records how many bytes of stored tiles a command has read, given how many of all columns, or rows, it
+// needed.
 func (j *job) observeSweep(c *workerv1.Command, tiles []int, columns int) {
 	if j.worker.cfg.Observe == nil || j.rows == 0 {
 		return
@@ -50,7 +51,7 @@ func (j *job) observeSweep(c *workerv1.Command, tiles []int, columns int) {
 	j.worker.cfg.Observe.Swept(wire.CommandName(c), int64(bytes*min(1, float64(columns)/float64(j.rows))))
 }
 
-// readsAll tells whether a command reads the whole of its tiles.
+// readsAll reports whether a command reads its tiles completely.
 func (j *job) readsAll(c *workerv1.Command) bool {
 	switch c.GetOperation().(type) {
 	case *workerv1.Command_Load:

@@ -34,8 +34,8 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 	return errors.New("worker: a job without matrix, vectors or neighbors")
 }
 
-// prepareMatrix opens a job of the kernel family. The tiles of a graph refer to the data set, which stays
-// in memory with the job. Points are copied; their data set may be evicted afterwards.
+// prepareMatrix opens a kernel-family job. The tiles of a graph refer to the data set, which stays in memory with the
+// job. Points are copied; their data set may be evicted afterwards.
 func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	units, err := j.unitsOf(p)
 	if err != nil {
@@ -84,7 +84,7 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	})
 }
 
-// prepareVectors opens a job of the vector family.
+// prepareVectors opens a vector-family job.
 func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error {
 	units, err := j.unitsOf(p)
 	if err != nil {
@@ -132,7 +132,7 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 	})
 }
 
-// featuresOf is what rows are made with, nil if they are those of the data set.
+// featuresOf returns how to compute kernel features, or nil if the rows are those of the data set.
 func (j *job) featuresOf(v *workerv1.VectorSpec, spec *vector.RowSpec) (*kernel.FeatureSpec, error) {
 	f := v.GetKernelFeatures()
 	if f == nil {
@@ -153,7 +153,7 @@ func (j *job) featuresOf(v *workerv1.VectorSpec, spec *vector.RowSpec) (*kernel.
 	return wire.FeaturesFromProto(f, spec.Columns, mean, landmarks, projection)
 }
 
-// unitsOf are the units that the data set is put into, nil for none.
+// unitsOf returns the units to convert the data set to, or nil for none.
 func (j *job) unitsOf(p *workerv1.Prepare) (*dataset.Units, error) {
 	if p.GetUnits() == nil {
 		return nil, nil
@@ -185,8 +185,8 @@ func (j *job) openDataset(id string, rows int) (*lease, error) {
 	return lease, nil
 }
 
-// keepOrRelease keeps the data set for as long as the job, if the job was opened and needs it. Otherwise
-// it releases the data set.
+// keepOrRelease keeps the data set for as long as the job, if the job was opened and needs it. Otherwise it releases
+// the data set.
 func (j *job) keepOrRelease(l *lease) {
 	if j.shard != nil && j.need.HeldDatasetBytes() > 0 {
 		j.data = l
@@ -195,8 +195,8 @@ func (j *job) keepOrRelease(l *lease) {
 	}
 }
 
-// allocate reserves the memory that the job takes in addition to its tiles, and creates its shard, from a copy of the
-// data set if that is put into other units.
+// allocate reserves the memory that the job takes in addition to its tiles, and creates its shard. If the data set is
+// converted to other units, it also reserves a copy while the shard is created.
 func (j *job) allocate(rows int, create func(threads int) (shard, error)) error {
 	threads := j.worker.cfg.Threads
 	fixed := j.need.FixedBytes(threads) - j.need.HeldDatasetBytes()

@@ -7,17 +7,18 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// session is the state that the coordinator knows of: the jobs, and the answers that are not sent yet.
-// It outlives streams.
+// session is the state that the coordinator knows about: the jobs, and the answers that are not sent yet. It outlives
+// streams.
 type session struct {
 	worker *worker
-	client workerv1.WorkerServiceClient // of the coordinator
+	client workerv1.WorkerServiceClient // client of the coordinator
 	id     string
-	term   int64           // of the coordinator as the leader
+	term   int64           // the coordinator's term as the leader
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	wake   chan struct{} // there are answers to send
+	wake   chan struct{} // signals that there are answers to send
 
+	// mu guards the fields below.
 	mu     sync.Mutex
 	jobs   map[string]*job
 	outbox []*workerv1.Answer
@@ -65,8 +66,8 @@ func (s *session) offers() []*workerv1.Offer {
 	return offers
 }
 
-// accept handles a command without waiting. A release is not queued behind other commands: it cancels
-// the running command of the job and drops the rest.
+// accept handles a command without blocking. A release is not queued behind other commands: it cancels the running
+// command of the job and drops the rest.
 func (s *session) accept(c *workerv1.Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +103,7 @@ func (s *session) accept(c *workerv1.Command) {
 	}
 }
 
-// progress tells how far the running commands are.
+// progress returns the progress of the running commands. s may be nil.
 func (s *session) progress() []*workerv1.Progress {
 	if s == nil {
 		return nil

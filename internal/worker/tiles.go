@@ -4,8 +4,8 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// build builds tiles, stored or not; built ones are converted. It reserves all memory first. If it
-// fails, nothing has changed.
+// build builds tiles, stored or computed; tiles that are already built are converted. It reserves all memory first.
+// If it fails, nothing has changed.
 func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	more, less, total := int64(0), int64(0), int64(0)
 	var fresh []int
@@ -38,9 +38,9 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	return &workerv1.Done{TileBytes: uint64(total)}, nil
 }
 
-// buildTiles has the shard build tiles. The rows of a kernel matrix that is the data set are fetched in
-// float64 first. There is always memory for the rows of one tile; those of several tiles are fetched at
-// a time if there is memory for them now.
+// buildTiles makes the shard build tiles. If the data set is a kernel matrix, its rows are fetched as float64 first.
+// There is always memory for the rows of one tile; the rows of several tiles are fetched at a time if there is memory
+// for them now.
 func (j *job) buildTiles(tiles []int, stored bool) error {
 	rowBytes, memory := j.need.TileBuildBytes(), j.worker.memory
 	for len(tiles) > 0 {
@@ -61,7 +61,7 @@ func (j *job) buildTiles(tiles []int, stored bool) error {
 	return nil
 }
 
-// drop frees tiles, but not those that have been placed here again since.
+// drop frees tiles, except those that have been placed here again since.
 func (j *job) drop(placed []*workerv1.Tile) {
 	var tiles []int
 	for _, p := range placed {

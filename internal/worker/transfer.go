@@ -22,8 +22,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// retryTransfer repeats a transfer as long as the connection is down. It stops with the job's context,
-// which ends if the coordinator gives up the session before the connection is back.
+// retryTransfer repeats a transfer for as long as the connection is down. It stops with the job's context, which ends
+// if the coordinator ends the session before the connection is back.
 func retryTransfer(ctx context.Context, transfer func() error) error {
 	for pause := backoff.New(retryPolicy); ; {
 		err := transfer()
@@ -46,9 +46,9 @@ func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
 	return data, err
 }
 
-// receivePayload passes the bytes of a payload to take, chunk by chunk, each with its offset. If the
-// connection breaks it starts again at offset 0. The coordinator may have freed the payload: then nobody
-// waits for the command any more.
+// receivePayload passes the bytes of a payload to take, chunk by chunk, each with its offset. If the connection
+// breaks, it starts again at offset 0. It fails if the coordinator has freed the payload, in which case nobody waits
+// for the command anymore.
 func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte) error) error {
 	reference := p.GetReference()
 	if reference == "" {
@@ -83,7 +83,7 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 	return err
 }
 
-// resultPayload makes a payload of a result: inline when it is small, otherwise sent by reference.
+// resultPayload returns a payload of a result: inline if it is small, and otherwise sent by reference.
 func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
 	if len(data) <= wire.InlineBytes {
 		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}, nil
@@ -91,8 +91,8 @@ func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload
 	return j.sendResult(c, slices.Chunk(data, wire.ChunkBytes))
 }
 
-// sendResult sends a result in chunks, again if the connection breaks, and returns a payload that refers
-// to it by the command's id.
+// sendResult sends a result in chunks, again if the connection breaks, and returns a payload that refers to it by the
+// command's id. chunks must be repeatable.
 func (j *job) sendResult(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
 	reference := strconv.FormatUint(c.GetCommandId(), 10)
 	err := retryTransfer(j.ctx, func() error { return j.streamResult(reference, chunks) })
@@ -108,7 +108,7 @@ func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 	}
 	for chunk := range chunks {
 		if stream.Send(&workerv1.SendResultRequest{SessionId: j.session.id, Reference: reference, Data: chunk}) != nil {
-			break // CloseAndRecv gives the reason
+			break // CloseAndRecv returns the reason
 		}
 		j.pieces.Add(1)
 	}
@@ -116,7 +116,8 @@ func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 	return err
 }
 
-// fetchDataset fetches a whole data set and verifies its hash, unless it is in memory already.
+// fetchDataset fetches a whole data set and verifies its hash. It returns a data set in the memory of this process as
+// it is.
 func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
 	if data := j.worker.cfg.SharedDataset(id); data != nil {
 		return data, nil
@@ -130,7 +131,7 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 	return data, err
 }
 
-// fetchRows fetches rows [from, to) of a kernel matrix that is the data set.
+// fetchRows fetches rows [from, to) of a data set that is a kernel matrix.
 func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) ([]float64, error) {
 	if given, ok := j.worker.cfg.SharedDataset(id).(*dataset.Kernel); ok {
 		return kernel.GivenRows(given)(ctx, from, to)
@@ -144,7 +145,7 @@ func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) (
 	return values, err
 }
 
-// readDataset gives use a reader of a range of a data set, and a new one if the connection breaks.
+// readDataset calls use with a reader of a range of a data set, and again with a new one if the connection breaks.
 func (j *job) readDataset(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
 	return retryTransfer(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -158,7 +159,8 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 		reader := &datasetReader{stream: stream, parts: &j.worker.received, observe: j.worker.cfg.Observe}
 		err = use(reader)
 		if wire.Reason(reader.err) != "" {
-			j.worker.received.Add(1) // the coordinator waits for its stores; it must not think that the worker hangs
+			// The coordinator waits for its stores; count progress so that it does not think the worker hangs.
+			j.worker.received.Add(1)
 		}
 		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
 	})
@@ -167,7 +169,7 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 // datasetReader reads the bytes of a stream and keeps the error that broke it.
 type datasetReader struct {
 	stream  grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
-	parts   *atomic.Uint64 // counts what arrives
+	parts   *atomic.Uint64 // counts the parts that arrive
 	observe *observe.Worker
 	rest    []byte
 	err     error

@@ -1,12 +1,12 @@
-// Package worker is a worker process: it attaches to a coordinator, holds tiles of jobs and runs
-// the coordinator's commands on them.
+// Package worker implements a worker process: it attaches to a coordinator, holds tiles of jobs, and runs the
+// coordinator's commands on them.
 //
-// A worker decides nothing. It keeps one session with the coordinator across broken streams; when
-// the coordinator ends the session because the worker was silent for too long, the worker drops everything that belongs
-// to it and begins a new one. If another coordinator leads now, the worker offers it the tiles that it has (kept.go).
+// A worker makes no decisions. It keeps one session with the coordinator across broken streams. If the coordinator
+// ends the session because the worker was silent for too long, the worker drops everything that belongs to it and
+// begins a new one. If another coordinator leads by then, the worker offers it the tiles that it has (kept.go).
 //
-// Concurrency: one goroutine per stream sends and one receives; each job has a goroutine that runs
-// its commands in order, so that heartbeats and other jobs never wait for a computation.
+// Concurrency: one goroutine per stream sends and one receives. Each job has a goroutine that runs its commands in
+// order, so that heartbeats and other jobs never wait for a computation.
 package worker
 
 import (
@@ -34,23 +34,24 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Config is how a worker is set up.
+// Config configures a worker.
 type Config struct {
-	Coordinator  string // host:port; several with commas between them, of which one leads
-	Name         string // for people; empty: the host's name
-	Threads      int    // 0: all cores
-	MemoryBytes  uint64 // for jobs and data sets; 0: no limit. The process takes up to RuntimeBytes more
+	Coordinator  string // HOST:PORT, or several separated by commas, one of which leads
+	Name         string // for people; empty means the host name
+	Threads      int    // 0 means all cores
+	MemoryBytes  uint64 // for jobs and data sets; 0 means no limit. The process takes up to RuntimeBytes more
 	Version      string
 	Logger       hclog.Logger
-	Dial         credentials.Dial  // how the connection is encrypted, and our certificate
-	DialOptions  []grpc.DialOption // added to the worker's own, which they override
-	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to be placed elsewhere; 0: 5 s
-	KeepFor      time.Duration     // how long tiles are kept for another coordinator; 0: a minute
+	Dial         credentials.Dial  // how the connection is encrypted, and the worker's certificate
+	DialOptions  []grpc.DialOption // added after the worker's own, which they override
+	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to move; 0 means 5 s
+	KeepFor      time.Duration     // how long tiles are kept for another coordinator; 0 means a minute
 
-	// Observe is told what happens, for metrics and traces; nil: nobody watches.
+	// Observe receives events for metrics and traces; nil disables them.
 	Observe *observe.Worker
 
-	// SharedDataset gives data sets that are in the memory of this process and need not be fetched; it may be nil.
+	// SharedDataset returns data sets that are in the memory of this process and need not be fetched, or nil. It may
+	// be nil.
 	SharedDataset func(id string) dataset.Dataset
 }
 
@@ -59,12 +60,13 @@ const defaultLeaveTimeout = 5 * time.Second
 // DefaultKeepFor is how long tiles are kept for another coordinator.
 const DefaultKeepFor = time.Minute
 
-// refuseEarlier is how long the coordinator that a worker had may be gone until one of an earlier term will do. By then a
-// leader that was replaced knows it by its own clock; what still has an earlier term begins anew, with another data directory
-// or with a backup.
+// refuseEarlier is how long the worker's coordinator must be gone before the worker accepts one of an earlier term.
+// By then a leader that was replaced knows it by its own clock, so a coordinator with an earlier term has started
+// over, with another data directory or a backup.
 const refuseEarlier = 10 * time.Second
 
-// retryPolicy paces attempts to reach a coordinator. Jobs wait for the workers that hold their tiles, so pauses are short.
+// retryPolicy is the backoff between attempts to reach a coordinator. Jobs wait for the workers that hold their
+// tiles, so pauses are short.
 var retryPolicy = backoff.Policy{First: 100 * time.Millisecond, Max: 500 * time.Millisecond}
 
 // worker is the state that outlives sessions.
@@ -75,18 +77,18 @@ type worker struct {
 	memory   *memory
 	datasets *datasets
 	session  *session       // nil before the first welcome
-	term     int64          // the largest that was seen; 0 again after refuseEarlier
+	term     int64          // largest term seen; reset to 0 after refuseEarlier
 	kept     *kept          // jobs of earlier sessions
-	running  sync.WaitGroup // goroutines of jobs, those of ended sessions too
-	offers   atomic.Uint64  // so many jobs were made
+	running  sync.WaitGroup // goroutines of jobs, including those of ended sessions
+	offers   atomic.Uint64  // number of jobs created
 	received atomic.Uint64  // parts of data sets that have arrived
 	attached atomic.Bool    // the coordinator has sent a welcome on the current stream
-	jobs     atomic.Int32   // of all sessions
+	jobs     atomic.Int32   // number of jobs of all sessions
 }
 
-// Run serves a coordinator until ctx ends or the worker is drained. When ctx ends, it waits until its
-// tiles are placed elsewhere, at most LeaveTimeout. It returns an error only when another attempt would
-// fail too, as with a coordinator of another version.
+// Run serves a coordinator until ctx ends or the worker is drained. When ctx ends, it waits until its tiles are
+// placed elsewhere, at most LeaveTimeout. It returns an error only if another attempt would fail too, for example
+// because the coordinator has another version.
 func Run(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults()
 	if cfg.Coordinator == "" {
@@ -115,7 +117,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 // serve attaches to the coordinator that leads, again whenever a stream breaks.
 func (w *worker) serve(ctx context.Context) error {
-	lost, lately := time.Now(), false // lately: the attempt before failed too
+	lost, lately := time.Now(), false // lately: the previous attempt failed too
 	for pause := backoff.New(retryPolicy); ; {
 		began := time.Now()
 		attached, err := w.attach(ctx)
@@ -139,7 +141,7 @@ func (w *worker) serve(ctx context.Context) error {
 			pause.Reset()
 			lost = time.Now()
 			if time.Since(began) > retryPolicy.Max {
-				continue // at once: the coordinator takes a worker that stays away for one that has ended
+				continue // at once, because the coordinator takes a worker that stays away for one that has ended
 			}
 		}
 		if time.Since(lost) > min(refuseEarlier, w.cfg.KeepFor) {
@@ -155,7 +157,7 @@ func (w *worker) serve(ctx context.Context) error {
 	}
 }
 
-// isPermanent tells whether attaching again would fail in the same way.
+// isPermanent reports whether attaching again would fail in the same way.
 func isPermanent(err error) bool {
 	switch status.Code(err) {
 	case codes.FailedPrecondition, codes.InvalidArgument, codes.Unimplemented, codes.Unauthenticated, codes.PermissionDenied:
@@ -193,7 +195,7 @@ func dialOptions(cfg Config) []grpc.DialOption {
 			Backoff:           grpcbackoff.Config{BaseDelay: retryPolicy.First, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryPolicy.Max},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		// Detects a coordinator whose machine died; grpc allows no shorter time.
+		// Detects a coordinator whose machine died; grpc does not allow a shorter time.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 	}
 	return append(options, cfg.DialOptions...)
