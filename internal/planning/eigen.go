@@ -9,28 +9,29 @@ import (
 )
 
 // Eigensolver describes the search for a job's eigenvectors. The coordinator keeps the basis of the search; workers
-// multiply the matrix with vectors.
+// multiply the matrix by vectors.
 type Eigensolver struct {
-	Pairs         int   // how many are wanted
-	Generalized   bool  // the problem has two matrices, as constrained spectral clustering does
-	Dense         bool  // small matrices are solved from all their entries
-	OnlyForStart  bool  // the eigenvectors only start iterations that follow
+	Pairs         int   // number of eigenpairs wanted
+	Generalized   bool  // the problem has two matrices, as in constrained spectral clustering
+	Dense         bool  // a small matrix, solved from all its entries
+	OnlyForStart  bool  // the eigenvectors are only the start of iterations
 	SparseEntries int64 // entries of a sparse matrix that the coordinator multiplies itself
-	Searches      int   // that run side by side; 0 means 1
+	Searches      int   // concurrent searches; 0 means 1
 
-	// The k-means on the eigenvectors: how many of them, and how often.
+	// The k-means on the eigenvectors: their number, and how many restarts.
 	Columns  int
 	Restarts int
 }
 
-// How many steps a search is assumed to take. The eigenvalues of a kernel fall quickly: 6 to 40 steps were measured.
-// Those of a graph crowd below the wanted ones: 20 to 60, and hundreds if its clusters are not distinct.
+// Number of steps that a search is assumed to take. The eigenvalues of a kernel decay quickly: 6 to 40 steps were
+// measured. Those of a graph crowd below the wanted ones: 20 to 60 steps, and hundreds if its clusters are not
+// distinct.
 const (
 	kernelSteps = 20
 	graphSteps  = 50
 )
 
-// block is how many vectors a step multiplies the matrix with at first.
+// block returns how many vectors a step multiplies the matrix by at first.
 func (e *Eigensolver) block() int64 {
 	block, _ := eigen.SearchSize(e.Pairs)
 	return int64(block)
@@ -40,20 +41,21 @@ func (e *Eigensolver) block() int64 {
 // tiles.
 const embeddingCopies = 4
 
-// embeddingLaneBytes is what a row takes for each restart of k-means that runs beside others: labels (of the restart,
-// before its step, of the executor and of its shard), what it takes in a tile, and its move on the way.
+// embeddingLaneBytes is what a row takes for each concurrent restart of k-means: labels (of the restart, before its
+// step, of the executor and of its shard), its share of a tile, and its move in transit.
 const embeddingLaneBytes = 4*4 + 32 + 16
 
-// coordinatorEntryBytes is the bytes of one entry of the coordinator's sparse matrix: its position and value, twice while entries
-// are sorted.
+// coordinatorEntryBytes is the size of one entry of the coordinator's sparse matrix: position and value, twice while
+// entries are sorted.
 const coordinatorEntryBytes = 2 * 16
 
-// gcFactor is the memory of a process at its peak, relative to what it uses: garbage is collected when the heap has
-// doubled. Unlike workers, the coordinator has no memory limit.
+// gcFactor is the peak memory of a process relative to what it uses: garbage is collected when the heap has doubled.
+// Unlike workers, the coordinator has no memory limit.
 const gcFactor = 2
 
-// CoordinatorBytes is the coordinator's memory for a job's eigenvectors, the levels of its graph, its landmarks, the sample
-// that starts race on or its graph of neighbors, and for the results of a range of k, at its peak, beside the data set; 0 if the job has none of these.
+// CoordinatorBytes returns the peak memory of the coordinator for a job's eigenvectors, the levels of its graph, its
+// landmarks, the sample that starts race on, its neighbor graph, and the results of a range of k. It does not include
+// the data set, and is 0 if the job has none of these.
 func (p Workload) CoordinatorBytes() int64 {
 	run := addSaturated(p.runBytes(), p.Range.coordinatorBytes(int64(p.Rows())))
 	if p.Search == nil {
@@ -63,7 +65,7 @@ func (p Workload) CoordinatorBytes() int64 {
 	return addSaturated(max(run, search.coordinatorBytes()), search.graphBytes())
 }
 
-// runBytes is the coordinator's memory for a job, without a search that comes first.
+// runBytes returns the coordinator's memory for a job, without a search that runs first.
 func (p Workload) runBytes() int64 {
 	levels := p.Levels.coordinatorBytes()
 	if p.Eigen == nil {
@@ -72,7 +74,7 @@ func (p Workload) runBytes() int64 {
 	n := int64(p.Rows())
 	columns := eigen.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized) * max(1, p.Eigen.Searches)
 	if float64(columns)*float64(n) > Unlimited/(16*gcFactor) {
-		return Unlimited // rather than an overflow
+		return Unlimited // rather than overflow
 	}
 	search := n * int64(columns)
 	if p.Eigen.Dense {
@@ -82,7 +84,7 @@ func (p Workload) runBytes() int64 {
 	return max(levels, gcFactor*(max(8*search, embedding)+coordinatorEntryBytes*p.Eigen.SparseEntries))
 }
 
-// AssumedProducts is how many vectors the matrix is multiplied with. For a search it is an assumption.
+// AssumedProducts returns how many vectors the matrix is multiplied by. For a search it is an assumption.
 func (p Workload) AssumedProducts() int64 {
 	switch {
 	case p.Eigen == nil:
@@ -91,19 +93,19 @@ func (p Workload) AssumedProducts() int64 {
 		return int64(p.Rows())
 	}
 	products := kernelSteps * p.Eigen.block()
-	if p.Matrix.Function == kernel.Adjacency && !p.Eigen.Generalized { // a pencil's steps are mostly done on the surrogate
+	if p.Matrix.Function == kernel.Adjacency && !p.Eigen.Generalized { // most steps of a pencil work on the surrogate
 		products = graphSteps * p.Eigen.block()
 	}
 	return products
 }
 
-// labelsFromEigenvectors tells whether the labels come from the eigenvectors, with no iterations after them.
+// labelsFromEigenvectors reports whether the labels come from the eigenvectors, without iterations after them.
 func (p Workload) labelsFromEigenvectors() bool { return p.Eigen != nil && !p.Eigen.OnlyForStart }
 
-// vectorsPerPass is how many vectors the matrix is read once for.
+// vectorsPerPass returns how many vectors one reading of the matrix serves.
 func (p Workload) vectorsPerPass() int64 { return int64(max(1, p.Products)) }
 
-// eigenPasses is the number of passes over the matrix for eigenvectors.
+// eigenPasses returns the number of passes over the matrix for eigenvectors.
 func (p Workload) eigenPasses() float64 {
 	if p.Eigen == nil {
 		return 0
@@ -112,7 +114,7 @@ func (p Workload) eigenPasses() float64 {
 	if !p.Eigen.Dense {
 		block = p.Eigen.block()
 	}
-	readings := (block + p.vectorsPerPass() - 1) / p.vectorsPerPass() // of the matrix, for one block
+	readings := (block + p.vectorsPerPass() - 1) / p.vectorsPerPass() // readings of the matrix for one block
 	return float64(p.AssumedProducts() / block * readings)
 }
 
@@ -124,9 +126,9 @@ const (
 	moveByte     = 1.0 // a byte of vectors or products, sent between the coordinator and a worker
 )
 
-// searchWork is the coordinator's time in nanoseconds: every new column is made orthogonal to the basis, twice, and
-// multiplied with it, and the wanted vectors are combined from the basis; vectors are sent; and k-means clusters the
-// eigenvectors.
+// searchWork returns the coordinator's time in nanoseconds. Every new column is made orthogonal to the basis, twice,
+// and multiplied by it, and the wanted vectors are combined from the basis; vectors are sent; and k-means clusters
+// the eigenvectors.
 func (p Workload) searchWork(workers int) float64 {
 	if p.Eigen == nil {
 		return 0
@@ -142,7 +144,7 @@ func (p Workload) searchWork(workers int) float64 {
 	return work + products*n*perColumn*searchValue + p.eigenPasses()*coordination
 }
 
-// explainEigen says what is assumed about the search.
+// explainEigen describes what is assumed about the search, or returns "" if there is none.
 func (p Workload) explainEigen() string {
 	switch {
 	case p.Eigen == nil:

@@ -1,17 +1,18 @@
 package planning
 
-// Range is a job that is run for several k: what the coordinator keeps of all of them until one is proposed.
+// Range describes a job that runs for several k: what the coordinator keeps of each until one is proposed.
 type Range struct {
-	Numbers   int   // how many k there are
-	Columns   int   // of the coordinates that a result has at most; 0: there are none
-	Labelings int   // restarts of each, whose labels tell how sure a row's is
-	PartBytes int64 // the parts of the data that are clustered beside all of them
+	Numbers   int   // number of k
+	Columns   int   // maximum number of coordinates in a result; 0 if there are none
+	Labelings int   // restarts of each k, whose labels show how certain a row's label is
+	PartBytes int64 // bytes of the parts of the data that are clustered in addition
 }
 
-// resultRowBytes is a row of a result: its label, its distance and its margin.
+// resultRowBytes is the size of a row of a result: its label, its distance and its margin.
 const resultRowBytes = 4 + 8 + 8
 
-// coordinatorBytes is the memory for n rows, of which the coordinates are there once more, as eigenvectors that all k share.
+// coordinatorBytes returns the memory for n rows. The coordinates exist once more as the eigenvectors that all k
+// share.
 func (r *Range) coordinatorBytes(n int64) int64 {
 	if r == nil {
 		return 0

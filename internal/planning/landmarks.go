@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Features describes rows that are made of the points' kernel values with landmarks.
+// Features describes rows that consist of kernel values between points and landmarks.
 type Features struct {
 	Function  kernel.Function
 	Columns   int // of the points
@@ -21,7 +21,7 @@ const (
 	exactEntry   = 30   // an entry of the matrix of all points, in the run that landmarks are compared with
 )
 
-// featureWork is the time of one thread for the features of some rows, in nanoseconds.
+// featureWork returns the time of one thread for the features of some rows, in nanoseconds.
 func (v *Vectors) featureWork(rows float64) float64 {
 	if v.Features == nil {
 		return 0
@@ -30,16 +30,16 @@ func (v *Vectors) featureWork(rows float64) float64 {
 	return rows * float64(v.Features.Landmarks) * (of.entryNanoseconds() + featureValue*float64(v.Columns))
 }
 
-// The sample that a start is found on has so many rows beside the landmarks, and the best of so many starts is improved
-// in about as much time again.
+// A start is found on a sample of sampleRows rows in addition to the landmarks. Improving the best of the starts
+// takes about as long as finding them.
 const (
 	sampleRows   = 20000
 	sampleStarts = 2 * 10
-	exactRows    = 5000 // up to which the run by the matrix is made, to compare with
+	exactRows    = 5000 // up to this many rows, the run with the matrix is made too, for comparison
 )
 
-// landmarkWork is the coordinator's time for landmarks in nanoseconds: eigenvectors of their matrix, starts on a sample,
-// and of few points the run by the matrix.
+// landmarkWork returns the coordinator's time for landmarks in nanoseconds: eigenvectors of their matrix, starts on a
+// sample and, if there are few points, the run with the matrix.
 func (p Workload) landmarkWork() float64 {
 	if p.Vectors == nil || p.Vectors.Features == nil {
 		return 0
@@ -52,8 +52,9 @@ func (p Workload) landmarkWork() float64 {
 	return exact + m*m*m*eigenValue + sampleStarts*iterations*rows*float64(p.Vectors.Columns)*float64(p.K)*scoreValue
 }
 
-// landmarkBytes is the coordinator's memory for landmarks: their matrix, its copy and its eigenvectors, and the sample with
-// its features, of which k-means has another copy; of few points their matrix, and as much for sums.
+// landmarkBytes returns the coordinator's memory for landmarks: their matrix, its copy and its eigenvectors, and the
+// sample with its features, of which k-means has another copy. If there are few points, it includes their matrix, and
+// as much for sums.
 func (p Workload) landmarkBytes() int64 {
 	if p.Vectors == nil || p.Vectors.Features == nil {
 		return 0
@@ -72,7 +73,7 @@ const (
 	longRun           = 300
 )
 
-// byLandmarks is the job with landmarks in place of the matrix.
+// byLandmarks returns the job with landmarks in place of the matrix.
 func (p Workload) byLandmarks() Workload {
 	return Workload{
 		Vectors: &Vectors{
@@ -83,7 +84,8 @@ func (p Workload) byLandmarks() Workload {
 	}
 }
 
-// proposal is landmarks instead of a matrix that takes long, in words, and whether they are worth proposing.
+// proposal describes landmarks as an alternative to a matrix that takes long, and reports whether they are worth
+// proposing.
 func (p Workload) proposal(plan *Plan, workers []Worker) (says string, worth bool) {
 	if !p.Landmarkable || p.K > ProposedLandmarks/10 || plan.Seconds < longRun {
 		return "", false
@@ -95,8 +97,8 @@ func (p Workload) proposal(plan *Plan, workers []Worker) (says string, worth boo
 	return fmt.Sprintf("landmarks %d would take about %s instead of %s, for an approximate answer", ProposedLandmarks, text.Roughly(other.Seconds), text.Roughly(plan.Seconds)), true
 }
 
-// LandmarkProposal is what to propose to whoever asks for a matrix that takes long on an ordinary computer, whichever
-// workers there are; "": nothing.
+// LandmarkProposal returns what to propose to users who ask for a matrix that takes long on an ordinary computer,
+// regardless of the actual workers. It returns "" if there is nothing to propose.
 func LandmarkProposal(p Workload) string {
 	const threads = 4
 	workers := []Worker{{Threads: threads, Free: Unlimited}}

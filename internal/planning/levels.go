@@ -10,31 +10,31 @@ import (
 // Levels describes a graph that the coordinator clusters by merging vertices, level after level (package multilevel).
 type Levels struct {
 	Vertices int
-	Entries  int64 // of the matrix: two for each edge
+	Entries  int64 // entries of the matrix: two per edge
 	K        int
-	Fits     int  // how often; side by side only where a graph is small
-	Copied   bool // the graph with entries of constraints, beside that of the data set
+	Fits     int  // number of fits; they run concurrently only on small graphs
+	Copied   bool // the graph is copied because constraints add entries to it
 }
 
-// What levels are assumed to be like. Vertices are merged in pairs, or in larger groups where there are many entries; in a
-// graph without structure entries stay as many until there are no more than pairs of vertices.
+// Assumptions about levels. Vertices are merged in pairs, or in larger groups if there are many entries. In a graph
+// without structure, the number of entries stays the same until it is limited by the number of pairs of vertices.
 const (
 	pairShrinking   = 1.9
 	groupShrinking  = 5.0
 	entryBytes      = 12 // a column and a weight
-	levelRowBytes   = 24 // the row's place, weight and diagonal
-	workRowBytes    = 48 // labels, matching, and what is marked
-	levelEntry      = 50 // nanoseconds for an entry of a level
-	coarseEntry     = 20 // and for one start on the last level
+	levelRowBytes   = 24 // a row's position, weight and diagonal
+	workRowBytes    = 48 // labels, matching and marks
+	levelEntry      = 50 // nanoseconds per entry of a level
+	coarseEntry     = 20 // nanoseconds per entry for one start on the last level
 	levelGarbage    = 1.25
 	fitsAtOnce      = 2
 	manyLevelStarts = 10
 )
 
-// SideBySideEntries is up to how many entries of a graph fits of it run side by side.
+// SideBySideEntries is the largest number of entries for which fits of a graph run concurrently.
 const SideBySideEntries = 1 << 22
 
-// each calls for the size of every level, the graph itself first.
+// each calls level with the size of every level, the graph itself first.
 func (l *Levels) each(level func(vertices, entries float64)) {
 	vertices, entries := float64(l.Vertices), float64(l.Entries)
 	for {
@@ -49,8 +49,8 @@ func (l *Levels) each(level func(vertices, entries float64)) {
 	}
 }
 
-// coordinatorBytes is the memory of all levels but the first, which is the data set's, and of contracting the first, whose
-// rows are there twice for a while.
+// coordinatorBytes returns the memory of all levels but the first, which belongs to the data set, and of contracting
+// the first, whose rows exist twice for a while.
 func (l *Levels) coordinatorBytes() int64 {
 	if l == nil {
 		return 0
@@ -69,7 +69,7 @@ func (l *Levels) coordinatorBytes() int64 {
 	return int64(levelGarbage * bytes)
 }
 
-// work is the time of the coordinator in nanoseconds.
+// work returns the coordinator's time in nanoseconds.
 func (l *Levels) work() float64 {
 	if l == nil {
 		return 0
@@ -82,12 +82,12 @@ func (l *Levels) work() float64 {
 	return float64(max(1, l.Fits)) * (work + manyLevelStarts*coarseEntry*min(last, 1<<22))
 }
 
-// onlyLevels tells whether workers have no part in the job.
+// onlyLevels reports whether the job does not use workers.
 func (p Workload) onlyLevels() bool {
 	return p.Levels != nil && p.Vectors == nil && p.Neighbors == nil && p.Matrix.Rows == 0
 }
 
-// explain says what the coordinator does.
+// explain describes what the coordinator does.
 func (l *Levels) explain() string {
 	return fmt.Sprintf("the coordinator cuts the graph itself, from the coarse to the fine: %s fit into one process, and sending them between workers would take longer",
 		text.Plural(int(l.Entries/2), "edge"))

@@ -10,27 +10,27 @@ import (
 // Unlimited is the free memory of a worker without a limit.
 const Unlimited = math.MaxInt64 / 4
 
-// rowOperationBytes is the bytes of a row in each lane of a worker: its label (4), and during one operation the operands
-// and the answer, packed and unpacked, with the plan of the sweep (88: a move of every point, packed twice and sorted
-// twice).
+// rowOperationBytes is the size of a row in each lane of a worker: its label (4) and, during one operation, the
+// operands and the answer, packed and unpacked, with the plan of the sweep (88: a move of every point, packed twice
+// and sorted twice).
 const rowOperationBytes = 4 + 88
 
-// productRowBytes is a row of one more vector that the matrix is multiplied with, and of its product, as the
-// kernel has them and once more packed.
+// productRowBytes is the size of a row of one more vector that the matrix is multiplied by, and of its product, as
+// the kernel has them and once more packed.
 const productRowBytes = 2 * kernel.ProductRowBytes
 
-// blockValueBytes is a value of a block, as the kernel has it, among those of all lanes, and packed.
+// blockValueBytes is the size of a value of a block: as the kernel has it, among those of all lanes, and packed.
 const blockValueBytes = 24
 
-// blockBytes is what the blocks of all lanes take: for each point a value for each cluster and each point.
+// blockBytes returns what the blocks of all lanes take: for each point, a value per cluster and per point.
 func (p Workload) blockBytes() int64 {
 	return p.lanes() * int64(p.Block) * int64(p.Block+p.K) * blockValueBytes
 }
 
-// sparseEntryBytes is one entry of the sparse part: its column and value, packed on arrival and unpacked.
+// sparseEntryBytes is the size of one entry of the sparse part: column and value, packed on arrival and unpacked.
 const sparseEntryBytes = 24
 
-// TileSize is the memory of one tile and its sums.
+// TileSize returns the memory of one tile and its sums.
 func (p Workload) TileSize(tile int) partition.Size {
 	if p.Vectors != nil {
 		return p.Vectors.tileSize(tile, int(p.lanes()))
@@ -55,14 +55,14 @@ func (p Workload) TileSizes() []partition.Size {
 	return sizes
 }
 
-// EntryBytes is the memory of a tile's entries alone.
+// EntryBytes returns the memory of a tile's entries alone.
 func (p Workload) EntryBytes(tile int) int64 {
 	size := p.TileSize(tile)
 	return size.Stored - size.Computed
 }
 
-// FixedBytes is a worker's memory for the job beside its tiles: the data as the kernel needs them, what belongs to the
-// rows, and what its threads work with.
+// FixedBytes returns a worker's memory for the job in addition to its tiles: the data as the kernel needs them, what
+// belongs to the rows, and what its threads work with.
 func (p Workload) FixedBytes(threads int) int64 {
 	if p.Vectors != nil {
 		return p.vectorFixedBytes(threads)
@@ -82,8 +82,8 @@ func (p Workload) FixedBytes(threads int) int64 {
 	return fixed
 }
 
-// TileBuildBytes is the temporary memory for building one tile of a given matrix: its rows in float64, and once more
-// while the buffer that receives them grows.
+// TileBuildBytes returns the temporary memory for building one tile of a given matrix: its rows in float64, and once
+// more while the receiving buffer grows.
 func (p Workload) TileBuildBytes() int64 {
 	if p.Matrix.Function != kernel.Given {
 		return 0
@@ -91,8 +91,8 @@ func (p Workload) TileBuildBytes() int64 {
 	return 16 * int64(p.Matrix.Rows) * int64(partition.TileRows(p.Matrix.Rows))
 }
 
-// FetchBytes is the memory of a data set while it arrives: its own bytes, and as many again while the buffer that
-// receives them grows. A given matrix is fetched tile by tile instead.
+// FetchBytes returns the memory of a data set while it arrives: its own bytes, and as many again while the receiving
+// buffer grows. A given matrix is fetched tile by tile instead.
 func (p Workload) FetchBytes() int64 {
 	if p.Matrix.Function == kernel.Given {
 		return 0
@@ -100,9 +100,9 @@ func (p Workload) FetchBytes() int64 {
 	return 2 * p.DatasetBytes
 }
 
-// HeldDatasetBytes is the part of FixedBytes that is the data set itself. A graph is used as it is, and tiles of vectors
-// or neighbors are built from the data set at any time. Points of a kernel are released once they are centered, and points that are
-// scaled once there is a copy of them in the job's units.
+// HeldDatasetBytes returns the part of FixedBytes that is the data set itself. A graph is used in place, and tiles of
+// vectors or neighbors can be built from the data set at any time. Points of a kernel are released once they are
+// centered, and scaled points once they are copied to the job's units.
 func (p Workload) HeldDatasetBytes() int64 {
 	if !p.hasMatrix() && p.Matrix.Function != kernel.Given && !p.Scaled || p.Matrix.Function == kernel.Adjacency {
 		return p.DatasetBytes
@@ -110,8 +110,9 @@ func (p Workload) HeldDatasetBytes() int64 {
 	return 0
 }
 
-// ScaledCopyBytes is a copy of the data set in the units of the job, beside FixedBytes, until the matrix has its own.
-// Of vectors and neighbors it is what FixedBytes has in place of the data set.
+// ScaledCopyBytes returns the size of a copy of the data set in the units of the job, which exists in addition to
+// FixedBytes until the matrix has its own. For vectors and neighbors it is 0, because FixedBytes contains the copy in
+// place of the data set.
 func (p Workload) ScaledCopyBytes() int64 {
 	if p.Scaled && p.hasMatrix() {
 		return p.DatasetBytes
@@ -119,10 +120,10 @@ func (p Workload) ScaledCopyBytes() int64 {
 	return 0
 }
 
-// MinFreeBytes is how much memory a worker must have free to take part at all: first for receiving the data set, then
-// for the data set, and its copy in other units, beside FixedBytes.
+// MinFreeBytes returns how much memory a worker must have free to take part at all: first to receive the data set,
+// then for the data set and its copy in other units in addition to FixedBytes.
 func (p Workload) MinFreeBytes(threads int) int64 {
-	released := p.DatasetBytes - p.HeldDatasetBytes() // once the fixed part is made
+	released := p.DatasetBytes - p.HeldDatasetBytes() // released once the fixed part exists
 	if p.Matrix.Function == kernel.Given {
 		released = 0
 	}
@@ -133,8 +134,8 @@ func (p Workload) edges() int64 {
 	return max(0, p.DatasetBytes-8*int64(p.Matrix.Rows)) / 12
 }
 
-// Host describes a worker with this much free memory to the placement. A member of the job has allocated the fixed part
-// already.
+// Host describes a worker with this much free memory to the placement. A member of the job has already allocated the
+// fixed part.
 func (p Workload) Host(id string, threads int, free int64, member bool) partition.Host {
 	host := partition.Host{ID: id, Weight: threads, FreeBytes: free, Accepting: true}
 	if !member {
@@ -146,7 +147,7 @@ func (p Workload) Host(id string, threads int, free int64, member bool) partitio
 	return host
 }
 
-// addSaturated is a + b, or the largest int64 if that overflows.
+// addSaturated returns a + b, or the largest int64 if that overflows. b must not be negative.
 func addSaturated(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

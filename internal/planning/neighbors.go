@@ -15,11 +15,11 @@ import (
 // Neighbors describes a search for the nearest neighbors of all rows.
 type Neighbors struct {
 	Rows, Columns int
-	Count         int  // neighbors of a row
-	Sparse        bool // the data set is sparse points
+	Count         int  // neighbors per row
+	Sparse        bool // the data set consists of sparse points
 	Given         bool // the data set is a kernel matrix, fetched by rows
 	Entries       int64
-	Products      int64 // of two entries of sparse points that are in the same column, in all cosines
+	Products      int64 // in all cosines, products of two entries of sparse points in the same column
 }
 
 // NewNeighbors describes the search among the rows of a data set.
@@ -36,7 +36,8 @@ func NewNeighbors(data dataset.Dataset, count int) *Neighbors {
 	return s
 }
 
-// columnPairs adds up the squares of the numbers of entries in each column. There may be far more columns than entries.
+// columnPairs returns the sum over columns of the squared number of entries. There may be far more columns than
+// entries.
 func columnPairs(p *dataset.SparsePoints) int64 {
 	columns := slices.Clone(p.Column)
 	slices.Sort(columns)
@@ -50,7 +51,8 @@ func columnPairs(p *dataset.SparsePoints) int64 {
 	return pairs
 }
 
-// NeighborWorkload is the search among the rows of a data set of this size in canonical form.
+// NeighborWorkload returns the workload of a search among the rows of a data set that takes datasetBytes in canonical
+// form.
 func NeighborWorkload(data dataset.Dataset, datasetBytes int64, count int) Workload {
 	p := Workload{Neighbors: NewNeighbors(data, count), DatasetBytes: datasetBytes, K: 1}
 	if p.Neighbors.Given {
@@ -59,20 +61,20 @@ func NeighborWorkload(data dataset.Dataset, datasetBytes int64, count int) Workl
 	return p
 }
 
-// tileSize is the memory of the rows and the neighbors of one tile: as they are found, in the answer of several tiles, and
-// packed.
+// tileSize returns the memory of the rows and the neighbors of one tile: as found, in the answer of several tiles,
+// and packed.
 func (s *Neighbors) tileSize(tile int) partition.Size {
 	bytes := 3 * 4 * int64(partition.Tile(s.Rows, tile).Len()) * int64(1+s.Count)
 	return partition.Size{Stored: bytes, Computed: bytes}
 }
 
-// neighborFixedBytes is a worker's memory for a search beside its tiles: the data set, what is prepared of it, and what
-// its threads work with.
+// neighborFixedBytes returns a worker's memory for a search in addition to its tiles: the data set, what is derived
+// from it, and what its threads work with.
 func (p Workload) neighborFixedBytes(threads int) int64 {
 	s := p.Neighbors
 	n, count, each := int64(s.Rows), int64(s.Count), int64(max(1, threads))
 	if s.Given {
-		const rowBytes = 28 // its number, and its entry of the diagonal, packed and unpacked
+		const rowBytes = 28 // its number, and its diagonal entry, packed and unpacked
 		return rowBytes*n + p.TileBuildBytes() + each*neighbor.ListBytes(count)
 	}
 	if s.Sparse {
@@ -81,24 +83,25 @@ func (p Workload) neighborFixedBytes(threads int) int64 {
 	return p.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) + each*neighbor.PointThreadBytes(n, int64(s.Columns), count)
 }
 
-// Edges is the most that the graph of neighbors can have.
+// Edges returns the maximum number of edges of the neighbor graph.
 func (s *Neighbors) Edges() int64 {
 	n := int64(s.Rows)
 	return min(n*int64(s.Count), n*(n-1)/2)
 }
 
-// graphBytes is the graph of neighbors in the coordinator: as it is clustered, and packed for workers.
+// graphBytes returns the coordinator's memory for the neighbor graph: as it is clustered, and packed for workers.
 func (s *Neighbors) graphBytes() int64 {
 	return gcFactor * 2 * dataset.GraphBytes(int64(s.Rows), 2*s.Edges())
 }
 
-// coordinatorBytes is what the graph is made of: the neighbors as they arrive and put together, and the edges.
+// coordinatorBytes returns the memory for making the graph: the neighbors as they arrive and put together, and the
+// edges.
 func (s *Neighbors) coordinatorBytes() int64 {
 	const neighborBytes, edgeBytes = 2 * 4, 16
 	return gcFactor * (neighborBytes*int64(s.Rows)*int64(s.Count) + edgeBytes*s.Edges())
 }
 
-// explainNeighbors says in words why the plan is as it is.
+// explainNeighbors explains the plan.
 func (p Workload) explainNeighbors(offer string) string {
 	if p.Neighbors.Given {
 		return "every worker that gets tiles reads their rows of the kernel matrix; " + offer
@@ -110,14 +113,14 @@ func (p Workload) explainNeighbors(offer string) string {
 // Rates of the search, like those in time.go.
 const (
 	comparePair    = 1.5  // two rows that are compared
-	compareValue   = 0.08 // a value of theirs
-	placeRow       = 1500 // a row, to find its place in the tree
+	compareValue   = 0.08 // a value of each
+	placeRow       = 1500 // a row, to find its position in the tree
 	cosineProduct  = 2.0  // two entries in the same column
 	cosinePair     = 0.5  // two rows of sparse points
-	kernelDistance = 1.5  // an entry of a kernel matrix that is there
+	kernelDistance = 1.5  // an entry of a given kernel matrix
 )
 
-// work is the time of one thread for all rows, in nanoseconds.
+// work returns the time of one thread for all rows, in nanoseconds.
 func (s *Neighbors) work() float64 {
 	n, d := float64(s.Rows), float64(s.Columns)
 	switch {
@@ -129,15 +132,16 @@ func (s *Neighbors) work() float64 {
 	return n*placeRow + n*s.compared()*(comparePair+compareValue*d)
 }
 
-// compared is about how many rows a row is compared with where columns are independent: all of them, unless there are few
-// columns. It was measured for 20,000 to 400,000 rows of 1 to 8 columns.
+// compared returns approximately how many rows a row is compared with if columns are independent: all of them, unless
+// there are few columns. It was measured for 20,000 to 400,000 rows of 1 to 8 columns.
 func (s *Neighbors) compared() float64 {
 	const nearby, perColumn = 350, 1.9
 	return min(float64(s.Rows), nearby*math.Pow(perColumn, min(float64(s.Columns), 64)))
 }
 
-// NeighborSeconds is about how long it takes to find the neighbors of all rows, on this many threads like the one that the
-// rates were measured on. It depends on the shape of the data alone, so that decisions by it are the same everywhere.
+// NeighborSeconds returns approximately how long it takes to find the neighbors of all rows on this many threads like
+// the one that the rates were measured on. It depends on the shape of the data alone, so that decisions based on it
+// are the same everywhere.
 func NeighborSeconds(data dataset.Dataset, threads int) float64 {
 	return NewNeighbors(data, 1).work() / float64(max(1, threads)) / 1e9
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // MakeAll plans a job of several parts, which work one after the other. A part keeps what it has on the workers while
-// there is room, and else gives it up for the next one, so that each must fit by itself. The plan is that of the first
-// part, with the memory and time of all.
+// there is room, and otherwise gives it up for the next one, so each must fit on its own. The plan is that of the
+// first part, with the memory and time of all.
 func MakeAll(parts []Workload, workers []Worker) (*Plan, error) {
 	first, err := Make(parts[0], workers)
 	if err != nil {
@@ -39,7 +39,7 @@ func MakeAll(parts []Workload, workers []Worker) (*Plan, error) {
 	return first, nil
 }
 
-// CoordinatorBytes is the coordinator's memory for all parts of a job.
+// CoordinatorBytes returns the coordinator's memory for all parts of a job.
 func CoordinatorBytes(parts []Workload) int64 {
 	bytes := int64(0)
 	for _, part := range parts {
@@ -48,7 +48,7 @@ func CoordinatorBytes(parts []Workload) int64 {
 	return bytes
 }
 
-// partName says what a part is for.
+// partName returns what a part is for.
 func (p Workload) partName() string {
 	switch {
 	case p.Neighbors != nil:

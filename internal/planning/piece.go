@@ -5,12 +5,12 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// prepareByte is the time to make what a job needs from a byte of its data set, on one thread: to check it, put it into
-// other units, sort it.
+// prepareByte is the time, in nanoseconds on one thread, to make what a job needs from a byte of its data set:
+// checking, converting to other units, sorting.
 const prepareByte = 50.0
 
-// PieceSeconds is about how long one thread of a worker takes at most for the largest piece of work after which it can
-// tell that it gets on: to prepare the data set, or to build and read one tile.
+// PieceSeconds returns an upper estimate of how long one thread of a worker takes for the largest piece of work after
+// which it can report progress: preparing the data set, or building and reading one tile.
 func (p Workload) PieceSeconds() float64 {
 	n := float64(p.Rows())
 	rows := min(n, float64(partition.TileRows(p.Rows())))
@@ -22,7 +22,7 @@ func (p Workload) PieceSeconds() float64 {
 	case p.Vectors != nil:
 		lanes := float64(p.lanes())
 		p.Restarts = 1
-		work = lanes * p.vectorWork(rows) // of a whole run, which is more than enough
+		work = lanes * p.vectorWork(rows) // the work of a whole run, which is more than enough
 	case p.Matrix.Function == kernel.Adjacency:
 		work = float64(p.edges()) * (graphEntry + edge + float64(p.vectorsPerPass())*productEdge) // all edges may be those of one tile
 	default:

@@ -16,17 +16,17 @@ type Worker struct {
 	Free    int64 // bytes that the job may use
 }
 
-// Plan says how a job is distributed, and what it takes.
+// Plan describes how a job is distributed and what it takes.
 type Plan struct {
 	Tiles, TileRows  int
 	Stored, Computed int // tiles whose entries are stored, and tiles whose entries are computed when needed
 	Storage          string
-	EntryBytes       int64   // of the stored tiles; for a graph, of the graph itself
-	Bytes            int64   // sum over all workers, at their peaks
+	EntryBytes       int64   // size of the stored tiles or, for a graph, of the graph itself
+	Bytes            int64   // sum of the peaks of all workers
 	Shares           []Share // one for each worker that gets tiles
-	Passes           float64 // over the whole matrix, or over all vectors
-	Seconds          float64 // approximately
-	Products         int64   // of the matrix with a vector, for eigenvectors; an assumption
+	Passes           float64 // passes over the whole matrix, or over all vectors
+	Seconds          float64 // approximate
+	Products         int64   // assumed products of the matrix with a vector, for eigenvectors
 	CoordinatorBytes int64   // for eigenvectors, landmarks, and graphs of neighbors or of merged vertices
 	Why              string
 }
@@ -34,11 +34,11 @@ type Plan struct {
 // Share is one worker's part of a plan.
 type Share struct {
 	Worker
-	Stored, Computed int   // tiles
+	Stored, Computed int   // number of tiles
 	Bytes            int64 // at its peak
 }
 
-// Make plans a job on workers. If the job does not fit, the error is PLAN_DOES_NOT_FIT and says what would fit.
+// Make plans a job on workers. If the job does not fit, the error has the reason DoesNotFit and says what would fit.
 func Make(p Workload, workers []Worker) (*Plan, error) {
 	hosts := make([]partition.Host, len(workers))
 	for h, w := range workers {
@@ -95,13 +95,13 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	return plan, nil
 }
 
-// after adds a search that comes first: to the time, and where it takes more memory.
+// after adds a search that runs first: its time, and its memory where that is larger.
 func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 	first, err := Make(search, workers)
 	if err != nil {
 		return nil, err
 	}
-	if p.Tiles == 0 { // workers have a part in the search alone
+	if p.Tiles == 0 { // only the search uses workers
 		p.Tiles, p.TileRows, p.Stored, p.Storage = first.Tiles, first.TileRows, first.Stored, first.Storage
 		p.EntryBytes, p.Shares = first.EntryBytes, first.Shares
 	}
@@ -117,7 +117,7 @@ func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 	return p, nil
 }
 
-// explain says in words why the plan is as it is.
+// explain explains the plan in words.
 func (p Workload) explain(plan *Plan, workers []Worker) string {
 	if p.onlyLevels() {
 		return p.Levels.explain()
@@ -145,7 +145,7 @@ func (p Workload) explain(plan *Plan, workers []Worker) string {
 		plan.Stored, plan.Tiles, entries, offer, p.slowdown())
 }
 
-// entries is the memory of the entries of all tiles.
+// entries returns the memory of the entries of all tiles.
 func (p Workload) entries() int64 {
 	total := int64(0)
 	for tile := range partition.TileCount(p.Rows()) {

@@ -2,8 +2,8 @@ package planning
 
 import "github.com/cleave-project/cleave/internal/numeric/vector"
 
-// raceBytes is the coordinator's memory for the sample that starts race on: its rows in the data set, in tiles and as they
-// are exchanged, and what each lane has of them.
+// raceBytes returns the coordinator's memory for the sample that starts race on: its rows in the data set, in tiles
+// and as they are exchanged, and what each lane keeps of them.
 func (p Workload) raceBytes() int64 {
 	v := p.Vectors
 	if v == nil || v.RaceRows == 0 {
@@ -17,10 +17,10 @@ func (p Workload) raceBytes() int64 {
 	return gcFactor * (values + vector.MaxLanes*(vector.LaneBytes(v.RaceRows)+rows*rowOperationBytes))
 }
 
-// raceStarts is how many starts race, with the exchanges of the best.
+// raceStarts is how many starts race, including the exchanges of the best.
 const raceStarts = 10 + 8
 
-// raceWork is the coordinator's time for the race in nanoseconds.
+// raceWork returns the coordinator's time for the race in nanoseconds.
 func (p Workload) raceWork() float64 {
 	v := p.Vectors
 	if v == nil || v.RaceRows == 0 {

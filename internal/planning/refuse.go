@@ -17,7 +17,7 @@ const DoesNotFit = "PLAN_DOES_NOT_FIT"
 // maxMoreWorkers bounds the search for how many more workers would suffice.
 const maxMoreWorkers = 1_000
 
-// refuse returns an error that says what is needed, what there is, and what would fit.
+// refuse returns an error that says what is needed, what is available, and what would fit.
 func (p Workload) refuse(workers []Worker) error {
 	needed, free, minFree := int64(0), int64(0), int64(0)
 	for tile := range partition.TileCount(p.Rows()) {
@@ -57,7 +57,7 @@ type remedy struct {
 	value any
 }
 
-// remedies returns changes, each of which would suffice.
+// remedies returns changes, each of which would be enough.
 func (p Workload) remedies(workers []Worker) []remedy {
 	var remedies []remedy
 	if lean := p; p.computable() && p.StorageRule() == partition.StoreAll {
@@ -80,7 +80,8 @@ func (p Workload) remedies(workers []Worker) []remedy {
 	return remedies
 }
 
-// minTileBytes is the least memory of a whole tile that the storage mode allows; if tiles differ, that of the largest.
+// minTileBytes returns the smallest memory of a full tile that the storage mode allows; if tiles differ, that of the
+// largest.
 func (p Workload) minTileBytes() int64 {
 	size := sizeBy(p.StorageRule(), p.TileSize(0))
 	if p.Vectors != nil && p.Vectors.isSparse() {
@@ -98,7 +99,7 @@ func sizeBy(rule partition.StorageRule, size partition.Size) int64 {
 	return size.Computed
 }
 
-// fits tells whether all tiles fit on the workers, each counted as a whole one.
+// fits reports whether all tiles fit on the workers, counting each as a full tile.
 func (p Workload) fits(workers []Worker) bool {
 	size, tiles := p.minTileBytes(), int64(partition.TileCount(p.Rows()))
 	for _, w := range workers {
@@ -109,8 +110,8 @@ func (p Workload) fits(workers []Worker) bool {
 	return tiles <= 0
 }
 
-// maxRows is how many rows of the same kind would fit, rounded down to three digits; 0 if none would. For graphs and
-// sparse points it is 0, because their memory does not depend on the rows alone.
+// maxRows returns how many rows of the same kind would fit, rounded down to three digits, or 0 if none would. For
+// graphs and sparse points it returns 0, because their memory does not depend on the rows alone.
 func (p Workload) maxRows(workers []Worker) int {
 	if p.hasMatrix() && p.Matrix.Function == kernel.Adjacency || p.Neighbors != nil && p.Neighbors.Sparse || p.Vectors != nil && p.Vectors.isSparse() {
 		return 0
@@ -141,7 +142,7 @@ func (p Workload) withRows(rows int) Workload {
 	return p
 }
 
-// moreWorkers is how many more workers like the largest would suffice; 0 if no number does.
+// moreWorkers returns how many more workers like the largest would be enough, or 0 if no number is.
 func (p Workload) moreWorkers(workers []Worker) int {
 	if len(workers) == 0 {
 		return 0
@@ -165,7 +166,8 @@ func (p Workload) moreWorkers(workers []Worker) int {
 	return more
 }
 
-// bytesPerWorker is how much memory on each of the workers would suffice, rounded up to whole MiB.
+// bytesPerWorker returns how much memory on each of the workers would be enough, rounded up to whole MiB, or 0 if
+// unknown.
 func (p Workload) bytesPerWorker(workers []Worker) int64 {
 	const unit = 1 << 20
 	limit := (p.MinFreeBytes(1)+p.FixedBytes(1))/unit + p.minTileBytes()/unit*int64(partition.TileCount(p.Rows())) + 1<<20

@@ -8,11 +8,13 @@ const (
 	MostSnapshotBytes  = 1 << 30
 )
 
-// restartSnapshotBytes is what a restart has in a snapshot beside its labels and model: what was heard of its iterations.
+// restartSnapshotBytes is what a restart takes in a snapshot in addition to its labels and model: the reports of its
+// iterations.
 const restartSnapshotBytes = 4 << 10
 
-// SnapshotBytes is the coordinator's memory for the states of all parts of a job, from which another process would go on
-// (package snapshot). There are two at a time: a new one is made before the one that it replaces is dropped.
+// SnapshotBytes returns the coordinator's memory for the states of all parts of a job, from which another process
+// could resume (package snapshot). Two states exist at a time, because a new one is made before the old one is
+// dropped.
 func SnapshotBytes(parts []Workload) int64 {
 	bytes := 0.0
 	for _, part := range parts {
@@ -21,7 +23,7 @@ func SnapshotBytes(parts []Workload) int64 {
 	return int64(min(max(2*bytes, leastSnapshotBytes), MostSnapshotBytes))
 }
 
-// stateBytes is the size of the states of a part once all of it is done or under way.
+// stateBytes returns the size of the states of a part once all of it is done or in progress.
 func (p Workload) stateBytes() float64 {
 	labels := float64(p.Rows()) * labelBytes(p.K)
 	restarts := float64(max(1, p.Restarts))
@@ -29,7 +31,7 @@ func (p Workload) stateBytes() float64 {
 		restarts += float64(p.Eigen.Restarts)
 	}
 	bytes := float64(max(1, p.Times)) * restarts * (labels + restartSnapshotBytes)
-	running := float64(p.lanes()) + 1 // and the best of those that have ended, which keeps all of its state
+	running := float64(p.lanes()) + 1 // plus the best finished one, which keeps its whole state
 	bytes += running * labels
 	if v := p.Vectors; v != nil {
 		bytes += running * 8 * (float64(p.K)*float64(v.Width) + float64(v.scatter()))
@@ -49,7 +51,7 @@ func (p Workload) stateBytes() float64 {
 	return bytes
 }
 
-// labelBytes is the size of a label in a snapshot.
+// labelBytes returns the size of a label in a snapshot.
 func labelBytes(k int) float64 {
 	switch {
 	case k < 1<<8:

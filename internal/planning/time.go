@@ -6,12 +6,12 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Rates of one thread, in nanoseconds, measured as processor time on a shared core with AVX-512. Predictions are good to
-// a factor of two or three, and say "about".
+// Rates of one thread in nanoseconds, measured as processor time on a shared core with AVX-512. Predictions are good
+// to a factor of two or three.
 const (
 	readEntry     = 0.45 // a stored entry in a sweep
 	addEntry      = 0.15 // the same entry in one more lane
-	graphEntry    = 13.0 // computing an entry of a graph; those of points are in the catalog
+	graphEntry    = 13.0 // computing an entry of a graph; for points, see the catalog
 	feature       = 0.04 // one feature of an entry
 	sparseProduct = 0.5  // one value of a sparse row in an entry
 	edge          = 5.0  // an entry of a graph in a sweep
@@ -20,15 +20,15 @@ const (
 	coordination  = 1e6  // one iteration, over all workers
 )
 
-// What a run is expected to do. In measured runs of 40 to 150 iterations, about as many points moved after the first sweep
-// as there are, so that all deltas together are about one sweep.
+// What a run is expected to do. In measured runs of 40 to 150 iterations, the number of moves after the first sweep
+// was about the number of points, so that all deltas together cost about one sweep.
 const (
 	sweepsPerRun    = 2  // one in which all points get clusters, one for all deltas together
 	iterations      = 40 // of one run
 	productsOfShift = 40 // products of the matrix with a vector, to find the least eigenvalue
 )
 
-// passes is how many passes a job makes over the whole matrix, after it is built. Lanes share them.
+// passes returns how many passes a job makes over the whole matrix after it is built. Lanes share them.
 func (p Workload) passes() float64 {
 	if p.onlyLevels() {
 		return 0
@@ -55,7 +55,7 @@ func (p Workload) passes() float64 {
 	return passes
 }
 
-// entryNanoseconds is the time of one thread to compute one entry.
+// entryNanoseconds returns the time of one thread to compute one entry.
 func (p Workload) entryNanoseconds() float64 {
 	if p.Matrix.Function == kernel.Given {
 		return 8 * fetchByte
@@ -70,10 +70,10 @@ func (p Workload) entryNanoseconds() float64 {
 	return named.EntryNanos + feature*float64(p.Matrix.Columns)
 }
 
-// slowdown is how many times longer it takes to compute an entry than to read it.
+// slowdown returns how many times longer it takes to compute an entry than to read it.
 func (p Workload) slowdown() float64 { return max(1, p.entryNanoseconds()/readEntry) }
 
-// seconds is about how long a plan takes: as long as its slowest worker, plus the coordinator's work.
+// seconds estimates how long a plan takes: as long as its slowest worker, plus the coordinator's work.
 func (p Workload) seconds(plan *Plan) float64 {
 	if p.onlyLevels() {
 		return p.Levels.work() / 1e9
@@ -97,7 +97,7 @@ func (p Workload) seconds(plan *Plan) float64 {
 		}
 		clusters := float64(p.K)
 		if p.Matrix.Function == kernel.Adjacency {
-			clusters = min(clusters, 2+float64(p.edges())/n) // those in which a vertex has neighbors
+			clusters = min(clusters, 2+float64(p.edges())/n) // the clusters in which a vertex has neighbors
 		}
 		work := runs * rows * clusters * assignEntry
 		if p.Matrix.Function == kernel.Adjacency {

@@ -10,17 +10,17 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Vectors describes the points of a job of the vector family.
+// Vectors describes the points of a vector-family job.
 type Vectors struct {
 	Rows, Columns int
-	Width         int       // values of a row, and of a cluster's sums: the columns, and one more with a background
+	Width         int       // values of a row, and of a cluster's sums: the columns, plus one with a background
 	FullMetric    bool      // models have a matrix over all pairs of columns
-	Entries       []int64   // of each tile of sparse points; nil for dense points
-	Features      *Features // that rows are; nil: they are the points themselves
-	RaceRows      int       // that starts race on, on the coordinator; 0: all starts are on all rows
+	Entries       []int64   // entries of each tile of sparse points; nil for dense points
+	Features      *Features // how rows are computed; nil if they are the points themselves
+	RaceRows      int       // rows that starts race on, on the coordinator; 0 if all starts use all rows
 }
 
-// TileEntries returns how many entries each tile of sparse points has; nil for other data.
+// TileEntries returns how many entries each tile of sparse points has, or nil for other data.
 func TileEntries(data dataset.Dataset) []int64 {
 	points, sparse := data.(*dataset.SparsePoints)
 	if !sparse {
@@ -34,7 +34,7 @@ func TileEntries(data dataset.Dataset) []int64 {
 	return entries
 }
 
-// entries are those of all tiles of sparse points.
+// entries returns the number of entries of all tiles of sparse points.
 func (v *Vectors) entries() (total int64) {
 	for _, entries := range v.Entries {
 		total += entries
@@ -44,8 +44,8 @@ func (v *Vectors) entries() (total int64) {
 
 func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
-// tileSize is the memory of one tile: float64 values, dense or of the entries alone, and what its rows take in each
-// lane. All tiles are stored.
+// tileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its rows
+// take in each lane. All tiles are stored.
 func (v *Vectors) tileSize(tile, lanes int) partition.Size {
 	rows := partition.Tile(v.Rows, tile).Len()
 	ofLanes, values := int64(lanes)*vector.LaneBytes(rows), vector.DenseTileBytes(rows, v.Width)
@@ -55,19 +55,20 @@ func (v *Vectors) tileSize(tile, lanes int) partition.Size {
 	return partition.Size{Stored: values + ofLanes, Computed: ofLanes}
 }
 
-// answerBytes bounds the answer to one command that could have any number of values, on a worker as on the coordinator.
-// Longer answers are asked for in several commands.
+// answerBytes limits the answer to a command that could have any number of values, on a worker and on the
+// coordinator. Longer answers are requested with several commands.
 const answerBytes = 64 << 20
 
-// MaxPointsPerRequest is how many points one command may ask for their distances to all clusters, over all its queries.
+// MaxPointsPerRequest returns for how many points, over all its queries, one command may ask for the distances to all
+// clusters.
 func (p Workload) MaxPointsPerRequest() int { return max(1, answerBytes/(8*p.K)) }
 
-// MaxTilesPerRequest is how many tiles one command may ask for their scatter in all lanes.
+// MaxTilesPerRequest returns for how many tiles one command may ask for their scatter in all lanes.
 func (p Workload) MaxTilesPerRequest() int {
 	return int(max(1, answerBytes/(8*p.lanes()*p.Vectors.scatter())))
 }
 
-// scatter is the maximum number of values of a tile's scatter.
+// scatter returns the maximum number of values of a tile's scatter.
 func (v *Vectors) scatter() int64 {
 	if v.FullMetric {
 		return int64(v.Columns) * int64(v.Columns)
@@ -75,24 +76,26 @@ func (v *Vectors) scatter() int64 {
 	return int64(v.Columns)
 }
 
-// What the model of a lane takes, in bytes. A value of a centroid or of the matrix: the model before (8), and the one
-// that arrives, packed while the buffer that takes it in grows, and unpacked (24). A cluster's biases, places and
-// counts. A column's mean, grid and rounding constant, packed and unpacked. A change of a cluster's sums, unpacked,
-// packed, and in the message that is sent while the next one is made.
+// Sizes in bytes of what the model of a lane takes. modelValueBytes, per value of a centroid or of the matrix: the
+// previous model (8), and the one that arrives, packed while the receiving buffer grows, and unpacked (24).
+// modelClusterBytes: a cluster's biases, positions and counts. modelColumnBytes: a column's mean, grid and rounding
+// constant, packed and unpacked. changeBytes: a change of a cluster's sums, unpacked, packed, and in the message
+// being sent while the next one is made.
 const (
 	modelValueBytes   = 32
 	modelClusterBytes = 64
 	modelColumnBytes  = 64
 	changeBytes       = 24
-	// A value of the projection, packed while the buffer that takes it in grows.
+	// A value of the projection, packed while the receiving buffer grows.
 	projectionBytes = 16
 )
 
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
 const maxValues = 1 << 44
 
-// vectorFixedBytes is a worker's memory for a job of the vector family beside its tiles: the data set, from which tiles
-// are built; labels, operands and answers for the rows, and the model, of each lane; and what its threads work with.
+// vectorFixedBytes returns a worker's memory for a vector-family job in addition to its tiles: the data set, from
+// which tiles are built; labels, operands and answers for the rows, and the model, of each lane; and what its threads
+// work with.
 func (p Workload) vectorFixedBytes(threads int) int64 {
 	v := p.Vectors
 	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(p.K)
@@ -112,10 +115,10 @@ func (p Workload) vectorFixedBytes(threads int) int64 {
 	}
 	tiles := int64(partition.TileCount(v.Rows))
 	answer := max(8*k*min(p.lanes()*n, int64(p.MaxPointsPerRequest())), 8*p.lanes()*v.scatter()*min(tiles, int64(p.MaxTilesPerRequest())))
-	return fixed + 2*answer // the second time packed
+	return fixed + 2*answer // twice, because it is also packed
 }
 
-// explainVectors says in words why the plan of vectors is as it is.
+// explainVectors explains the plan of vectors in words.
 func (p Workload) explainVectors(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
 	if f := p.Vectors.Features; f != nil {
@@ -135,16 +138,16 @@ const (
 	sparseValue = 5.0 // both, for an entry of a sparse point
 )
 
-// visits is how many passes an iteration makes over all points beside the assignment: for the sums, and for the objective
-// before and after them.
+// visits is how many passes an iteration makes over all points in addition to the assignment: for the sums, and for
+// the objective before and after them.
 const visits = 3
 
-// vectorPasses is how many passes a job makes over all points. A start makes one for each cluster.
+// vectorPasses returns how many passes a job makes over all points. A start makes one for each cluster.
 func (p Workload) vectorPasses() float64 {
 	return float64(max(1, p.Restarts)) * float64(iterations*(1+visits)+p.K)
 }
 
-// vectorWork is the time of one thread for a worker's rows, in nanoseconds.
+// vectorWork returns the time of one thread for a worker's rows, in nanoseconds.
 func (p Workload) vectorWork(rows float64) float64 {
 	v := p.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
