@@ -22,11 +22,11 @@ import (
 type admin struct {
 	listener net.Listener
 	server   *http.Server
-	ready    atomic.Pointer[func(context.Context) error] // nil: it starts
+	ready    atomic.Pointer[func(context.Context) error] // nil while the program starts
 	served   chan struct{}
 }
 
-// readyTimeout is how long it may take to find out whether the program is ready.
+// readyTimeout is how long the readiness check may take.
 const readyTimeout = 2 * time.Second
 
 func listenAdmin(address string, insecure bool, metrics prometheus.Gatherer, log hclog.Logger) (*admin, error) {
@@ -76,8 +76,8 @@ func (a *admin) handler(metrics prometheus.Gatherer, log hclog.Logger) http.Hand
 	return mux
 }
 
-// localOnly refuses requests for hosts other than this machine, which a browser sends when a page of another host has made its own name
-// resolve to 127.0.0.1 (DNS rebinding).
+// localOnly rejects requests for hosts other than this machine. A browser sends those if a page of another host has
+// made its own name resolve to 127.0.0.1 (DNS rebinding).
 func localOnly(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -107,7 +107,7 @@ func (a *admin) answerReady(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "ready")
 }
 
-// close ends all requests.
+// close ends all requests and waits for the server to stop.
 func (a *admin) close() {
 	a.server.Close()
 	<-a.served

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// StartClient makes the calls that have the context part of a trace: the one that TRACEPARENT names, and, if
-// OTEL_EXPORTER_OTLP_ENDPOINT says where to send it, a span of its own. The function ends the span. Traces never keep a client
-// from its work: what goes wrong with them is logged.
+// StartClient makes calls with the returned context part of a trace: the one that TRACEPARENT names. If
+// OTEL_EXPORTER_OTLP_ENDPOINT says where to send it, the calls also get a span of their own, which end ends. Tracing
+// never interferes with a client: its errors are only logged.
 func StartClient(ctx context.Context, name, version string, getenv func(string) string, log hclog.Logger) (_ context.Context, end func(failed bool)) {
 	parent := getenv("TRACEPARENT")
 	end = func(bool) {}

@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// commandMetrics are about commands to workers, as the coordinator or the worker sees them.
+// commandMetrics are the metrics of commands to workers, as seen by the coordinator or the worker.
 type commandMetrics struct {
 	seconds  *prometheus.HistogramVec
 	failures *prometheus.CounterVec
 }
 
-// ended counts a command; failure is why it was not done, or "".
+// ended records a command. failure is why it was not done, or "".
 func (m commandMetrics) ended(command, failure string, took time.Duration) {
 	m.seconds.WithLabelValues(command).Observe(took.Seconds())
 	if failure != "" {

@@ -8,30 +8,32 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Coordinator observes a coordinator and its fleet. A nil one ignores everything.
+// Coordinator observes a coordinator and its fleet. It is safe for concurrent use. All methods do nothing on a nil
+// Coordinator.
 type Coordinator struct {
-	metrics *coordinatorMetrics // nil: off
-	tracing *tracing            // nil: off
+	metrics *coordinatorMetrics // nil if metrics are off
+	tracing *tracing            // nil if tracing is off
 }
 
 func (o *Coordinator) counts() bool { return o != nil && o.metrics != nil }
 func (o *Coordinator) traces() bool { return o != nil && o.tracing != nil }
 
-// Watch tells how to look up the state of the coordinator.
+// Watch sets the function that returns the state of the coordinator for gauges.
 func (o *Coordinator) Watch(look func() Snapshot) {
 	if o.counts() {
 		o.metrics.snapshot.Store(&look)
 	}
 }
 
-// EventFlush observes that events were made durable.
+// EventFlush records that events were made durable.
 func (o *Coordinator) EventFlush(began time.Time) {
 	if o.counts() {
 		o.metrics.flushSeconds.Observe(time.Since(began).Seconds())
 	}
 }
 
-// Store observes a call of a store. failed is false for answers that are errors only to Go, such as that there is no key.
+// Store records a call of a store. failed must be false for regular answers that Go reports as errors, such as a
+// missing key.
 func (o *Coordinator) Store(store, operation string, began time.Time, failed bool) {
 	if !o.counts() {
 		return
@@ -42,20 +44,21 @@ func (o *Coordinator) Store(store, operation string, began time.Time, failed boo
 	}
 }
 
-// BlobBytes observes bytes that were read or written.
+// BlobBytes records bytes that were read or written.
 func (o *Coordinator) BlobBytes(direction string, count int) {
 	if o.counts() {
 		o.metrics.blobBytes.WithLabelValues(direction).Add(float64(count))
 	}
 }
 
-// request observes a gRPC request that ended.
+// request records a gRPC request that ended.
 func (o *Coordinator) request(method string, began time.Time, code codes.Code) {
 	o.metrics.requestSeconds.WithLabelValues(method).Observe(time.Since(began).Seconds())
 	o.count(method, code)
 }
 
-// Refused observes a gRPC request that was refused before it began. The method must be one that exists, or a word for all others.
+// Refused records a gRPC request that was rejected before it began. To keep the number of labels small, method must
+// be an existing one, or a single word for all others.
 func (o *Coordinator) Refused(method string, code codes.Code) {
 	if o.counts() {
 		o.count(method, code)
@@ -69,13 +72,14 @@ func (o *Coordinator) count(method string, code codes.Code) {
 	}
 }
 
-// uploads are the methods that upload something.
+// uploads maps the methods that upload something to what they upload.
 var uploads = map[string]string{
 	"/cleave.v1.DatasetService/CreateDataset": "dataset",
 	"/cleave.v1.TableService/CreateTable":     "table",
 }
 
-// Operation observes an operation over tiles. What it does has the context; the function ends it.
+// Operation records an operation over tiles. Its commands must run with the returned context, and the caller must
+// call the returned function when it ends.
 func (o *Coordinator) Operation(ctx context.Context, name string) (context.Context, func(error)) {
 	began := time.Now()
 	ctx, end := jobOf(ctx).operation(ctx, name, began)
@@ -87,8 +91,8 @@ func (o *Coordinator) Operation(ctx context.Context, name string) (context.Conte
 	}
 }
 
-// Command observes a command to a worker. The parent, which may be empty, goes with the command; the function ends it, with
-// why it was not done, or "".
+// Command records a command to a worker. The command must carry parent, which may be empty. The caller must call end
+// with the reason the command failed, or "".
 func (o *Coordinator) Command(ctx context.Context, command, worker string, tiles int) (parent string, end func(failure string)) {
 	began, span := time.Now(), trace.Span(nil)
 	if o.traces() && trace.SpanFromContext(ctx).IsRecording() {
@@ -105,28 +109,28 @@ func (o *Coordinator) Command(ctx context.Context, command, worker string, tiles
 	}
 }
 
-// TilesBuilt observes that a worker built tiles.
+// TilesBuilt records that a worker built tiles.
 func (o *Coordinator) TilesBuilt(count int) {
 	if o.counts() {
 		o.metrics.tilesBuilt.Add(float64(count))
 	}
 }
 
-// Heartbeat observes a heartbeat of a worker.
+// Heartbeat records a heartbeat of a worker.
 func (o *Coordinator) Heartbeat() {
 	if o.counts() {
 		o.metrics.heartbeats.Inc()
 	}
 }
 
-// Session observes a change of a worker's session: attached, resumed, away, lost, left or refused.
+// Session records a change of a worker's session: attached, resumed, away, lost, left or refused.
 func (o *Coordinator) Session(change string) {
 	if o.counts() {
 		o.metrics.sessions.WithLabelValues(change).Inc()
 	}
 }
 
-// PutAside observes that a job goes on without a worker.
+// PutAside records that a job goes on without a worker, and why.
 func (o *Coordinator) PutAside(reason string) {
 	if o.counts() {
 		o.metrics.aside.WithLabelValues(o.metrics.asideReasons.word(reason)).Inc()

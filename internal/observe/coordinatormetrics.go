@@ -72,14 +72,14 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 type Snapshot struct {
 	Leads                            bool
 	JobsQueued, JobsRunning          int
-	Ready, Silent, Draining          int // workers
+	Ready, Silent, Draining          int // number of workers in each state
 	Threads, Tiles                   int // of all workers
 	WorkerBytes, WorkerReservedBytes uint64
 	MemoryBytes, MemoryReservedBytes int64 // of the coordinator's jobs
 	UploadBytes, UploadReservedBytes int64
 }
 
-// addSnapshot adds the gauges, whose values are looked up when somebody asks.
+// addSnapshot adds the gauges, whose values are looked up at every scrape.
 func (m *coordinatorMetrics) addSnapshot(r *registry) {
 	leader := r.gauge("cleave_leader", "1 if this coordinator leads and serves.")
 	jobs := r.gauge("cleave_jobs", "Unfinished jobs: queued, or running.", "state")

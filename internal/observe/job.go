@@ -24,19 +24,20 @@ const (
 	numberKey    = attribute.Key("cleave.operation_number")
 )
 
-// Job observes a job that has not ended: one trace, with a span for each phase, in which are those of its operations. A
-// nil one ignores everything.
+// Job observes an unfinished job. It has one trace with a span for each phase, which contains the spans of the
+// operations in that phase. It is safe for concurrent use. All methods do nothing on a nil Job.
 type Job struct {
 	o     *Coordinator
 	began time.Time
 
+	// mu guards the fields below.
 	mu         sync.Mutex
 	phase      string
 	since      time.Time
-	span       trace.Span      // of the job; one that records nothing if there are no traces
-	inJob      context.Context // has span
+	span       trace.Span      // span of the job; nil if tracing is off
+	inJob      context.Context // carries span
 	phaseSpan  trace.Span
-	inPhase    context.Context // has phaseSpan
+	inPhase    context.Context // carries phaseSpan
 	operations int
 	closed     bool
 }
@@ -46,22 +47,22 @@ const queued = "queued"
 
 type jobContextKey struct{}
 
-// Accepted observes that a job was created.
+// Accepted records that a job was created.
 func (o *Coordinator) Accepted() {
 	if o.counts() {
 		o.metrics.jobsAccepted.Inc()
 	}
 }
 
-// Resumed observes that an unfinished job was taken over.
+// Resumed records that an unfinished job was taken over.
 func (o *Coordinator) Resumed() {
 	if o.counts() {
 		o.metrics.jobsResumed.Inc()
 	}
 }
 
-// BeginJob observes a job from now on; parent is where its trace began, as TraceParent gave it. Operations of the job must
-// have the context.
+// BeginJob starts to observe a job. parent is where its trace began, as returned by TraceParent. Operations of the
+// job must run with the returned context, and the caller must close the Job.
 func (o *Coordinator) BeginJob(ctx context.Context, id, parent string) (context.Context, *Job) {
 	if o == nil {
 		return ctx, nil
@@ -81,7 +82,7 @@ func jobOf(ctx context.Context) *Job {
 	return j
 }
 
-// Phase observes that a job enters a phase.
+// Phase records that a job enters a phase.
 func (j *Job) Phase(name string) {
 	if j == nil {
 		return
@@ -98,7 +99,7 @@ func (j *Job) Phase(name string) {
 	}
 }
 
-// endPhase ends the current phase. j.mu is held.
+// endPhase ends the current phase. The caller holds j.mu.
 func (j *Job) endPhase() {
 	now := time.Now()
 	if spent := now.Sub(j.since).Seconds(); j.o.counts() {
@@ -113,7 +114,7 @@ func (j *Job) endPhase() {
 	}
 }
 
-// Iteration observes an iteration. In traces it is an event of the phase, which keeps the last of them.
+// Iteration records an iteration. In traces it is an event of the phase, whose span keeps only the last ones.
 func (j *Job) Iteration(restart, iteration int, objective float64) {
 	if j == nil {
 		return
@@ -128,7 +129,7 @@ func (j *Job) Iteration(restart, iteration int, objective float64) {
 	}
 }
 
-// Ended observes how a job ended. Failed ones have the reason of the failure, others that of the stop.
+// Ended records how a job ended. The reason is that of the failure if the job failed, and otherwise why it stopped.
 func (j *Job) Ended(state, reason string, failed bool) {
 	if j == nil {
 		return
@@ -145,7 +146,7 @@ func (j *Job) Ended(state, reason string, failed bool) {
 	}
 }
 
-// Close ends the observation. A job that has not ended is left for the next coordinator.
+// Close ends the observation, whether the job ended or is left for the next coordinator. It may be called again.
 func (j *Job) Close() {
 	if j == nil {
 		return
@@ -162,11 +163,12 @@ func (j *Job) Close() {
 	}
 }
 
-// slowOperation is how long an operation takes that is always in the trace.
+// slowOperation is the duration from which an operation is always in the trace.
 const slowOperation = time.Second
 
-// operation observes an operation in the trace of its job, if there is one. Traces stay small: the first operations are all
-// in it with their commands, later ones ever more thinly, and slow ones always.
+// operation records an operation in the trace of its job, if there is one. To keep traces small, only the first
+// operations are all included with their commands; later ones are sampled ever more thinly, and slow ones are always
+// included.
 func (j *Job) operation(ctx context.Context, name string, began time.Time) (context.Context, func(error)) {
 	if j == nil || !j.o.traces() {
 		return ctx, func(error) {}
@@ -190,8 +192,8 @@ func (j *Job) operation(ctx context.Context, name string, began time.Time) (cont
 	}
 }
 
-// sampled tells whether the operation of this number is in the trace: all of the first 128, then half of the next 128, a
-// quarter of the next 256 and so on, so that a job of a million has about a thousand.
+// sampled reports whether the operation with this number is in the trace: all of the first 128, then half of the next
+// 128, a quarter of the next 256 and so on, so that a job with a million operations has about a thousand.
 func sampled(number int) bool {
 	const all = 7 // bits
 	thin := max(0, bits.Len(uint(number))-all)
@@ -205,7 +207,7 @@ func sentenceOf(err error) string {
 	return err.Error()
 }
 
-// endSpan ends a span; failure is why it failed, or "".
+// endSpan ends a span. failure is why it failed, or "".
 func endSpan(span trace.Span, failure string) {
 	if failure != "" {
 		span.SetStatus(codes.Error, failure)

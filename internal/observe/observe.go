@@ -1,8 +1,9 @@
-// Package observe lets people and their tools see what a coordinator or a worker does: metrics for Prometheus, health and
-// profiles on an admin port, and traces for OpenTelemetry.
+// Package observe shows people and their tools what a coordinator or a worker does: metrics for Prometheus, health
+// and profiles on an admin port, and traces for OpenTelemetry.
 //
-// What does the work calls methods of Coordinator, Job and Worker at its borders. They are nil where nobody watches, and
-// their methods then do nothing. Nothing here changes what is computed, and nothing is global but what the libraries keep.
+// Other packages report events by calling methods of Coordinator, Job and Worker. These are nil if nothing is
+// observed, and their methods then do nothing. Nothing here affects what is computed, and there is no global state
+// except what the libraries keep.
 package observe
 
 import (
@@ -12,17 +13,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Options say how a program is observed. By default it is not.
+// Options configures how a program is observed. The zero value disables everything.
 type Options struct {
-	// Admin is the HOST:PORT of metrics, health and profiles; empty: there is no such port.
+	// Admin is the HOST:PORT of metrics, health and profiles; empty disables them.
 	Admin string
-	// AdminInsecure lets Admin be an address that other machines reach.
+	// AdminInsecure allows Admin to be an address that other machines can reach.
 	AdminInsecure bool
-	// Traces is the URL of an OTLP receiver, http:// or https://; empty: there are no traces.
+	// Traces is the http:// or https:// URL of an OTLP receiver; empty disables tracing.
 	Traces string
 }
 
-// AddFlags declares the flags. getenv gives the usual variable of OpenTelemetry, which is the default of --traces.
+// AddFlags declares the flags. The default of --traces is OpenTelemetry's usual environment variable, as returned by
+// getenv.
 func (o *Options) AddFlags(set *pflag.FlagSet, getenv func(string) string) {
 	set.StringVar(&o.Admin, "admin", o.Admin, "`HOST:PORT` of metrics, health and profiles over HTTP; port 0 picks a free one (default: none)")
 	set.BoolVar(&o.AdminInsecure, "admin-insecure", o.AdminInsecure, "let --admin be reached from other machines, without encryption or authentication")
@@ -30,10 +32,10 @@ func (o *Options) AddFlags(set *pflag.FlagSet, getenv func(string) string) {
 		"`URL` that OpenTelemetry traces are sent to by OTLP over gRPC, http:// or https://, such as http://127.0.0.1:4317 (default: none, or OTEL_EXPORTER_OTLP_ENDPOINT)")
 }
 
-// Observing is a program that is observed as its options say.
+// Observing is the observation of a program.
 type Observing struct {
 	metrics *registry // nil without an admin port
-	admin   *admin    // likewise
+	admin   *admin    // nil without an admin port
 	tracing *tracing  // nil without traces
 }
 
@@ -56,7 +58,7 @@ func Start(ctx context.Context, options Options, program, version string, log hc
 	return o, nil
 }
 
-// Coordinator observes a coordinator; nil if nobody watches.
+// Coordinator returns the observer of a coordinator, or nil if observation is off.
 func (o *Observing) Coordinator() *Coordinator {
 	if o.metrics == nil && o.tracing == nil {
 		return nil
@@ -68,7 +70,7 @@ func (o *Observing) Coordinator() *Coordinator {
 	return c
 }
 
-// Worker observes the workers of this process; nil if nobody watches.
+// Worker returns the observer of the workers of this process, or nil if observation is off.
 func (o *Observing) Worker() *Worker {
 	if o.metrics == nil && o.tracing == nil {
 		return nil
@@ -80,14 +82,14 @@ func (o *Observing) Worker() *Worker {
 	return w
 }
 
-// SetReady tells how to find out whether the program is ready to work, and nil, or why not.
+// SetReady sets the readiness check, which returns nil if the program is ready to work and otherwise why it is not.
 func (o *Observing) SetReady(ready func(context.Context) error) {
 	if o.admin != nil {
 		o.admin.ready.Store(&ready)
 	}
 }
 
-// AdminAddr is the address of the admin port, "" if there is none.
+// AdminAddr returns the address of the admin port, or "" if there is none.
 func (o *Observing) AdminAddr() string {
 	if o.admin == nil {
 		return ""
@@ -95,7 +97,7 @@ func (o *Observing) AdminAddr() string {
 	return o.admin.listener.Addr().String()
 }
 
-// Close sends the traces that are left and closes the admin port.
+// Close sends the remaining traces and closes the admin port.
 func (o *Observing) Close() {
 	if o.tracing != nil {
 		o.tracing.close()

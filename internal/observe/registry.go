@@ -15,7 +15,7 @@ type Metric struct {
 	Labels           []string
 }
 
-// registry makes the metrics of one program and remembers what they are.
+// registry creates the metrics of one program and records their descriptions.
 type registry struct {
 	*prometheus.Registry
 	made []Metric
@@ -55,13 +55,13 @@ func (r *registry) histograms(name, help string, buckets []float64, labels ...st
 	return h
 }
 
-// gauge is a metric whose values a collector gives when it is asked.
+// gauge declares a metric whose values are provided by collect.
 func (r *registry) gauge(name, help string, labels ...string) *prometheus.Desc {
 	r.note("gauge", name, help, labels)
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// collect registers what gives the values of gauges.
+// collect registers a function that provides the values of gauges at every scrape.
 func (r *registry) collect(gauges []*prometheus.Desc, give func(value func(gauge *prometheus.Desc, value float64, labels ...string))) {
 	r.MustRegister(&collector{gauges: gauges, give: give})
 }
@@ -85,14 +85,14 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	})
 }
 
-// addProcess adds what is the same in all programs.
+// addProcess adds the metrics that all programs have.
 func (r *registry) addProcess(program, version string) {
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := r.gauge("cleave_build_info", "1, with the program and its version.", "program", "version")
 	r.collect([]*prometheus.Desc{build}, func(value func(*prometheus.Desc, float64, ...string)) { value(build, 1, program, version) })
 }
 
-// gatherer gives the metrics of this registry, and those that an embedded etcd keeps in the global one.
+// gatherer returns the metrics of this registry, and those that an embedded etcd keeps in the global one.
 func (r *registry) gatherer() prometheus.Gatherer {
 	etcd := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		all, err := prometheus.DefaultGatherer.Gather()
@@ -107,13 +107,15 @@ func (r *registry) gatherer() prometheus.Gatherer {
 	return prometheus.Gatherers{r.Registry, etcd}
 }
 
-// Bounds of histograms, in seconds: of what takes from 100 microseconds to half a minute, and from 0.1 s to some hours.
+// Bounds of histograms in seconds: shortTimes from 100 microseconds to half a minute, longTimes from 0.1 s to some
+// hours.
 var (
 	shortTimes = prometheus.ExponentialBuckets(0.0001, 4, 10)
 	longTimes  = prometheus.ExponentialBuckets(0.1, 4, 9)
 )
 
-// vocabulary limits the values of a label that other processes have a say in, such as the reasons of workers.
+// vocabulary limits the number of values of a label that other processes can influence, such as the reasons of
+// workers.
 type vocabulary struct {
 	mu    sync.Mutex
 	known map[string]bool

@@ -12,21 +12,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// RequestIDHeader is the metadata that names a request. Callers may set it; the answer has it always, and so have log lines.
+// RequestIDHeader is the metadata key of the id of a request. Callers may set it. Every response and the log lines
+// contain the id.
 const RequestIDHeader = "x-request-id"
 
-// maxRequestID limits the ids that callers choose.
+// maxRequestID limits the length of ids that callers choose, in bytes.
 const maxRequestID = 128
 
 type requestContextKey struct{}
 
-// RequestID is the id of the request that a context belongs to; "" if it belongs to none.
+// RequestID returns the id of the request that a context belongs to, or "" if there is none.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestContextKey{}).(string)
 	return id
 }
 
-// withRequestID names the request: as the caller did, or anew.
+// withRequestID assigns an id to the request: the caller's if that is harmless, and otherwise a new one.
 func withRequestID(ctx context.Context) (context.Context, metadata.MD) {
 	id := ""
 	if sent := metadata.ValueFromIncomingContext(ctx, RequestIDHeader); len(sent) > 0 && harmless(sent[0]) {
@@ -37,7 +38,7 @@ func withRequestID(ctx context.Context) (context.Context, metadata.MD) {
 	return context.WithValue(ctx, requestContextKey{}, id), metadata.Pairs(RequestIDHeader, id)
 }
 
-// harmless tells whether an id may stand in a log.
+// harmless reports whether an id may appear in a log.
 func harmless(id string) bool {
 	for _, c := range []byte(id) {
 		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
@@ -47,7 +48,8 @@ func harmless(id string) bool {
 	return len(id) > 0 && len(id) <= maxRequestID
 }
 
-// Unary names and measures a call. It is the outermost interceptor, so that it sees the code that the caller sees.
+// Unary assigns an id to a call and measures it. It must be the outermost interceptor, so that it sees the code that
+// the caller sees.
 func (o *Coordinator) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	ctx, header := withRequestID(ctx)
@@ -75,11 +77,11 @@ func (o *Coordinator) Stream(server any, stream grpc.ServerStream, info *grpc.St
 	return err
 }
 
-// namedStream is a stream whose context has the id of the request.
+// namedStream is a stream whose context carries the id of the request.
 type namedStream struct {
 	grpc.ServerStream
 	ctx      context.Context
-	received prometheus.Counter // of bytes; nil: they are not counted
+	received prometheus.Counter // counts bytes; nil if they are not counted
 }
 
 // Context implements grpc.ServerStream.

@@ -19,17 +19,17 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// tracing sends spans to a receiver, in groups and in the background. What cannot be sent is dropped.
+// tracing sends spans to a receiver in batches in the background. Spans that cannot be sent are dropped.
 type tracing struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 	log      hclog.Logger
 }
 
-// closeTimeout is how long the last traces may take to be sent.
+// closeTimeout is how long sending the last traces may take.
 const closeTimeout = 2 * time.Second
 
-// close sends what is left.
+// close sends the remaining spans.
 func (t *tracing) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -51,13 +51,14 @@ func startTracing(ctx context.Context, endpoint, program, version string, log hc
 }
 
 func newTracing(ctx context.Context, exporter sdktrace.SpanExporter, program, version string, log hclog.Logger) *tracing {
-	about, _ := resource.New(ctx, resource.WithFromEnv(), resource.WithHost(), resource.WithAttributes( // what it cannot find out is left out
+	// Attributes that cannot be determined are left out.
+	about, _ := resource.New(ctx, resource.WithFromEnv(), resource.WithHost(), resource.WithAttributes(
 		attribute.String("service.name", "cleave-"+program), attribute.String("service.version", version)))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return &tracing{provider: provider, tracer: provider.Tracer("github.com/cleave-project/cleave"), log: log}
 }
 
-// loggingExporter says in our log why spans are lost; OpenTelemetry would say so in the global one.
+// loggingExporter logs why spans are lost. OpenTelemetry would write that to its global log.
 type loggingExporter struct {
 	sdktrace.SpanExporter
 	log hclog.Logger
@@ -72,7 +73,8 @@ func (e *loggingExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 	return nil
 }
 
-// ServerOptions make a server take part in the traces of its clients: calls that create something have a span.
+// ServerOptions returns options that make a server take part in the traces of its clients: calls that create
+// something get a span.
 func (o *Coordinator) ServerOptions() []grpc.ServerOption {
 	if !o.traces() {
 		return nil
@@ -83,19 +85,21 @@ func (o *Coordinator) ServerOptions() []grpc.ServerOption {
 		otelgrpc.WithFilter(creates)))}
 }
 
-// created are the calls that have spans: those that belong to a job. Others, such as watching it, may last as long as the job.
+// created is the set of calls that get spans: those that belong to a job. Others, such as watching a job, may last as
+// long as the job.
 var created = map[string]bool{
 	"/cleave.v1.DatasetService/CreateDataset": true,
 	"/cleave.v1.TableService/CreateTable":     true,
 	"/cleave.v1.JobService/CreateJob":         true,
 }
 
-// TraceParent is the current span of a context, in the form that BeginJob and commands take; "" if there is none.
+// TraceParent returns the current span of a context in the form that BeginJob and commands take, or "" if there is
+// none.
 func TraceParent(ctx context.Context) string { return traceParent(trace.SpanContextFromContext(ctx)) }
 
 const traceParentHeader = "traceparent"
 
-// traceParent writes a span as W3C Trace Context does.
+// traceParent formats a span as a W3C Trace Context header.
 func traceParent(span trace.SpanContext) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), span), carrier)

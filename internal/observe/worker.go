@@ -11,11 +11,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Worker observes the workers of a process, which are more than one only in tests and where all is tried out. A nil one
-// ignores everything.
+// Worker observes the workers of a process. There is more than one only in tests and in programs that run a whole
+// cluster in one process. It is safe for concurrent use. All methods do nothing on a nil Worker.
 type Worker struct {
-	metrics *workerMetrics // nil: off
-	tracing *tracing       // nil: off
+	metrics *workerMetrics // nil if metrics are off
+	tracing *tracing       // nil if tracing is off
 }
 
 func (o *Worker) counts() bool { return o != nil && o.metrics != nil }
@@ -29,6 +29,7 @@ type workerMetrics struct {
 	heartbeats  prometheus.Counter
 	attachments prometheus.Counter
 
+	// mu guards workers.
 	mu      sync.Mutex
 	workers []*func() WorkerSnapshot
 }
@@ -75,7 +76,7 @@ func newWorkerMetrics(r *registry) *workerMetrics {
 	return m
 }
 
-// Watch tells how to look up the state of a worker, until the function that it returns is called.
+// Watch adds a function that returns the state of a worker for gauges, until stop is called.
 func (o *Worker) Watch(look func() WorkerSnapshot) (stop func()) {
 	if !o.counts() {
 		return func() {}
@@ -91,8 +92,8 @@ func (o *Worker) Watch(look func() WorkerSnapshot) (stop func()) {
 	}
 }
 
-// Command observes a command; parent is what the coordinator sent with it. The function ends it, with the kind of failure
-// that is answered, or "".
+// Command records a command. parent is what the coordinator sent with it. The caller must call end with the kind of
+// failure that is answered, or "".
 func (o *Worker) Command(parent, command, job, worker string, tiles int) (end func(failure string)) {
 	if o == nil {
 		return func(string) {}
@@ -113,42 +114,42 @@ func (o *Worker) Command(parent, command, job, worker string, tiles int) (end fu
 	}
 }
 
-// TilesBuilt observes that tiles were built.
+// TilesBuilt records that tiles were built.
 func (o *Worker) TilesBuilt(count int) {
 	if o.counts() {
 		o.metrics.tilesBuilt.Add(float64(count))
 	}
 }
 
-// Swept observes that a command read stored tiles.
+// Swept records that a command read stored tiles.
 func (o *Worker) Swept(command string, bytes int64) {
 	if o.counts() && bytes > 0 {
 		o.metrics.swept.WithLabelValues(command).Add(float64(bytes))
 	}
 }
 
-// Fetched observes bytes that came from the coordinator.
+// Fetched records bytes that came from the coordinator.
 func (o *Worker) Fetched(what string, bytes int) {
 	if o.counts() {
 		o.metrics.fetched.WithLabelValues(what).Add(float64(bytes))
 	}
 }
 
-// Heartbeat observes that a heartbeat was sent.
+// Heartbeat records that a heartbeat was sent.
 func (o *Worker) Heartbeat() {
 	if o.counts() {
 		o.metrics.heartbeats.Inc()
 	}
 }
 
-// Attached observes that the worker attached to a coordinator.
+// Attached records that the worker attached to a coordinator.
 func (o *Worker) Attached() {
 	if o.counts() {
 		o.metrics.attachments.Inc()
 	}
 }
 
-// Ready tells whether the workers of this process are attached: nil, or why not.
+// Ready returns nil if the workers of this process are attached, and otherwise an error that says why not.
 func (o *Worker) Ready(context.Context) error {
 	if !o.counts() {
 		return nil
