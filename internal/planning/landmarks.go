@@ -10,7 +10,7 @@ import (
 // Features describes rows that consist of kernel values between points and landmarks.
 type Features struct {
 	Function  kernel.Function
-	Columns   int // of the points
+	Columns   int // columns of the points
 	Landmarks int
 }
 

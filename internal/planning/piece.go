@@ -24,7 +24,8 @@ func (p Workload) PieceSeconds() float64 {
 		p.Restarts = 1
 		work = lanes * p.vectorWork(rows) // the work of a whole run, which is more than enough
 	case p.Matrix.Function == kernel.Adjacency:
-		work = float64(p.edges()) * (graphEntry + edge + float64(p.vectorsPerPass())*productEdge) // all edges may be those of one tile
+		// One tile may contain all edges.
+		work = float64(p.edges()) * (graphEntry + edge + float64(p.vectorsPerPass())*productEdge)
 	default:
 		entry := p.entryNanoseconds() + readEntry + float64(p.lanes())*addEntry + float64(p.vectorsPerPass())*productEntry
 		work = rows * n * entry
