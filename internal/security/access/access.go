@@ -1,5 +1,5 @@
-// Package access finds out who calls: by the certificate that a caller shows, by a token, or by a web token of an identity
-// provider (OIDC).
+// Package access identifies callers: by their certificate, by a token, or by a web token of an identity provider
+// (OIDC). What callers may do is decided elsewhere.
 package access
 
 import (
@@ -16,23 +16,23 @@ import (
 	"github.com/cleave-project/cleave/internal/security/reload"
 )
 
-// Config says by what callers are known, besides certificates, which the connection has checked.
+// Config configures how callers are identified in addition to certificates, which the connection has verified.
 type Config struct {
-	TokenFile string // empty: there are no tokens
+	TokenFile string // empty means that there are no tokens
 	OIDC      OIDC
 }
 
-// Any tells whether there is such a way.
+// Any reports whether a way to identify callers other than certificates is configured.
 func (c Config) Any() bool { return c.TokenFile != "" || c.OIDC.Issuer != "" }
 
-// Callers tells who calls.
+// Callers identifies callers. It is safe for concurrent use.
 type Callers struct {
-	tokens *reload.Files[tokens] // nil: there are none
-	oidc   *webTokens            // nil: there are none
+	tokens *reload.Files[tokens] // nil if tokens are not configured
+	oidc   *webTokens            // nil if OIDC is not configured
 	now    func() time.Time
 }
 
-// New reads what is needed to know callers. now is a clock, nil for time.Now.
+// New reads what is needed to identify callers. A nil now means time.Now. The caller must close the result.
 func New(cfg Config, log hclog.Logger, now func() time.Time) (_ *Callers, err error) {
 	if now == nil {
 		now = time.Now
@@ -52,15 +52,16 @@ func New(cfg Config, log hclog.Logger, now func() time.Time) (_ *Callers, err er
 	return c, nil
 }
 
-// Close ends what goes on in the background.
+// Close ends background work.
 func (c *Callers) Close() {
 	if c.oidc != nil {
 		c.oidc.close()
 	}
 }
 
-// Identify is who calls with a certificate, which is checked already and may be nil, and the content of an authorization
-// header, which may be empty. A caller that sends a token is who the token says, or nobody. It never waits for the network.
+// Identify returns the caller with the given certificate, which is already verified and may be nil, and authorization
+// header, which may be empty. A caller that sends a token is identified by the token alone. Identify never waits for
+// the network.
 func (c *Callers) Identify(certificate *x509.Certificate, authorization string) (identity.Caller, error) {
 	if authorization != "" {
 		return c.byToken(authorization)
@@ -89,15 +90,15 @@ func (c *Callers) byToken(authorization string) (caller identity.Caller, err err
 	return c.oidc.identify(token)
 }
 
-// Scheme is that of the URI in a certificate that says who its owner is: cleave://ROLE/NAME.
+// Scheme is the scheme of the URI in a certificate that names its owner: cleave://ROLE/NAME.
 const Scheme = "cleave"
 
-// URI says in a certificate who its owner is.
+// URI returns the URI that identifies a caller in a certificate.
 func URI(c identity.Caller) *url.URL {
 	return &url.URL{Scheme: Scheme, Host: c.Role.String(), Path: "/" + c.Name}
 }
 
-// ByCertificate is the owner of a certificate.
+// ByCertificate returns the owner of a certificate, which must be verified already.
 func ByCertificate(certificate *x509.Certificate) (identity.Caller, error) {
 	var found []identity.Caller
 	for _, uri := range certificate.URIs {
@@ -110,7 +111,8 @@ func ByCertificate(certificate *x509.Certificate) (identity.Caller, error) {
 			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE", "the certificate says %.100q about its owner: %v", uri, err)
 		}
 		caller := identity.Caller{Name: name, Role: role}
-		if want := URI(caller).String(); uri.String() != want { // user information, queries, escaped slashes
+		// Rejects user information, queries and escaped slashes.
+		if want := URI(caller).String(); uri.String() != want {
 			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE", "the certificate says %.100q about its owner; it must be %.100q, as cleave certs writes it", uri, want)
 		}
 		found = append(found, caller)

@@ -22,35 +22,38 @@ import (
 
 const (
 	fetchTimeout = 10 * time.Second
-	// fetchPause is how long an issuer is left alone between attempts, whatever strangers send us.
+	// fetchPause is the minimum time between requests to an issuer, whatever strangers send us.
 	fetchPause = 10 * time.Second
-	// keysExpire is when keys are fetched again, so that those the issuer has withdrawn are not taken for ever.
+	// keysExpire is the age at which keys are fetched again, so that keys the issuer has withdrawn are not accepted
+	// forever.
 	keysExpire    = 10 * time.Minute
 	maxKeySetSize = 1 << 20
 	maxRedirects  = 5
 )
 
-// fetching, in the context of a check, is where it notes that a key is not known yet and may soon be. The verifier keeps
-// nothing of our errors but their text.
+// fetching is the context key of a *bool in which a check records that a key is not known yet but may be soon. An
+// error cannot carry that, because the verifier keeps only its text.
 type fetching struct{}
 
-// keySet is the public keys of an issuer, from a file or from a URL. Calls never wait for the URL: keys are fetched beside them.
+// keySet holds the public keys of an issuer, from a file or from a URL. Calls never wait for the URL: keys are
+// fetched in the background.
 type keySet struct {
-	file *reload.Files[*jose.JSONWebKeySet] // nil: the keys are at a URL
+	file *reload.Files[*jose.JSONWebKeySet] // nil if the keys are at a URL
 
 	cfg  OIDC
 	log  hclog.Logger
 	now  func() time.Time
-	ctx  context.Context // of fetching
+	ctx  context.Context // for background fetches
 	stop context.CancelFunc
 	wait sync.WaitGroup
 
+	// mu guards the fields below.
 	mu       sync.Mutex
-	keys     *jose.JSONWebKeySet // nil: not fetched yet
+	keys     *jose.JSONWebKeySet // nil until fetched
 	fetched  time.Time
-	tried    time.Time // when the last attempt began; zero: never
+	tried    time.Time // when the last attempt began; zero if never
 	fetching bool
-	failed   bool // the last attempt
+	failed   bool // the last attempt failed
 }
 
 func newKeySet(cfg OIDC, log hclog.Logger, now func() time.Time) (*keySet, error) {
@@ -93,8 +96,8 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	return nil, errors.New("no key of the issuer has signed it")
 }
 
-// current are the keys with an id, or all if it is empty; pending tells that more may come: they are being fetched, or could
-// not be.
+// current returns the keys with an id, or all keys if id is empty. pending reports that there are none but more may
+// come, because keys are being fetched or the last attempt failed.
 func (k *keySet) current(id string) (keys []jose.JSONWebKey, pending bool) {
 	if k.file != nil {
 		return withID(k.file.Get(), id), false
@@ -124,7 +127,7 @@ func (k *keySet) refresh() {
 	k.refreshLocked()
 }
 
-// refreshLocked begins to fetch the keys, unless that was tried a moment ago.
+// refreshLocked starts to fetch the keys, unless that was attempted within fetchPause. The caller holds k.mu.
 func (k *keySet) refreshLocked() {
 	if k.fetching || !k.tried.IsZero() && k.now().Sub(k.tried) < fetchPause || k.ctx.Err() != nil {
 		return
@@ -193,7 +196,7 @@ func get(ctx context.Context, address string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(response.Body, maxKeySetSize))
 }
 
-// checkURL refuses addresses whose answers others could change on the way.
+// checkURL rejects addresses whose answers could be tampered with in transit. An empty address is valid.
 func checkURL(address string) error {
 	if address == "" {
 		return nil

@@ -15,23 +15,23 @@ import (
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
-// A token is random, so that its hash needs neither salt nor slowness: nobody guesses 256 bits. Whoever reads the file of
-// hashes learns no token.
+// A token is random, so its hash needs neither a salt nor a slow function: nobody guesses 256 bits. Reading the file
+// of hashes reveals no token.
 const (
-	tokenPrefix = "cleave_" // also lets people and programs that look for leaked secrets know what it is
+	tokenPrefix = "cleave_" // also lets people and secret scanners recognize it
 	hashPrefix  = "sha256:"
 	tokenBytes  = 32
 )
 
-// NewToken makes a token.
+// NewToken returns a new random token.
 func NewToken() string {
 	random := make([]byte, tokenBytes)
 	_, _ = rand.Read(random) // never fails
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
 }
 
-// TokenLine is the line of a token file for a token: who has it, what they may do, its hash and, unless it is zero, when it
-// expires.
+// TokenLine returns the line for a token in a token file: who owns it, their role, its hash and, unless expires is
+// zero, when it expires.
 func TokenLine(token string, caller identity.Caller, expires time.Time) (string, error) {
 	if err := checkTokenOwner(caller); err != nil {
 		return "", err
@@ -51,15 +51,15 @@ func checkTokenOwner(caller identity.Caller) error {
 	return identity.CheckName(caller.Name)
 }
 
-// tokens are the owners of tokens, by the hash.
+// tokens maps the hashes of tokens to their owners.
 type tokens map[[sha256.Size]byte]tokenOwner
 
 type tokenOwner struct {
 	identity.Caller
-	expires time.Time // zero: never
+	expires time.Time // zero means never
 }
 
-// parseTokens reads a token file: a line for each token, empty lines, and comments after #.
+// parseTokens parses a token file: one line per token, empty lines, and comment lines that begin with #.
 func parseTokens(content []byte) (tokens, error) {
 	found := tokens{}
 	lines := bufio.NewScanner(bytes.NewReader(content))
@@ -83,7 +83,8 @@ func parseTokens(content []byte) (tokens, error) {
 	return found, nil
 }
 
-// parseTokenLine never repeats the third field: it is a token if somebody took the hash for one.
+// parseTokenLine parses the fields of a line. Its errors never repeat the third field, which is a token if somebody
+// mistook it for the hash.
 func parseTokenLine(fields []string) (hash [sha256.Size]byte, owner tokenOwner, err error) {
 	if len(fields) != 3 && len(fields) != 4 {
 		return hash, owner, fault.Invalid("BAD_TOKEN_FILE", "a line is NAME ROLE %sHASH and maybe when it expires; this one has %d parts", hashPrefix, len(fields))
@@ -107,7 +108,7 @@ func parseTokenLine(fields []string) (hash [sha256.Size]byte, owner tokenOwner, 
 	return [sha256.Size]byte(decoded), owner, nil
 }
 
-// find is the owner of a token.
+// find returns the owner of a token that is known and has not expired.
 func (t tokens) find(token string, now time.Time) (identity.Caller, error) {
 	owner, known := t[sha256.Sum256([]byte(token))]
 	switch {

@@ -13,28 +13,29 @@ import (
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
-// OIDC says which web tokens of an identity provider are taken, and what they mean.
+// OIDC configures which web tokens of an identity provider are accepted, and what they mean.
 type OIDC struct {
-	Issuer      string // as in the tokens; empty: none are taken
-	Audience    string // that tokens must be for
-	JWKS        string // file or URL of the issuer's public keys; empty: the issuer is asked where they are
-	NameClaim   string // says who the caller is; it must be one that users cannot choose
-	RoleClaim   string // says what they may do: a role or a list with some, of which the one with the most rights counts
-	DefaultRole string // of tokens without such a claim; empty: they are refused
+	Issuer      string // as in the tokens; empty means that none are accepted
+	Audience    string // audience that tokens must be for
+	JWKS        string // file or URL of the issuer's public keys; empty means that the issuer is asked where they are
+	NameClaim   string // claim that names the caller; users must not be able to choose it
+	RoleClaim   string // claim with the caller's role, or a list of roles of which the most powerful counts
+	DefaultRole string // role for tokens without that claim; empty means that they are rejected
 }
 
-// DefaultOIDC has the usual claims.
+// DefaultOIDC returns a configuration with the usual claims and no issuer.
 func DefaultOIDC() OIDC { return OIDC{NameClaim: "sub", RoleClaim: "cleave_role"} }
 
-// algorithms are those that sign with a private key. With a shared secret, everyone who checks tokens could make some.
+// algorithms are those that sign with a private key. With a shared secret, everyone who verifies tokens could create
+// some.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
-// webTokens checks web tokens.
+// webTokens verifies web tokens.
 type webTokens struct {
 	cfg      OIDC
-	role     identity.Role // the default
+	role     identity.Role // the default role
 	keys     *keySet
 	verifier *oidc.IDTokenVerifier
 }
@@ -69,7 +70,7 @@ func newWebTokens(cfg OIDC, log hclog.Logger, now func() time.Time) (*webTokens,
 
 func (w *webTokens) close() { w.keys.close() }
 
-// identify is who a token speaks of. Errors never repeat the token.
+// identify returns the caller that a token names. Its errors never repeat the token.
 func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
 	pending := false
 	token, err := w.verifier.Verify(context.WithValue(context.Background(), fetching{}, &pending), raw)
@@ -103,7 +104,7 @@ func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
 	return identity.Caller{Name: name, Role: role}, nil
 }
 
-// roleOf is the role that a claim gives, 0 if none. A token makes nobody a worker.
+// roleOf returns the role in a claim, or 0 if there is none. A token never makes its owner a worker.
 func roleOf(claim any) (role identity.Role) {
 	switch claim := claim.(type) {
 	case string:

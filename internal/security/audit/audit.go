@@ -1,4 +1,4 @@
-// Package audit keeps the record of who did what: a file of JSON lines that is only ever appended to.
+// Package audit records who did what, in an append-only file of JSON lines. It does not decide what is recorded.
 package audit
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Line is one line of the log. A call that changes something has two: one before it begins, so that nothing happens that
-// the log does not tell, and one with its result.
+// Line is one line of the log. A call that changes something has two: one before it begins, so that nothing happens
+// without a record, and one with its result.
 type Line struct {
 	Time   time.Time `json:"time"`
 	Event  string    `json:"event"` // begin or end
@@ -19,12 +19,13 @@ type Line struct {
 	Role   string    `json:"role"`
 	Method string    `json:"method"`
 	Peer   string    `json:"peer"`
-	// Request is the id of the call, which lines of the other logs have too.
+	// Request is the id of the call, which also appears in other logs.
 	Request string            `json:"request,omitempty"`
-	IDs     map[string]string `json:"ids,omitempty"`    // of what the call is about, by their fields
-	Code    string            `json:"code,omitempty"`   // of the result
-	Reason  string            `json:"reason,omitempty"` // of a refusal
-	// Unlogged is how many refused calls of unknown callers have no line, because there were too many.
+	IDs     map[string]string `json:"ids,omitempty"`    // ids of what the call is about, by field
+	Code    string            `json:"code,omitempty"`   // status code of the result
+	Reason  string            `json:"reason,omitempty"` // reason of a rejection
+	// Unlogged is how many rejected calls of unknown callers were not logged since the last line about one, because
+	// there were too many.
 	Unlogged int `json:"unlogged,omitempty"`
 }
 
@@ -34,30 +35,31 @@ const (
 	End   = "end"
 )
 
-// Log is an open log.
+// Log is an open log. It is safe for concurrent use.
 type Log struct {
 	file *os.File
 	now  func() time.Time
 
+	// mu guards the fields below.
 	mu      sync.Mutex
 	dirty   bool // something was written since the last sync
-	torn    bool // the last line was cut, as on a full disk
+	torn    bool // the last line was cut off, for example on a full disk
 	stop    chan struct{}
 	stopped sync.WaitGroup
 
-	second   time.Time // in which strangers were counted
+	second   time.Time // the second in which strangers are counted
 	counted  int
 	unlogged int
 }
 
 const (
-	// syncEvery is how much of the log a power cut may take.
+	// syncEvery is the maximum age of lines that a power failure may lose.
 	syncEvery = time.Second
-	// strangersPerSecond keeps those that may not even call from filling the disk.
+	// strangersPerSecond keeps callers who are not allowed in from filling the disk.
 	strangersPerSecond = 10
 )
 
-// Open opens a log to append to, and makes it if there is none. now is a clock.
+// Open opens a log for appending, and creates it if it does not exist. The caller must close it.
 func Open(path string, now func() time.Time) (*Log, error) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -68,14 +70,15 @@ func Open(path string, now func() time.Time) (*Log, error) {
 	return l, nil
 }
 
-// Write appends a line; the log sets its time. It returns once the system has the line, so that it outlives this process.
+// Write appends a line and sets its time. When it returns nil, the operating system has the line, so that it survives
+// the end of this process.
 func (l *Log) Write(line Line) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.write(line)
 }
 
-// WriteStranger appends a line about a caller that nobody knows, unless there are too many of those.
+// WriteStranger appends a line about an unknown caller, unless there are too many of those this second.
 func (l *Log) WriteStranger(line Line) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,11 +128,11 @@ func (l *Log) sync() {
 	l.dirty = false
 	l.mu.Unlock()
 	if dirty {
-		_ = l.file.Sync() // a disk that is broken also refuses the next write
+		_ = l.file.Sync() // a broken disk also fails the next write
 	}
 }
 
-// Close ends the log.
+// Close syncs and closes the log. It must be called once.
 func (l *Log) Close() error {
 	close(l.stop)
 	l.stopped.Wait()

@@ -1,5 +1,5 @@
-// Package certs makes a private certificate authority and the certificates of a cluster. Each party has a folder with all
-// that it needs, and nothing else: ca.pem, cert.pem and key.pem. The key of the authority stays in a folder of its own.
+// Package certs creates a private certificate authority and the certificates of a cluster. Each party has a folder
+// with exactly what it needs: ca.pem, cert.pem and key.pem. The key of the authority stays in a folder of its own.
 package certs
 
 import (
@@ -25,32 +25,32 @@ import (
 )
 
 const (
-	// authorityDir is the folder of the authority, within that of all certificates.
+	// authorityDir is the folder of the authority, inside the folder of all certificates.
 	authorityDir = "ca"
-	// authorityLife is how long an authority is good for; whoever trusts it has to be given a new one then.
+	// authorityLife is how long an authority is valid. After that, everyone who trusts it needs a new one.
 	authorityLife = 10 * 365 * 24 * time.Hour
-	// DefaultLife is how long other certificates are good for.
+	// DefaultLife is how long other certificates are valid.
 	DefaultLife = 365 * 24 * time.Hour
 	// clockSkew is how far the clocks of machines may differ.
 	clockSkew = time.Hour
 )
 
-// Folder is where an authority keeps its key and makes certificates.
+// Folder is the directory in which an authority keeps its key and issues certificates.
 type Folder struct {
 	Dir string
 	Now func() time.Time
 }
 
-// Party is who a certificate is for.
+// Party describes who a certificate is for.
 type Party struct {
-	Hosts  []string         // of a coordinator or a member of etcd: names and addresses that it is called by
-	Caller *identity.Caller // of a worker or a client
-	Etcd   bool             // a member of etcd, which others call and which calls others, or without hosts a client of it
+	Hosts  []string         // for a coordinator or an etcd member: names and addresses at which it is called
+	Caller *identity.Caller // for a worker or a client
+	Etcd   bool             // for an etcd member, which both calls and is called, or without hosts for a client of etcd
 	Life   time.Duration
-	Renew  bool // replace the certificate that is there
+	Renew  bool // replace an existing certificate
 }
 
-// Init makes the authority.
+// Init creates the authority. It never overwrites one.
 func (f Folder) Init() error {
 	dir := filepath.Join(f.Dir, authorityDir)
 	if err := absent(filepath.Join(dir, credentials.CAFile), filepath.Join(dir, credentials.KeyFile)); err != nil {
@@ -76,7 +76,8 @@ func (f Folder) Init() error {
 	return writePair(dir, credentials.CAFile, der, key)
 }
 
-// Issue makes the folder of one party and returns its path.
+// Issue creates the folder of one party and returns its path. It fails if there is a certificate already, unless
+// p.Renew is set.
 func (f Folder) Issue(folder string, p Party) (string, error) {
 	authority, err := f.authority()
 	if err != nil {
@@ -101,7 +102,7 @@ func (f Folder) Issue(folder string, p Party) (string, error) {
 		template.NotAfter = ends
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
-	// Of one side only: a worker must not pass for a coordinator, nor a coordinator for a client.
+	// For one side only: a worker must not pass for a coordinator, nor a coordinator for a client.
 	if p.Caller != nil || p.Etcd {
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
 	}
@@ -131,7 +132,8 @@ func (f Folder) Issue(folder string, p Party) (string, error) {
 	return dir, writePair(dir, credentials.CertFile, der, key)
 }
 
-// Party is who the certificate in a folder is for, so that a new one can be for the same; ok tells whether there is one.
+// Party returns who the certificate in a folder is for, so that it can be renewed for the same party. ok is false if
+// there is none.
 func (f Folder) Party(folder string) (p Party, ok bool, err error) {
 	path := filepath.Join(f.Dir, folder, credentials.CertFile)
 	content, err := os.ReadFile(path)
@@ -159,7 +161,7 @@ func (f Folder) Party(folder string) (p Party, ok bool, err error) {
 	return p, true, nil
 }
 
-// authority reads what signs certificates.
+// authority reads the certificate and key that sign certificates.
 func (f Folder) authority() (*tls.Certificate, error) {
 	dir := filepath.Join(f.Dir, authorityDir)
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, credentials.CAFile), filepath.Join(dir, credentials.KeyFile))
@@ -198,7 +200,8 @@ func absent(paths ...string) error {
 	return nil
 }
 
-// writePair writes a key and its certificate. Who reads them in between finds that they do not fit, and keeps the old ones.
+// writePair writes a key and its certificate. A process that reads them in between finds that they do not match, and
+// keeps the old ones.
 func writePair(dir, certFile string, der []byte, key *ecdsa.PrivateKey) error {
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -210,7 +213,7 @@ func writePair(dir, certFile string, der []byte, key *ecdsa.PrivateKey) error {
 	return write(filepath.Join(dir, certFile), 0o644, "CERTIFICATE", der)
 }
 
-// write writes a file at once: it is never seen half-written, and its mode is right from the beginning.
+// write writes a file atomically: it is never seen half-written, and has the right mode from the beginning.
 func write(path string, mode os.FileMode, kind string, der []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
 	if err != nil {

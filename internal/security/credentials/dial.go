@@ -16,23 +16,24 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Dial is how a client or a worker connects to a coordinator, or a coordinator to etcd.
+// Dial configures how a client or a worker connects to a coordinator, or a coordinator to etcd.
 type Dial struct {
 	Files
-	ServerName string // that the coordinator's certificate must have; empty: the host of the address
-	Insecure   bool   // other machines may be reached without encryption
-	Token      string // sent with every call, if it is not empty
-	Etcd       bool   // the other side is etcd
+	ServerName string // name that the server's certificate must have; empty means the host of the address
+	Insecure   bool   // allow unencrypted connections to other machines
+	Token      string // sent with every call, if not empty
+	Etcd       bool   // the server is etcd
 }
 
-// AddFlags declares the flags of a connection. A token is never a flag: everyone on the machine sees those.
+// AddFlags declares the flags of a connection. A token is never a flag, because everyone on the machine can see
+// those.
 func (d *Dial) AddFlags(set *pflag.FlagSet) {
 	d.Files.AddFlags(set, "")
 	set.StringVar(&d.ServerName, "tls-server-name", "", "`NAME` that the coordinator's certificate must have (default: the host that is called)")
 	set.BoolVar(&d.Insecure, "insecure", false, "connect to other machines without encryption: everyone on the way can read and change everything")
 }
 
-// Options are the credentials of connections to these addresses, of which any may be used.
+// Options returns the credentials for connections to any of these addresses.
 func (d Dial) Options(log hclog.Logger, addresses ...string) ([]grpc.DialOption, error) {
 	options, err := d.options(log, addresses)
 	return options, d.reword(err)
@@ -67,7 +68,7 @@ func (d Dial) options(log hclog.Logger, addresses []string) ([]grpc.DialOption, 
 	return append(options, d.withToken(true)...), nil
 }
 
-// plain are connections without encryption: to this machine, or because the user says so.
+// plain returns options for unencrypted connections: to this machine, or because the user allows it.
 func (d Dial) plain(addresses []string) ([]grpc.DialOption, error) {
 	for _, address := range addresses {
 		switch {
@@ -93,7 +94,7 @@ func (d Dial) withToken(encrypted bool) []grpc.DialOption {
 // bearer sends a token with every call.
 type bearer struct {
 	token     string
-	encrypted bool // false only where the connection stays on this machine
+	encrypted bool // false only if the connection stays on this machine
 }
 
 var _ credentials.PerRPCCredentials = bearer{}
@@ -104,10 +105,10 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 
 func (b bearer) RequireTransportSecurity() bool { return b.encrypted }
 
-// String keeps the token out of whatever prints the credentials.
+// String keeps the token out of anything that prints the credentials.
 func (bearer) String() string { return "a token" }
 
-// IsLoopback tells whether an address that is dialed stays on this machine.
+// IsLoopback reports whether connections to an address stay on this machine.
 func IsLoopback(address string) bool {
 	if strings.HasPrefix(address, "unix:") || strings.HasPrefix(address, "unix-abstract:") {
 		return true
@@ -116,7 +117,7 @@ func IsLoopback(address string) bool {
 	address, asItIs := strings.CutPrefix(address, "passthrough:///")
 	host, _, err := net.SplitHostPort(address)
 	if err != nil && asItIs {
-		return true // without a port it cannot be dialed: it names a pipe within this process
+		return true // it cannot be dialed without a port, so it names a pipe within this process
 	}
 	if err != nil {
 		host = strings.Trim(address, "[]")

@@ -9,23 +9,23 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// storePrefix begins the flags of the connections to etcd.
+// storePrefix is the prefix of the flags of connections to etcd.
 const storePrefix = "store-"
 
-// AddStoreFlags declares the flags of the connections of a coordinator to etcd.
+// AddStoreFlags declares the flags of a coordinator's connections to etcd.
 func (d *Dial) AddStoreFlags(set *pflag.FlagSet) {
 	d.Files.AddFlags(set, storePrefix)
 	set.StringVar(&d.ServerName, storePrefix+"tls-server-name", "", "`NAME` that the certificates of etcd must have (default: the host that is called)")
 	set.BoolVar(&d.Insecure, storePrefix+"insecure", false, "connect to an etcd on other machines without encryption: everyone on the way can read and change everything")
 }
 
-// ofEtcd puts a sentence about connections to a coordinator in the words for those to etcd.
+// ofEtcd rewords a message about connections to a coordinator for connections to etcd.
 var ofEtcd = strings.NewReplacer(
 	"--tls", "--"+storePrefix+"tls", "--insecure", "--"+storePrefix+"insecure", "cleave certs init", "cleave certs etcd",
 	"the coordinator", "etcd", "this coordinator", "etcd",
 )
 
-// reword makes an error speak of the other side and the flags that it is about.
+// reword makes an error name the right server and flags.
 func (d Dial) reword(err error) error {
 	if !d.Etcd || err == nil {
 		return err
@@ -38,7 +38,7 @@ func (d Dial) reword(err error) error {
 	return err
 }
 
-// explain says what can be done about a handshake that failed.
+// explain returns what can be done about a failed handshake.
 func (d Dial) explain(err error) error {
 	explained := explainHandshake(err)
 	if !d.Etcd || explained == nil {
@@ -47,7 +47,8 @@ func (d Dial) explain(err error) error {
 	return errors.New(ofEtcd.Replace(explained.Error()))
 }
 
-// ExplainEtcd is Explain for what etcd says. It closes connections that it refuses in a way that can lose the reason.
+// ExplainEtcd is Explain for errors of etcd, which closes connections that it rejects in a way that can lose the
+// reason.
 func ExplainEtcd(message string) string {
 	if strings.Contains(message, "connection reset by peer") || strings.Contains(message, "broken pipe") {
 		return "etcd closed the connection at once; it asks for another certificate, or for one at all: give --store-tls DIR, as cleave certs etcd makes it"

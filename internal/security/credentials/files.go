@@ -1,5 +1,6 @@
-// Package credentials is how connections are encrypted and how each side shows who it is: the certificates of both, read
-// again when their files change, and the token that a client sends. It also decides what may go unencrypted.
+// Package credentials configures how connections are encrypted and how each side proves who it is: the certificates
+// of both, which are read again when their files change, and the token that a client sends. It also decides what may
+// go unencrypted.
 package credentials
 
 import (
@@ -25,13 +26,13 @@ const (
 	KeyFile  = "key.pem"
 )
 
-// SystemCA stands, in place of a file, for the authorities that the system trusts.
+// SystemCA stands for the authorities that the system trusts, in place of a file.
 const SystemCA = "system"
 
-// Files says where one side has its certificates.
+// Files names the certificate files of one side.
 type Files struct {
-	Dir  string // a folder with all that is not named by itself
-	CA   string // certificates of the authorities that the other side's certificate must be signed by
+	Dir  string // folder with all files that are not named individually
+	CA   string // certificates of the authorities that must have signed the other side's certificate
 	Cert string // our certificate
 	Key  string // its private key
 }
@@ -44,7 +45,7 @@ func (f *Files) AddFlags(set *pflag.FlagSet, prefix string) {
 	set.StringVar(&f.Key, prefix+"tls-key", "", "`FILE` with the private key of --"+prefix+"tls-cert")
 }
 
-// Resolved are the files by their names, with those of the folder.
+// Resolved returns the individual files, filling in those of Dir.
 func (f Files) Resolved() (Files, error) {
 	if f.Dir != "" {
 		if info, err := os.Stat(f.Dir); err != nil || !info.IsDir() {
@@ -65,16 +66,16 @@ func (f Files) Resolved() (Files, error) {
 	return f, nil
 }
 
-// any tells whether files are named at all.
+// any reports whether any file is named.
 func (f Files) any() bool { return f != Files{} }
 
-// material is what the files have, kept current.
+// material is the content of the files, kept current.
 type material struct {
-	pair *reload.Files[*tls.Certificate] // nil: none
-	pool *reload.Files[*x509.CertPool]   // nil: the system's
+	pair *reload.Files[*tls.Certificate] // nil if there is none
+	pool *reload.Files[*x509.CertPool]   // nil means the system's
 }
 
-// open reads the files of one side, which its certificate must be for.
+// open reads the files of one side. Its certificate must be valid for that side.
 func (f Files) open(log hclog.Logger, now func() time.Time, side x509.ExtKeyUsage) (m material, err error) {
 	if f.Cert != "" {
 		clock := now
@@ -103,7 +104,7 @@ func parsePair(contents [][]byte, side x509.ExtKeyUsage, now time.Time) (*tls.Ce
 	return &pair, checkSide(pair.Leaf, side)
 }
 
-// checkTime refuses a certificate that is not valid now: the other side would refuse every connection.
+// checkTime rejects a certificate that is not valid now, because the other side would reject every connection.
 func checkTime(c *x509.Certificate, now time.Time) error {
 	switch {
 	case now.After(c.NotAfter):
@@ -114,7 +115,8 @@ func checkTime(c *x509.Certificate, now time.Time) error {
 	return nil
 }
 
-// checkSide refuses a certificate that the other side would: all connections would fail, and who makes them would have to find out why.
+// checkSide rejects a certificate that the other side would reject. Otherwise all connections would fail, and the
+// users who make them would have to find out why.
 func checkSide(c *x509.Certificate, side x509.ExtKeyUsage) error {
 	switch uses := c.ExtKeyUsage; {
 	case len(uses)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(uses, side) || slices.Contains(uses, x509.ExtKeyUsageAny):
@@ -125,7 +127,7 @@ func checkSide(c *x509.Certificate, side x509.ExtKeyUsage) error {
 	return badFiles("it is for serving (%s), and cannot show the coordinator who calls; give the folder of a worker or a client, as cleave certs makes it", owner(c))
 }
 
-// owner is what a certificate says of whom it is for.
+// owner returns whom a certificate is for, according to itself.
 func owner(c *x509.Certificate) string {
 	for _, uri := range c.URIs {
 		return uri.String()
@@ -144,7 +146,7 @@ func parsePool(contents [][]byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// roots are the authorities; nil means those of the system.
+// roots returns the trusted authorities; nil means those of the system.
 func (m material) roots() *x509.CertPool {
 	if m.pool == nil {
 		return nil

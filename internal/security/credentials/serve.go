@@ -13,13 +13,13 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Serve is how a coordinator takes connections. Its CA signs the certificates of workers and clients.
+// Serve configures how a coordinator accepts connections. Its CA signs the certificates of workers and clients.
 type Serve struct {
 	Files
 	Insecure  bool // other machines may connect without encryption
 	Anonymous bool // everyone may do everything
 
-	Now func() time.Time // the clock that certificates are checked by; nil means time.Now
+	Now func() time.Time // clock for checking certificates; nil means time.Now
 }
 
 // AddFlags declares the flags.
@@ -29,8 +29,9 @@ func (s *Serve) AddFlags(set *pflag.FlagSet) {
 	set.BoolVar(&s.Anonymous, "anonymous", false, "serve other machines without asking who calls: everyone who reaches the port can read, change and delete everything")
 }
 
-// Check refuses what would let strangers in without a word: to serve other machines without encryption, or without a
-// way to know who calls. others tells that callers are known by other means than certificates.
+// Check resolves the files and rejects configurations that would silently let strangers in: serving other machines
+// without encryption, or without a way to know who calls. others reports whether callers are identified by means
+// other than certificates.
 func (s Serve) Check(address string, listener net.Listener, others bool) (Serve, error) {
 	files, err := s.Resolved()
 	if err != nil {
@@ -67,12 +68,12 @@ func (s Serve) Check(address string, listener net.Listener, others bool) (Serve,
 	return s, nil
 }
 
-// NotSecure is the reason of what Check refuses.
+// NotSecure is the reason of the errors about configurations that Check rejects.
 const NotSecure = "NOT_SECURE"
 
 func refuse(format string, args ...any) error { return fault.Invalid(NotSecure, format, args...) }
 
-// staysLocal tells whether only this machine can reach a listener.
+// staysLocal reports whether only this machine can reach a listener.
 func staysLocal(address string, listener net.Listener) (bool, error) {
 	if listener != nil {
 		tcp, is := listener.Addr().(*net.TCPAddr)
@@ -85,8 +86,8 @@ func staysLocal(address string, listener net.Listener) (bool, error) {
 	return tcp.IP.IsLoopback(), nil
 }
 
-// Credentials are those of the server; nil without certificates. Client certificates are checked when they are shown, and
-// who shows none may have a token.
+// Credentials returns the credentials of the server, or nil if there are no certificates. A client certificate is
+// verified if one is presented; clients without one may have a token.
 func (s Serve) Credentials(log hclog.Logger) (credentials.TransportCredentials, error) {
 	if s.Cert == "" {
 		return nil, nil

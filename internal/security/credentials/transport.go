@@ -16,16 +16,16 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// transport is TLS whose configuration is made anew for every connection, from files as they are then.
+// transport is TLS with a configuration that is built for every connection from the current content of the files.
 type transport struct {
 	config  func() *tls.Config
-	explain func(error) error // of a client
+	explain func(error) error // explains handshake errors; clients only
 	log     hclog.Logger
 }
 
 func (t *transport) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	config := t.config()
-	if config.ServerName != "" { // gRPC takes that of the address, where etcd's client has set one
+	if config.ServerName != "" { // gRPC uses the name of the address if etcd's client has set one
 		authority = config.ServerName
 	}
 	secured, info, err := credentials.NewTLS(config).ClientHandshake(ctx, authority, conn)
@@ -37,7 +37,7 @@ func (t *transport) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthIn
 	open.held.Store(true)
 	secured, info, err := credentials.NewTLS(t.config()).ServerHandshake(open)
 	open.held.Store(false)
-	if err != nil { // not louder: anyone can cause it
+	if err != nil { // not louder, because anyone can cause it
 		t.log.Debug("a connection is refused", "peer", conn.RemoteAddr().String(), "error", err)
 		linger(conn)
 	}
@@ -57,8 +57,9 @@ func (h *heldOpen) Close() error {
 	return h.Conn.Close()
 }
 
-// linger waits a moment until a refused client has closed its side. A client sends its first call before it knows whether its
-// certificate is taken; if we closed the connection with that unread, it would be reset, and the client never told why.
+// linger waits a moment for a rejected client to close its side. A client sends its first call before it knows
+// whether its certificate is accepted. If we closed the connection with that call unread, the connection would be
+// reset and the client would never learn why.
 func linger(conn net.Conn) {
 	const moment, most = time.Second, 64 << 10
 	if half, is := conn.(interface{ CloseWrite() error }); is {
@@ -78,7 +79,7 @@ func (t *transport) Clone() credentials.TransportCredentials {
 // OverrideServerName does nothing: the name comes from the configuration. gRPC no longer calls it.
 func (t *transport) OverrideServerName(string) error { return nil }
 
-// explainHandshake says what a client can do when it does not trust the coordinator.
+// explainHandshake returns what a client can do if it does not trust the coordinator.
 func explainHandshake(err error) error {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -108,7 +109,7 @@ func names(c *x509.Certificate) []string {
 	return all
 }
 
-// refusals are what a coordinator that does not take our certificate says, in the words of TLS, and what to do.
+// refusals maps what a coordinator that rejects our certificate says, in the words of TLS, to what to do.
 var refusals = [][2]string{
 	{"tls: expired certificate", "the coordinator refuses our certificate, which has expired; make a new one with cleave certs"},
 	{"tls: unknown certificate authority", "the coordinator refuses our certificate: it is not signed by its authority, the --tls-ca of the coordinator"},
@@ -118,7 +119,8 @@ var refusals = [][2]string{
 	{"first record does not look like a TLS handshake", "the coordinator does not speak TLS; it was started without certificates"},
 }
 
-// Explain puts the sentence of a failed connection in words that say what to do.
+// Explain returns what to do about the error message of a failed connection, or the message itself if it is not
+// known.
 func Explain(message string) string {
 	for _, r := range refusals {
 		if strings.Contains(message, r[0]) {

@@ -1,4 +1,5 @@
-// Package identity says who makes a call, and what they may do.
+// Package identity defines callers, their roles, and what each role may do. It does not authenticate anyone; package
+// access does.
 package identity
 
 import (
@@ -9,14 +10,14 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Role is what a caller may do.
+// Role is what a caller may do. The zero value may do nothing.
 type Role uint8
 
-// The roles. Each but Worker may also do what those before it may.
+// The roles. Worker stands alone; each of the others includes the rights of the ones before it.
 const (
 	Worker    Role = iota + 1 // attach, and nothing else
-	Reader                    // see what is theirs
-	Submitter                 // store data, and create, cancel and delete jobs of their own
+	Reader                    // see what they own
+	Submitter                 // store data, and create, cancel and delete their own jobs
 	Admin                     // see and do everything
 )
 
@@ -24,7 +25,7 @@ var roleNames = [...]string{"nobody", "worker", "reader", "submitter", "admin"}
 
 func (r Role) String() string { return roleNames[r] }
 
-// ParseRole is the role of a name.
+// ParseRole returns the role with this name.
 func ParseRole(name string) (Role, error) {
 	for at, known := range roleNames {
 		if name == known && at > 0 {
@@ -34,7 +35,7 @@ func ParseRole(name string) (Role, error) {
 	return 0, fault.Invalid("UNKNOWN_ROLE", "the role %.40q is unknown; use reader, submitter, admin or worker", name)
 }
 
-// May tells whether a role suffices where another is needed.
+// May reports whether role r is sufficient where another is needed.
 func (r Role) May(needed Role) bool {
 	if r == Worker || needed == Worker {
 		return r == needed
@@ -42,17 +43,17 @@ func (r Role) May(needed Role) bool {
 	return r >= needed
 }
 
-// Caller is who makes a call. The name owns the jobs and data that the caller creates; it is empty where callers are
-// not authenticated, and then everything belongs to everyone.
+// Caller identifies who makes a call. The name owns the jobs and data that the caller creates. It is empty if callers
+// are not authenticated; then everything belongs to everyone.
 type Caller struct {
 	Name string
 	Role Role
 }
 
-// Sees tells whether the caller may see what an owner has.
+// Sees reports whether the caller may see what an owner has.
 func (c Caller) Sees(owner string) bool { return c.Role == Admin || c.Name == owner && c.Role != 0 }
 
-// CheckName refuses what cannot be the name of a caller.
+// CheckName rejects names that a caller cannot have.
 func CheckName(name string) error {
 	const longest = 256
 	if name == "" || len(name) > longest || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
@@ -61,17 +62,17 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Local is the caller where callers are not authenticated.
+// Local returns the caller to assume if callers are not authenticated: an admin without a name.
 func Local() Caller { return Caller{Role: Admin} }
 
 type key struct{}
 
-// NewContext is a context of calls by this caller.
+// NewContext returns a context for calls by this caller.
 func NewContext(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, key{}, c)
 }
 
-// FromContext is the caller of a context, Local if none was set.
+// FromContext returns the caller of a context, or Local() if none was set.
 func FromContext(ctx context.Context) Caller {
 	if c, ok := ctx.Value(key{}).(Caller); ok {
 		return c

@@ -1,5 +1,6 @@
-// Package redact blots secrets out of text that people keep: logs and messages. Nothing is meant to write a secret there;
-// this is for what a user put in the wrong place, such as a token as the name of a job, or a password in a URL.
+// Package redact removes secrets from text that people keep, such as logs and messages. Nothing is supposed to write
+// secrets there; this catches what a user put in the wrong place, such as a token as the name of a job, or a password
+// in a URL.
 package redact
 
 import (
@@ -7,8 +8,9 @@ import (
 	"regexp"
 )
 
-// secrets match what grants access by itself: tokens of Cleave, web tokens in three parts, private keys; and of URLs the user with
-// the password, and parameters that are secret by their names. What is around those stays: it says which URL it is.
+// secrets matches what grants access by itself: Cleave tokens, web tokens in three parts, and private keys. In URLs
+// it matches the user with the password, and parameters whose names suggest secrets. The rest of a URL stays, so that
+// it can be recognized.
 var secrets = regexp.MustCompile(`cleave_[A-Za-z0-9_-]{20,}` +
 	`|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?` +
 	`|-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*PRIVATE KEY-----)?` +
@@ -17,10 +19,10 @@ var secrets = regexp.MustCompile(`cleave_[A-Za-z0-9_-]{20,}` +
 
 const blot = "${scheme}${parameter}[redacted]${at}"
 
-// Text is text without secrets.
+// Text returns text with all secrets replaced by "[redacted]".
 func Text(text string) string { return secrets.ReplaceAllString(text, blot) }
 
-// Writer writes to w without secrets. Each Write is looked at by itself: write whole lines.
+// Writer returns a writer that writes to w without secrets. Each Write is examined on its own, so write whole lines.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
 type writer struct{ to io.Writer }

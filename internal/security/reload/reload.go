@@ -1,4 +1,5 @@
-// Package reload keeps what was read from files current: certificates, keys and tokens change while a program runs.
+// Package reload keeps values read from files up to date, because certificates, keys and tokens change while a
+// program runs.
 package reload
 
 import (
@@ -12,33 +13,35 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// checkEvery is how often files are looked at, at most.
+// checkEvery is the minimum time between checks of the files.
 const checkEvery = time.Second
 
 const cannotRead = "CANNOT_READ"
 
-// Files is a value that was read from some files, and is read again when one of them changes.
+// Files is a value that was read from some files, and is read again when one of them changes. It is safe for
+// concurrent use.
 type Files[T any] struct {
-	what  string // for people: "the certificate"
+	what  string // for people, such as "the certificate"
 	paths []string
 	parse func(contents [][]byte) (T, error)
 	log   hclog.Logger
 	now   func() time.Time
 
+	// mu guards the fields below.
 	mu      sync.Mutex
 	value   T
 	stamps  []stamp
 	checked time.Time
-	said    string // the error that the log has of them
+	said    string // the error that was last logged
 }
 
-// stamp tells one version of a file from another.
+// stamp distinguishes versions of a file.
 type stamp struct {
 	modified time.Time
 	size     int64
 }
 
-// New reads files for the first time; that they cannot be read or parsed is an error. now is a clock, nil for time.Now.
+// New reads the files for the first time, and fails if they cannot be read or parsed. A nil now means time.Now.
 func New[T any](what string, paths []string, parse func(contents [][]byte) (T, error), log hclog.Logger, now func() time.Time) (*Files[T], error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
@@ -53,7 +56,8 @@ func New[T any](what string, paths []string, parse func(contents [][]byte) (T, e
 	return f, err
 }
 
-// Get is the current value. When the files have changed and cannot be used, it stays what it was, and the log has an error.
+// Get returns the current value. If the files have changed and cannot be used, the value stays the same and an error
+// is logged once.
 func (f *Files[T]) Get() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +73,7 @@ func (f *Files[T]) Get() T {
 	f.stamps = stamps
 	value, err := f.read()
 	if err != nil {
-		if fault.Is(err, cannotRead) { // nor does a stamp tell when it can be: permissions are none of it
+		if fault.Is(err, cannotRead) { // retry every time, because a change of permissions does not change the stamp
 			f.stamps = nil
 		}
 		if err.Error() != f.said {
