@@ -9,10 +9,10 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Kind reads the kind of a data set, 0 when it is unknown.
+// Kind returns the kind of a data set, or 0 if it is unknown.
 func Kind(p cleavev1.DatasetKind) dataset.Kind { return kinds[p] }
 
-// DatasetProto describes a data set; the id, name and time are the caller's.
+// DatasetProto describes a data set. The caller sets the id, name and time.
 func DatasetProto(d dataset.Dataset) *cleavev1.Dataset {
 	p := &cleavev1.Dataset{
 		Kind:  kinds.write(d.Kind()),
@@ -33,28 +33,27 @@ func DatasetProto(d dataset.Dataset) *cleavev1.Dataset {
 	return p
 }
 
-// Upload takes the parts of an upload in the order they come and makes the data set. It believes
-// nothing: memory grows with what has arrived, never with what the header claims, and stops at
-// the limit.
+// Upload assembles a data set from the parts of an upload, in the order they arrive. It trusts nothing: memory grows
+// with what has arrived, never with what the header claims, and stops at the limit.
 type Upload struct {
-	limit int64 // of canonical bytes
+	limit int64 // in canonical bytes
 	form  *cleavev1.DatasetHeader
 
-	counted  bool   // points: the rows are those that come, none are declared
-	want     uint64 // dense: values declared, or the most that the limit allows
+	counted  bool   // points without declared rows, which are counted as they arrive
+	want     uint64 // dense: number of values declared, or the most that the limit allows
 	columns  uint64
 	rows     uint64
 	values   []float64
 	edges    []dataset.Edges
-	count    int // of edges
-	vertices int // declared, or 0
+	count    int // number of edges
+	vertices int // declared number, or 0
 	sparse   sparseRows
 }
 
-// NewUpload makes an Upload of at most limit bytes.
+// NewUpload returns an Upload of at most limit bytes in canonical form.
 func NewUpload(limit int64) *Upload { return &Upload{limit: limit} }
 
-// Bytes of canonical form: the header of a data set, a value, an edge in both directions, a vertex.
+// Bytes in canonical form: the header of a data set, a value, an edge in both directions, a vertex.
 const (
 	headerBytes = 24
 	valueBytes  = ValueBytes
@@ -62,14 +61,14 @@ const (
 	vertexBytes = 8
 )
 
-// Vertices without edges cost memory that no upload paid for; a graph may have freeVertices of
-// them, or verticesPerEdge for each edge it brought.
+// Vertices without edges take memory that the upload did not have to transfer. A graph may have freeVertices of them,
+// or verticesPerEdge for each edge it has.
 const (
 	freeVertices    = 1 << 22
 	verticesPerEdge = 64
 )
 
-// Add takes the next part.
+// Add adds the next part. The first one must be the header. After an error the Upload must not be used.
 func (u *Upload) Add(part *cleavev1.CreateDatasetRequest) error {
 	header := part.GetHeader()
 	switch {
@@ -83,7 +82,7 @@ func (u *Upload) Add(part *cleavev1.CreateDatasetRequest) error {
 	return u.addPart(part)
 }
 
-// addPart takes what follows the header, if it is of the form that the header declared.
+// addPart adds what follows the header, if it has the form that the header declared.
 func (u *Upload) addPart(part *cleavev1.CreateDatasetRequest) error {
 	var field string
 	switch part.GetPart().(type) {
@@ -115,7 +114,7 @@ func (u *Upload) addPart(part *cleavev1.CreateDatasetRequest) error {
 	return u.addSparseRows(part.GetSparseRows())
 }
 
-// Name is the name for people that the header gave.
+// Name returns the display name in the header.
 func (u *Upload) Name() string { return u.form.GetDisplayName() }
 
 func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
@@ -144,7 +143,7 @@ func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
 	return fault.Invalid("FORM_MISSING", "the header does not say whether points, sparse points, a graph or a kernel matrix follows").OnField("header")
 }
 
-// DeclaredRows are the rows that the header of an upload declares, 0 if it leaves them open.
+// DeclaredRows returns the number of rows that the header of an upload declares, or 0 if it does not say.
 func DeclaredRows(header *cleavev1.DatasetHeader) uint64 {
 	switch form := header.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Points:
@@ -174,7 +173,7 @@ func (u *Upload) declare(rows, columns uint64, field string) error {
 	return u.fits(headerBytes+valueBytes*count, field)
 }
 
-// declareColumns: the rows are counted when the upload ends.
+// declareColumns declares the columns of points whose rows are counted when the upload ends.
 func (u *Upload) declareColumns(columns uint64) error {
 	const field = "header.points"
 	if columns == 0 {
@@ -205,7 +204,7 @@ func (u *Upload) addValues(values []float64) error {
 			have, u.rows, u.columns, u.want).OnField("values")
 	}
 	if have > uint64(cap(u.values)) {
-		// Doubling, but never beyond what was declared: the last copy is exact then.
+		// Double the capacity, but never beyond what was declared, so that the last copy is exact.
 		grown := make([]float64, len(u.values), min(u.want, max(2*uint64(cap(u.values)), have)))
 		copy(grown, u.values)
 		u.values = grown
@@ -243,7 +242,7 @@ func (u *Upload) addEdges(p *cleavev1.Edges) error {
 	return nil
 }
 
-// Finish makes the data set of all parts; the Upload is then spent.
+// Finish returns the data set made of all parts. The Upload must not be used afterwards.
 func (u *Upload) Finish() (dataset.Dataset, error) {
 	switch u.form.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Points, *cleavev1.DatasetHeader_Kernel:
@@ -270,7 +269,7 @@ func (u *Upload) Finish() (dataset.Dataset, error) {
 	return nil, fault.Invalid("HEADER_MISSING", "the upload is empty; it begins with a header").OnField("header")
 }
 
-// countRows takes the rows that have come for those that were declared.
+// countRows sets the number of rows from the values that have arrived.
 func (u *Upload) countRows() error {
 	have := uint64(len(u.values))
 	u.rows = have / u.columns
@@ -305,7 +304,7 @@ func (u *Upload) finishGraph() (dataset.Dataset, error) {
 	return typed(dataset.GraphOf(u.vertices, u.edges))
 }
 
-// typed keeps a nil pointer from becoming an interface that is not nil.
+// typed prevents a nil pointer from becoming a non-nil interface.
 func typed[D dataset.Dataset](d D, err error) (dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
@@ -317,10 +316,10 @@ func tooManyRows(rows uint64) *fault.Error {
 	return fault.Invalid("TOO_MANY_ROWS", "the data set has %d rows; at most %d are supported", rows, dataset.MaxRows)
 }
 
-// maxNameBytes bounds names for people; they are kept where values are small.
+// maxNameBytes limits display names, which are stored where values are small.
 const maxNameBytes = 1000
 
-// CheckName refuses a name that is too long to keep.
+// CheckName rejects a name that is too long to store.
 func CheckName(field, name string) error {
 	if len(name) <= maxNameBytes {
 		return nil

@@ -20,11 +20,11 @@ type apiEnum interface {
 	protoreflect.Enum
 }
 
-// enumMap says what each value of an API enum is in the domain. The two are numbered independently, so that
-// either side can take its next number freely.
+// enumMap maps the values of an API enum to those of the domain. The two are numbered independently, so that either
+// side can take its next number freely.
 type enumMap[P apiEnum, D comparable] map[P]D
 
-// decode is the domain's value, or an error where there is none; 0 has none.
+// decode returns the domain's value, or an error if there is none. 0 never has one.
 func (m enumMap[P, D]) decode(value P) (D, error) {
 	d, known := m[value]
 	if !known || value == 0 {
@@ -33,8 +33,8 @@ func (m enumMap[P, D]) decode(value P) (D, error) {
 	return d, nil
 }
 
-// write is the API's value, 0 where it has none. Of several that mean the same it is the one with a name
-// of its own.
+// write returns the API's value, or 0 if there is none. If several mean the same, it returns the one with the largest
+// number, which is never the unspecified one.
 func (m enumMap[P, D]) write(value D) P {
 	var found P
 	for p, d := range m {
@@ -53,7 +53,7 @@ var (
 		cleavev1.DatasetKind_DATASET_KIND_KERNEL:        dataset.KindKernel,
 		cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS: dataset.KindSparsePoints,
 	}
-	// kernelFunctions go by their names, so that a new kernel needs no line here.
+	// kernelFunctions are matched by name, so that a new kernel needs no line here.
 	kernelFunctions = func() enumMap[cleavev1.KernelFunction, kernel.Function] {
 		m := enumMap[cleavev1.KernelFunction, kernel.Function]{cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED: 0}
 		for f := kernel.Function(1); f.String() != ""; f++ {
@@ -85,9 +85,9 @@ var (
 	}
 )
 
-// The enums of the protocol to workers.
+// The enums of the worker protocol.
 var (
-	// matrixSources are those that have no kernel function.
+	// matrixSources are the sources of a matrix other than a kernel function.
 	matrixSources = enumMap[workerv1.MatrixSource, kernel.Function]{
 		workerv1.MatrixSource_MATRIX_SOURCE_GIVEN:     kernel.Given,
 		workerv1.MatrixSource_MATRIX_SOURCE_ADJACENCY: kernel.Adjacency,
@@ -111,7 +111,7 @@ var (
 	}
 )
 
-// matrixFunction is how the entries of a matrix come about.
+// matrixFunction returns how the entries of a matrix are computed or where they come from.
 func matrixFunction(m *workerv1.MatrixSpec) (kernel.Function, error) {
 	if m.GetSource() == workerv1.MatrixSource_MATRIX_SOURCE_KERNEL {
 		return kernelFunctions.decode(m.GetFunction())
@@ -119,12 +119,12 @@ func matrixFunction(m *workerv1.MatrixSpec) (kernel.Function, error) {
 	return matrixSources.decode(m.GetSource())
 }
 
-// ScatterToProto gives the kind of a scatter.
+// ScatterToProto converts the kind of a scatter.
 func ScatterToProto(kind vectors.ScatterKind) workerv1.ScatterKind {
 	return workerScatterKinds.write(kind)
 }
 
-// ScatterFromProto reads the kind of a scatter.
+// ScatterFromProto is the inverse of ScatterToProto. It fails for unknown kinds.
 func ScatterFromProto(kind workerv1.ScatterKind) (vectors.ScatterKind, error) {
 	return workerScatterKinds.decode(kind)
 }

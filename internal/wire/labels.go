@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// LabelUse is what the known classes of the rows of a table are used as.
+// LabelUse is what the known classes of the rows of a table are used for.
 type LabelUse string
 
 // The uses.
@@ -22,10 +22,10 @@ const (
 	LabelsAuto        LabelUse = "auto"        // see UseOfLabels
 	LabelsSeeds       LabelUse = "seeds"       // to start from and to keep
 	LabelsConstraints LabelUse = "constraints" // pairs to respect
-	LabelsTruth       LabelUse = "truth"       // no part of the job
+	LabelsTruth       LabelUse = "truth"       // not part of the job
 )
 
-// LabelUses are the words of all uses.
+// LabelUses returns the words of all uses.
 func LabelUses() []string {
 	return []string{string(LabelsAuto), string(LabelsSeeds), string(LabelsConstraints), string(LabelsTruth)}
 }
@@ -38,7 +38,7 @@ var labelUses = enumMap[cleavev1.LabelUse, LabelUse]{
 	cleavev1.LabelUse_LABEL_USE_TRUTH:       LabelsTruth,
 }
 
-// UseLabelsAs says what the classes of the table of a job are used as.
+// UseLabelsAs sets what the classes in the table of a job are used for.
 func UseLabelsAs(p *cleavev1.JobSpec, use LabelUse) {
 	if p.Supervision == nil {
 		p.Supervision = &cleavev1.Supervision{}
@@ -46,7 +46,7 @@ func UseLabelsAs(p *cleavev1.JobSpec, use LabelUse) {
 	p.Supervision.LabelAs = labelUses.write(use)
 }
 
-// labelUse is what a spec says that classes are used as.
+// labelUse returns what a spec wants classes to be used for.
 func labelUse(p *cleavev1.JobSpec) LabelUse {
 	s := p.GetSupervision()
 	use := labelUses[s.GetLabelAs()]
@@ -61,8 +61,9 @@ func labelUse(p *cleavev1.JobSpec) LabelUse {
 	return LabelsAuto
 }
 
-// UseOfLabels is what classes are used as where nothing else is said: as the truth if all are known, and else as what the algorithm
-// takes and does not have yet. Seeds are only a start of kernel k-means, which respects constraints.
+// UseOfLabels returns what classes are used for by default: as the truth if all are known, and otherwise as whatever
+// the algorithm accepts and does not have yet. Kernel k-means gets constraints rather than seeds, because seeds are
+// only its start while it respects constraints.
 func UseOfLabels(p *cleavev1.JobSpec, all bool) LabelUse {
 	a, s := Algorithm(p), p.GetSupervision()
 	switch {
@@ -76,12 +77,12 @@ func UseOfLabels(p *cleavev1.JobSpec, all bool) LabelUse {
 	return LabelsTruth
 }
 
-// LabelNotice says what so many known classes of the rows of a table are used as.
+// LabelNotice describes what the known classes of the rows of a table are used for.
 func LabelNotice(column string, known, rows, classes int, use LabelUse) string {
 	return fmt.Sprintf("column %q has %s of %d classes for %s: used as %s", column, text.Plural(known, "label"), classes, text.Plural(rows, "row"), use)
 }
 
-// ExpectLabels adds what classes will become to a request, as far as that is known before they are read.
+// ExpectLabels adds what classes will become to r.Values, as far as that is known before they are read.
 func ExpectLabels(r catalog.Request, use LabelUse) {
 	a, known := catalog.FindAlgorithm(r.Algorithm)
 	switch {
@@ -92,8 +93,9 @@ func ExpectLabels(r catalog.Request, use LabelUse) {
 	}
 }
 
-// WithLabels is a spec whose seeds or constraints have what the column of classes says, as the spec wants it to be used, and what there
-// is to say about that. The cells are those of all rows of the table, "" where a class is unknown; nil: there is no such column.
+// WithLabels returns a spec whose seeds or constraints include what the column of classes says, used as the spec
+// wants, and notices about that. cells has one entry for every row of the table, "" if its class is unknown; nil
+// means that there is no such column. p is not modified.
 func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.JobSpec, []string, error) {
 	use := labelUse(p)
 	if cells == nil || use == LabelsTruth {
@@ -118,7 +120,7 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.J
 		return p, notices, nil
 	}
 	p = proto.CloneOf(p)
-	UseLabelsAs(p, LabelsTruth) // what is used is in the tables from here on
+	UseLabelsAs(p, LabelsTruth) // from here on the tables contain what is used
 	notices = append(notices, BeginRange(p, len(classes.Names))...)
 	if err := classes.Check(int(max(p.GetK(), p.GetKRange().GetMax()))); err != nil {
 		return nil, nil, onField(err, fieldTable+".label_column")
@@ -143,17 +145,18 @@ func labelsTwice(what string) error {
 	return fault.Invalid("LABELS_TWICE", "the classes of the table become %s, and the job has others; give one of them", what).OnField("spec.supervision.label_as")
 }
 
-// seedTable is a table of seeds: rows and their classes.
+// seedTable returns a table of seeds: rows and their classes.
 func seedTable(rows, labels []int32) *table.Table {
 	index, label := table.Column{Name: "index", Type: table.Integer}, table.Column{Name: "label", Type: table.Integer}
 	for at, row := range rows {
 		index.Integers, label.Integers = append(index.Integers, int64(row)), append(label.Integers, int64(labels[at]))
 	}
-	t, _ := table.New([]table.Column{index, label}) // integers are always fine
+	t, _ := table.New([]table.Column{index, label}) // integers are always valid
 	return t
 }
 
-// BeginRange begins the range of k of a job at the number of classes, each of which needs a cluster, and says so.
+// BeginRange raises the start of a job's range of k to the number of classes, because each needs a cluster, and
+// returns a notice about that. It modifies p.
 func BeginRange(p *cleavev1.JobSpec, classes int) []string {
 	r := p.GetKRange()
 	if classes <= int(r.GetMin()) || classes > int(r.GetMax()) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// ModelHead says what the values of a model are.
+// ModelHead describes the values of a model.
 func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 	return &cleavev1.ModelHead{
 		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: metrics.write(m.Metric.Form()),
@@ -23,8 +23,8 @@ func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 	}
 }
 
-// WriteModel writes the values of a model as they travel: centroids row by row, then the landmarks and their projection, the
-// metric, and the units.
+// WriteModel writes the values of a model in wire format: centroids row by row, then the landmarks and their
+// projection, the metric, and the units.
 func WriteModel(w io.Writer, m *clustering.Model) error {
 	if err := writeValues(w, m.Centroids); err != nil {
 		return err
@@ -43,18 +43,18 @@ func WriteModel(w io.Writer, m *clustering.Model) error {
 	return writeValues(w, m.Units.Scale)
 }
 
-// ValueBytes is the size of a value on the wire.
+// ValueBytes is the size of a value in wire format.
 const ValueBytes = 8
 
-// SendModel sends a head and then values, as WriteModel wrote them, in chunks.
+// SendModel sends a head and then values, as written by WriteModel, in chunks.
 func SendModel(head *cleavev1.ModelHead, values io.Reader, send func(*cleavev1.GetModelResponse) error) error {
 	return sendValues(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetModelResponse {
 		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: chunk}}
 	}, send)
 }
 
-// ReceiveModel makes a model of the parts of a stream, which ends with io.EOF. Memory grows with what
-// has arrived, never with what the head claims. Errors of the stream are returned as they are.
+// ReceiveModel assembles a model from the parts of a stream, which ends with io.EOF. Memory grows with what has
+// arrived, never with what the head claims. Errors of the stream are returned as they are.
 func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*clustering.Model, error) {
 	head, err := receiveHead(receive, "a model")
 	if err != nil {
@@ -71,7 +71,7 @@ func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*clusteri
 	return modelOf(head, values)
 }
 
-// modelValues is how many values a model has by its head.
+// modelValues returns how many values a model has according to its head.
 func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	k, d := uint64(head.GetK()), uint64(head.GetColumns())
 	switch {
@@ -143,23 +143,23 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, err
 	return m, nil
 }
 
-// EmbeddingHead is the shape of an embedding.
+// EmbeddingHead returns the shape of an embedding.
 func EmbeddingHead(e *clustering.Embedding) *cleavev1.EmbeddingHead {
 	return &cleavev1.EmbeddingHead{Rows: uint32(e.Rows), Columns: uint32(e.Columns)}
 }
 
-// WriteEmbedding writes the values of an embedding as they travel, row by row.
+// WriteEmbedding writes the values of an embedding in wire format, row by row.
 func WriteEmbedding(w io.Writer, e *clustering.Embedding) error { return writeValues(w, e.Values) }
 
-// SendEmbedding sends a head and then values, as WriteEmbedding wrote them, in chunks.
+// SendEmbedding sends a head and then values, as written by WriteEmbedding, in chunks.
 func SendEmbedding(head *cleavev1.EmbeddingHead, values io.Reader, send func(*cleavev1.GetEmbeddingResponse) error) error {
 	return sendValues(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetEmbeddingResponse {
 		return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: chunk}}
 	}, send)
 }
 
-// ReceiveEmbedding makes an embedding of the parts of a stream, which ends with io.EOF. Memory grows with
-// what has arrived, never with what the head claims. Errors of the stream are returned as they are.
+// ReceiveEmbedding assembles an embedding from the parts of a stream, which ends with io.EOF. Memory grows with what
+// has arrived, never with what the head claims. Errors of the stream are returned as they are.
 func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*clustering.Embedding, error) {
 	head, err := receiveHead(receive, "an embedding")
 	if err != nil {
@@ -181,7 +181,7 @@ func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*
 	return &clustering.Embedding{Rows: int(rows), Columns: int(columns), Values: values}, nil
 }
 
-// landmarkReport says how well landmarks stand for all points; nil where there are none.
+// landmarkReport converts the report on how well landmarks represent all points, nil to nil.
 func landmarkReport(r *clustering.LandmarkReport) *cleavev1.LandmarkReport {
 	if r == nil {
 		return nil
@@ -189,7 +189,7 @@ func landmarkReport(r *clustering.LandmarkReport) *cleavev1.LandmarkReport {
 	return &cleavev1.LandmarkReport{Count: uint32(r.Count), Rank: uint32(r.Rank), Lost: r.Lost, ExactNmi: r.ExactNMI, ExactObjective: r.ExactObjective}
 }
 
-// landmarkHead says how the landmarks of a model make features; nil where there are none.
+// landmarkHead describes how the landmarks of a model make features, or returns nil if l is nil.
 func landmarkHead(l *clustering.Landmarks) *cleavev1.LandmarkHead {
 	if l == nil {
 		return nil
@@ -199,7 +199,7 @@ func landmarkHead(l *clustering.Landmarks) *cleavev1.LandmarkHead {
 	}
 }
 
-// landmarkValues is how many values a model with landmarks has by its head.
+// landmarkValues returns how many values a model with landmarks has according to its head.
 func landmarkValues(head *cleavev1.ModelHead, l *cleavev1.LandmarkHead) (uint64, error) {
 	k, rank, count, columns := uint64(head.GetK()), uint64(head.GetColumns()), uint64(l.GetCount()), uint64(l.GetColumns())
 	switch {
@@ -217,7 +217,7 @@ func landmarkValues(head *cleavev1.ModelHead, l *cleavev1.LandmarkHead) (uint64,
 	return values, nil
 }
 
-// landmarksOf makes the landmarks of a model of the values after its centroids.
+// landmarksOf assembles the landmarks of a model from the values after its centroids.
 func landmarksOf(head *cleavev1.ModelHead, values []float64) (*clustering.Landmarks, error) {
 	of := head.GetLandmarks()
 	count, columns, rank := int(of.GetCount()), int(of.GetColumns()), int(head.GetColumns())
@@ -228,7 +228,7 @@ func landmarksOf(head *cleavev1.ModelHead, values []float64) (*clustering.Landma
 	return NewLandmarks(of, points, values[count*columns:count*(columns+rank)])
 }
 
-// NewLandmarks puts together what a head describes: the landmarks and their projection.
+// NewLandmarks combines the landmarks and their projection as a head describes. It keeps points and projection.
 func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projection []float64) (*clustering.Landmarks, error) {
 	for at, v := range projection {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -242,7 +242,7 @@ func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projectio
 	}}, nil
 }
 
-// RowScoresHead says what there is to know of rows; nil: nothing.
+// RowScoresHead describes the scores of rows, or returns nil if s is nil.
 func RowScoresHead(s *clustering.RowScores) *cleavev1.RowScoresHead {
 	if s == nil {
 		return nil
@@ -250,7 +250,7 @@ func RowScoresHead(s *clustering.RowScores) *cleavev1.RowScoresHead {
 	return &cleavev1.RowScoresHead{Rows: uint32(max(len(s.Distance), len(s.Confidence))), Measure: cleavev1.RowMeasure(s.Measure), Runs: uint32(s.Runs)}
 }
 
-// scoreColumns are the lists of scores that there are, in the order in which they travel.
+// scoreColumns returns the lists of scores that are present, in wire order.
 func scoreColumns(s *clustering.RowScores) []*[]float64 {
 	var columns []*[]float64
 	if s.Measure != 0 {
@@ -262,12 +262,12 @@ func scoreColumns(s *clustering.RowScores) []*[]float64 {
 	return columns
 }
 
-// RowScoreWidth returns how many values each row has by the head of scores.
+// RowScoreWidth returns how many values each row has according to the head of scores.
 func RowScoreWidth(head *cleavev1.RowScoresHead) int {
 	return len(scoreColumns(&clustering.RowScores{Measure: clustering.RowMeasure(head.GetMeasure()), Runs: int(head.GetRuns())}))
 }
 
-// WriteRowScores writes the values of scores as they travel, row by row.
+// WriteRowScores writes the values of scores in wire format, row by row.
 func WriteRowScores(w io.Writer, s *clustering.RowScores) error {
 	columns, rows := scoreColumns(s), int(RowScoresHead(s).GetRows())
 	const atOnce = 1 << 13
@@ -286,15 +286,15 @@ func WriteRowScores(w io.Writer, s *clustering.RowScores) error {
 	return nil
 }
 
-// SendRowScores sends a head and then values, as WriteRowScores wrote them, in chunks.
+// SendRowScores sends a head and then values, as written by WriteRowScores, in chunks.
 func SendRowScores(head *cleavev1.RowScoresHead, values io.Reader, send func(*cleavev1.GetRowScoresResponse) error) error {
 	return sendValues(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetRowScoresResponse {
 		return &cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Values{Values: chunk}}
 	}, send)
 }
 
-// ReceiveRowScores makes scores of the parts of a stream, which ends with io.EOF. Memory grows with what has arrived, never
-// with what the head claims. Errors of the stream are returned as they are.
+// ReceiveRowScores assembles scores from the parts of a stream, which ends with io.EOF. Memory grows with what has
+// arrived, never with what the head claims. Errors of the stream are returned as they are.
 func ReceiveRowScores(receive func() (*cleavev1.GetRowScoresResponse, error)) (*clustering.RowScores, error) {
 	head, err := receiveHead(receive, "scores of rows")
 	if err != nil {

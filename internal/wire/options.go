@@ -19,8 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Options of the catalog are read from and written to the messages of the API by their paths, so that an
-// option is described once, in the catalog, and has a field here without any code of its own.
+// Options of the catalog are read from and written to API messages by their paths. An option is therefore described
+// once, in the catalog, and has a field here without any code of its own.
 
 var dataNames = map[dataset.Kind]string{
 	dataset.KindPoints:       catalog.Points,
@@ -29,8 +29,9 @@ var dataNames = map[dataset.Kind]string{
 	dataset.KindKernel:       catalog.KernelMatrix,
 }
 
-// ChooseAlgorithm gives a spec that names no algorithm the one that suits it, for data of a kind. One whose algorithm this
-// version does not know is refused: another would not be what was asked for.
+// ChooseAlgorithm sets the algorithm of a spec that names none to the one that suits it for data of this kind. It
+// fails if such a spec has fields unknown to this version: one of them may be its algorithm, and another one would not
+// be what was asked for.
 func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	if p.GetAlgorithm() != nil {
 		return nil
@@ -48,14 +49,14 @@ func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	return nil
 }
 
-// faultOf is a refusal in the names of the API.
+// faultOf converts a refusal to a fault with the names of the API.
 func faultOf(refusal *catalog.Refusal) error {
 	text := refusal.Text(func(option string) string { return strings.ReplaceAll(option, "-", "_") })
 	return fault.Invalid(refusal.Reason, "%s", text).OnField(refusal.Field())
 }
 
-// Validate refuses a spec, which has an algorithm, that makes no sense for data of a kind (0: any), as far as that can
-// be told without reading tables or data. The fault is on a field of the API.
+// Validate rejects a spec, which must have an algorithm, that makes no sense for data of this kind (0 means any), as
+// far as that can be decided without reading tables or data. The fault names a field of the API.
 func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	if err := checkValues(p.ProtoReflect(), "spec"); err != nil {
 		return err
@@ -78,8 +79,8 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	return nil
 }
 
-// checkValues refuses enum values that this version does not know, and messages that stand for a number or a rule
-// and have neither.
+// checkValues rejects enum values unknown to this version, and messages that stand for a number or a rule but have
+// neither.
 func checkValues(m protoreflect.Message, path string) (err error) {
 	if one := m.Descriptor().Oneofs().ByName("kind"); one != nil {
 		set := m.WhichOneof(one)
@@ -101,7 +102,7 @@ func checkValues(m protoreflect.Message, path string) (err error) {
 	return err
 }
 
-// Request is what a spec asks for in the names of the catalog.
+// Request returns what a spec asks for, in the names of the catalog.
 func Request(p *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
 	a := Algorithm(p)
 	r := catalog.Request{Algorithm: a.Name, Data: dataNames[kind], Values: map[string]string{}}
@@ -115,7 +116,7 @@ func Request(p *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
 	return r
 }
 
-// Algorithm is the algorithm of a spec, with no name when it has none.
+// Algorithm returns the algorithm of a spec, or the zero Algorithm if it has none.
 func Algorithm(p *cleavev1.JobSpec) catalog.Algorithm {
 	m := p.ProtoReflect()
 	if field := m.WhichOneof(m.Descriptor().Oneofs().ByName("algorithm")); field != nil {
@@ -126,13 +127,13 @@ func Algorithm(p *cleavev1.JobSpec) catalog.Algorithm {
 	return catalog.Algorithm{}
 }
 
-// SetAlgorithm makes a spec one of an algorithm, with no options set unless it was so before.
+// SetAlgorithm sets the algorithm of a spec. Options already set for this algorithm stay.
 func SetAlgorithm(p *cleavev1.JobSpec, a catalog.Algorithm) {
 	m := p.ProtoReflect()
 	m.Mutable(m.Descriptor().Fields().ByName(protoreflect.Name(a.Message())))
 }
 
-// read is the text of what stands at a path, if anything does.
+// read returns the value at a path as text, and whether it is set.
 func read(m protoreflect.Message, path string) (text string, given bool) {
 	names := strings.Split(strings.TrimPrefix(path, "spec."), ".")
 	for at, name := range names {
@@ -148,7 +149,7 @@ func read(m protoreflect.Message, path string) (text string, given bool) {
 	return "", false
 }
 
-// textOf is the text of a field that is set.
+// textOf returns the value of a set field as text.
 func textOf(m protoreflect.Message, field protoreflect.FieldDescriptor) (string, bool) {
 	value := m.Get(field)
 	switch {
@@ -159,7 +160,7 @@ func textOf(m protoreflect.Message, field protoreflect.FieldDescriptor) (string,
 	case field.Kind() == protoreflect.DoubleKind:
 		return strconv.FormatFloat(value.Float(), 'g', -1, 64), true
 	case field.Kind() == protoreflect.MessageKind:
-		// A number or the rule that stands in its place: the one that is set.
+		// A number, or the rule that stands in its place: use the one that is set.
 		if one := value.Message().Descriptor().Oneofs().ByName("kind"); one != nil {
 			set := value.Message().WhichOneof(one)
 			if set == nil {
@@ -172,8 +173,8 @@ func textOf(m protoreflect.Message, field protoreflect.FieldDescriptor) (string,
 	return value.String(), true
 }
 
-// enumWord is a value of an enum as people write it, none for the first: DISTORTION_I_DIVERGENCE is
-// i-divergence, START_KMEANS_PLUS_PLUS kmeans++.
+// enumWord returns a value of an enum as people write it, and false for the unspecified value and unknown ones.
+// DISTORTION_I_DIVERGENCE is i-divergence, START_KMEANS_PLUS_PLUS is kmeans++.
 func enumWord(enum protoreflect.EnumDescriptor, number protoreflect.EnumNumber) (string, bool) {
 	value := enum.Values().ByNumber(number)
 	if number == 0 || value == nil {
@@ -187,14 +188,14 @@ func enumPrefix(enum protoreflect.EnumDescriptor) string {
 	return strings.TrimSuffix(string(enum.Values().ByNumber(0).Name()), "UNSPECIFIED")
 }
 
-// EnumWord is a value of the API as people write it, "" for none.
+// EnumWord returns a value of an API enum as people write it, or "" if it is unspecified or unknown.
 func EnumWord(value protoreflect.Enum) string {
 	word, _ := enumWord(value.Descriptor(), value.Number())
 	return word
 }
 
-// SetOption writes an option of the spec's algorithm from its text, which the catalog has parsed. Without a
-// field for it, which an option with an implied value has not, nothing is written.
+// SetOption sets an option of the spec's algorithm from its text, which the catalog has validated. It does nothing if
+// there is no field for it, as for options with implied values.
 func SetOption(p *cleavev1.JobSpec, o catalog.Option, text string) {
 	m := p.ProtoReflect()
 	names := strings.Split(strings.TrimPrefix(o.Path(Algorithm(p)), "spec."), ".")
@@ -225,7 +226,7 @@ func set(m protoreflect.Message, field protoreflect.FieldDescriptor, text string
 		m.Set(field, protoreflect.ValueOfUint64(value))
 	case protoreflect.DoubleKind:
 		value, err := strconv.ParseFloat(text, 64)
-		if err != nil { // auto: as if it were not there
+		if err != nil { // auto, which leaves the field unset
 			m.Clear(field)
 			return
 		}
@@ -243,7 +244,7 @@ func set(m protoreflect.Message, field protoreflect.FieldDescriptor, text string
 	}
 }
 
-// enumNumber is the number of a word, 0 where it has none: storage auto.
+// enumNumber returns the number of a word, or 0 if it has none, as for storage auto.
 func enumNumber(enum protoreflect.EnumDescriptor, word string) protoreflect.EnumNumber {
 	name := enumPrefix(enum) + strings.ToUpper(strings.ReplaceAll(strings.ReplaceAll(word, "++", "-plus-plus"), "-", "_"))
 	if value := enum.Values().ByName(protoreflect.Name(name)); value != nil {
@@ -252,7 +253,7 @@ func enumNumber(enum protoreflect.EnumDescriptor, word string) protoreflect.Enum
 	return 0
 }
 
-// KernelOf is the kernel of a spec, nil when its algorithm has none or none is set.
+// KernelOf returns the kernel of a spec, or nil if its algorithm has none or none is set.
 func KernelOf(p *cleavev1.JobSpec) *cleavev1.Kernel {
 	m := p.ProtoReflect()
 	algorithm := m.WhichOneof(m.Descriptor().Oneofs().ByName("algorithm"))
@@ -267,20 +268,20 @@ func KernelOf(p *cleavev1.JobSpec) *cleavev1.Kernel {
 	return options.Get(field).Message().Interface().(*cleavev1.Kernel)
 }
 
-// ComparesDirections tells whether a job has no use for rows of zeros.
+// ComparesDirections reports whether a job compares directions, so that it cannot use rows of zeros.
 func ComparesDirections(p *cleavev1.JobSpec) bool {
 	values := Request(p, 0).Values
 	kernel, _ := catalog.FindKernel(values["kernel"])
 	return kernel.Directional || values["geometry"] == "spherical" || values["distortion"] == "cosine"
 }
 
-// Spec reads a job's specification, which Validate has accepted, for so many points, with its tables. It refuses
-// rows of tables that make no sense whatever the algorithm.
+// Spec converts a job's specification, which Validate has accepted, for this number of points, and reads its tables.
+// It rejects table rows that make no sense for any algorithm.
 func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, error) {
 	return readSpec(p, &tableReader{points: points, tables: tables})
 }
 
-// SpecOfRows is Spec for points that are rows of a table, by whose ids or numbers they go.
+// SpecOfRows is Spec for points that are rows of a table, which are identified by their ids or numbers.
 func SpecOfRows(p *cleavev1.JobSpec, rows *recipe.Rows, tables Tables) (clustering.Spec, error) {
 	return readSpec(p, &tableReader{points: rows.Points(), rows: rows, tables: tables})
 }
@@ -312,15 +313,15 @@ func readSpec(p *cleavev1.JobSpec, r *tableReader) (clustering.Spec, error) {
 	return spec, r.err
 }
 
-// tableReader reads the tables of a specification, and keeps the first fault.
+// tableReader reads the tables of a specification, and keeps the first error.
 type tableReader struct {
 	points int
-	rows   *recipe.Rows // that they are; nil: they are a data set of their own
+	rows   *recipe.Rows // rows of the table that the points came from; nil for a data set
 	tables Tables
 	err    error
 }
 
-// LabelsProto is labels as they travel.
+// LabelsProto converts labels.
 func LabelsProto(list []int32) []uint32 {
 	converted := make([]uint32, len(list))
 	for at, label := range list {

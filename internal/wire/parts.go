@@ -12,14 +12,14 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// partValues and partEdges keep the parts of an upload around a mebibyte, well under the message
-// limits of any gRPC implementation.
+// partValues and partEdges keep the parts of an upload around one mebibyte, well under the message limits of any gRPC
+// implementation.
 const (
 	partValues = 1 << 17
 	partEdges  = 1 << 16
 )
 
-// Parts calls yield with the header and the parts of the upload of a data set, until one fails.
+// Parts calls yield with the header and the parts of the upload of a data set, until yield fails.
 func Parts(name string, d dataset.Dataset, yield func(*cleavev1.CreateDatasetRequest) error) error {
 	header := &cleavev1.DatasetHeader{DisplayName: name}
 	var values []float64
@@ -55,7 +55,8 @@ func Parts(name string, d dataset.Dataset, yield func(*cleavev1.CreateDatasetReq
 	return nil
 }
 
-// edgeParts sends every edge once: the upper triangle and the diagonal. A part whose weights are all 1 leaves them out.
+// edgeParts sends every edge once: the upper triangle and the diagonal. If all weights of a part are 1, they are left
+// out.
 func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) error) error {
 	var edges *cleavev1.Edges
 	weighted := false
@@ -72,7 +73,7 @@ func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) erro
 				continue
 			}
 			if edges == nil {
-				// New ones for each part: what was sent may still be in use.
+				// Allocate new slices for each part, because what was sent may still be in use.
 				edges = &cleavev1.Edges{Sources: make([]uint32, 0, partEdges), Targets: make([]uint32, 0, partEdges), Weights: make([]float64, 0, partEdges)}
 				weighted = false
 			}
@@ -94,10 +95,10 @@ func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) erro
 	return send()
 }
 
-// UploadStart says where an upload starts. The zero value is an upload from its first part on that cannot be resumed.
+// UploadStart says where an upload starts. The zero value starts with the first part and cannot be resumed.
 type UploadStart struct {
 	ID        string
-	FirstPart uint32 // parts that have arrived already
+	FirstPart uint32 // number of parts that have already arrived
 }
 
 // SendDataset uploads a data set through a client and returns the coordinator's description of it.
@@ -105,7 +106,7 @@ func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name
 	return ResumeDataset(ctx, client, name, d, UploadStart{})
 }
 
-// ResumeDataset is SendDataset for an upload that may be resumed.
+// ResumeDataset is SendDataset for an upload that can be resumed.
 func ResumeDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset, start UploadStart) (*cleavev1.Dataset, error) {
 	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error {
 		return Parts(name, d, from(start, send, func(part *cleavev1.CreateDatasetRequest) bool {
@@ -119,8 +120,8 @@ func ResumeDataset(ctx context.Context, client cleavev1.DatasetServiceClient, na
 	return response.GetDataset(), err
 }
 
-// from sends the header of an upload and the parts from the first one on that has not arrived. begins completes a header,
-// and reports whether a part is one.
+// from returns a function that sends the header of an upload and the parts that have not arrived yet. begins
+// completes a header, and reports whether a part is one.
 func from[P any](start UploadStart, send func(*P) error, begins func(*P) bool) func(*P) error {
 	at := uint32(0)
 	return func(part *P) error {
@@ -135,8 +136,8 @@ func from[P any](start UploadStart, send func(*P) error, begins func(*P) bool) f
 
 func itoa(v uint64) string { return strconv.FormatUint(v, 10) }
 
-// Receive calls take with one part of a stream after the other, until the stream ends with io.EOF. Errors of the
-// stream and of take are returned as they are.
+// Receive calls take with each part of a stream until the stream ends with io.EOF. Errors of the stream and of take
+// are returned as they are.
 func Receive[P any](receive func() (P, error), take func(P) error) error {
 	for {
 		part, err := receive()
@@ -152,17 +153,17 @@ func Receive[P any](receive func() (P, error), take func(P) error) error {
 	}
 }
 
-// sendParts sends parts through a stream that is opened for them, and returns the answer.
+// sendParts opens a stream, sends parts through it, and returns the answer.
 func sendParts[P, A any](ctx context.Context, open func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[P, A], error),
 	parts func(send func(*P) error) error,
 ) (*A, error) {
-	ctx, cancel := context.WithCancel(ctx) // ends a stream that is left halfway
+	ctx, cancel := context.WithCancel(ctx) // ends a stream that is abandoned halfway
 	defer cancel()
 	stream, err := open(ctx)
 	if err != nil {
 		return nil, Fault(err)
 	}
-	// EOF from a send says that the coordinator has answered already; CloseAndRecv tells what.
+	// EOF from a send means that the coordinator has already answered; CloseAndRecv returns the answer.
 	if err := parts(stream.Send); err != nil && !errors.Is(err, io.EOF) {
 		return nil, Fault(err)
 	}

@@ -11,13 +11,12 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Large arrays are sent as raw little-endian bytes. There is no tag and no varint per number, so that
-// packing and unpacking run at the speed of memory. Every unpacking function refuses bytes of the wrong
-// length.
+// Large arrays are sent as raw little-endian bytes. There is no tag and no varint per number, so packing and
+// unpacking run at the speed of memory. Every unpacking function rejects input of the wrong length.
 
 const moveBytes = 12
 
-// PackFloat64s gives 8 bytes per value.
+// PackFloat64s packs values into 8 bytes each.
 func PackFloat64s(values []float64) []byte {
 	packed := make([]byte, 8*len(values))
 	for i, v := range values {
@@ -41,7 +40,7 @@ func PackFloat64Lists(lists [][]float64) []byte {
 	return packed
 }
 
-// UnpackFloat64s undoes PackFloat64s.
+// UnpackFloat64s is the inverse of PackFloat64s.
 func UnpackFloat64s(packed []byte) ([]float64, error) {
 	if len(packed)%8 != 0 {
 		return nil, badLength(len(packed), "float64")
@@ -61,7 +60,7 @@ func UnpackFloat64sInto(values []float64, packed []byte) error {
 	return nil
 }
 
-// PackInt32s gives 4 bytes per value.
+// PackInt32s packs values into 4 bytes each.
 func PackInt32s(values []int32) []byte {
 	packed := make([]byte, 4*len(values))
 	for i, v := range values {
@@ -70,7 +69,7 @@ func PackInt32s(values []int32) []byte {
 	return packed
 }
 
-// UnpackInt32s undoes PackInt32s.
+// UnpackInt32s is the inverse of PackInt32s.
 func UnpackInt32s(packed []byte) ([]int32, error) {
 	if len(packed)%4 != 0 {
 		return nil, badLength(len(packed), "int32")
@@ -82,7 +81,7 @@ func UnpackInt32s(packed []byte) ([]int32, error) {
 	return values, nil
 }
 
-// PackInt64s gives 8 bytes per value.
+// PackInt64s packs values into 8 bytes each.
 func PackInt64s(values []int64) []byte {
 	packed := make([]byte, 8*len(values))
 	for i, v := range values {
@@ -91,7 +90,7 @@ func PackInt64s(values []int64) []byte {
 	return packed
 }
 
-// UnpackInt64s undoes PackInt64s.
+// UnpackInt64s is the inverse of PackInt64s.
 func UnpackInt64s(packed []byte) ([]int64, error) {
 	if len(packed)%8 != 0 {
 		return nil, badLength(len(packed), "int64")
@@ -103,7 +102,7 @@ func UnpackInt64s(packed []byte) ([]int64, error) {
 	return values, nil
 }
 
-// PackMoves gives three int32 per move: point, from, to.
+// PackMoves packs each move into three int32: point, from, to.
 func PackMoves(moves []labeling.Move) []byte {
 	packed := make([]byte, moveBytes*len(moves))
 	for i, m := range moves {
@@ -115,7 +114,7 @@ func PackMoves(moves []labeling.Move) []byte {
 	return packed
 }
 
-// UnpackMoves undoes PackMoves.
+// UnpackMoves is the inverse of PackMoves.
 func UnpackMoves(packed []byte) ([]labeling.Move, error) {
 	if len(packed)%moveBytes != 0 {
 		return nil, badLength(len(packed), "move")
@@ -132,7 +131,7 @@ func UnpackMoves(packed []byte) ([]labeling.Move, error) {
 	return moves, nil
 }
 
-// PackInt128s gives two uint64 per value: low, high.
+// PackInt128s packs each value into two uint64: low, high.
 func PackInt128s(values []kernel.Int128) []byte {
 	packed := make([]byte, 16*len(values))
 	for i, v := range values {
@@ -142,7 +141,7 @@ func PackInt128s(values []kernel.Int128) []byte {
 	return packed
 }
 
-// UnpackInt128s undoes PackInt128s.
+// UnpackInt128s is the inverse of PackInt128s.
 func UnpackInt128s(packed []byte) ([]kernel.Int128, error) {
 	if len(packed)%16 != 0 {
 		return nil, badLength(len(packed), "int128")
@@ -157,7 +156,7 @@ func UnpackInt128s(packed []byte) ([]kernel.Int128, error) {
 	return values, nil
 }
 
-// PackBools gives a byte per value, 0 or 1.
+// PackBools packs each value into a byte, 0 or 1.
 func PackBools(values []bool) []byte {
 	packed := make([]byte, len(values))
 	for i, v := range values {
@@ -168,7 +167,7 @@ func PackBools(values []bool) []byte {
 	return packed
 }
 
-// UnpackBools undoes PackBools.
+// UnpackBools is the inverse of PackBools.
 func UnpackBools(packed []byte) ([]bool, error) {
 	values := make([]bool, len(packed))
 	for i, b := range packed {
@@ -184,7 +183,7 @@ func badLength(length int, of string) error {
 	return fmt.Errorf("wire: %d bytes are not a whole number of %s values", length, of)
 }
 
-// writeValues writes numbers as they travel and are stored.
+// writeValues writes numbers in the format in which they are sent and stored.
 func writeValues(w io.Writer, values []float64) error {
 	for len(values) > 0 {
 		block := values[:min(len(values), ChunkBytes/8)]
@@ -216,7 +215,7 @@ func sendValues[P any](head P, values io.Reader, part func(chunk []byte) P, send
 	}
 }
 
-// receiveHead receives the first part of a stream, which says what its values are.
+// receiveHead receives the first part of a stream, which describes its values.
 func receiveHead[P interface{ GetHead() *H }, H any](receive func() (P, error), what string) (*H, error) {
 	part, err := receive()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -228,8 +227,8 @@ func receiveHead[P interface{ GetHead() *H }, H any](receive func() (P, error), 
 	return part.GetHead(), nil
 }
 
-// receiveValues puts so many numbers together from the chunks of a stream, which ends with io.EOF. Memory
-// grows with what has arrived, never with what was promised. Errors of the stream are returned as they are.
+// receiveValues assembles exactly want numbers from the chunks of a stream, which ends with io.EOF. Memory grows with
+// what has arrived, never with what was promised. Errors of the stream are returned as they are.
 func receiveValues[P interface{ GetValues() []byte }](want uint64, receive func() (P, error)) ([]float64, error) {
 	var values []float64
 	err := Receive(receive, func(part P) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// Storage is how a job wants its matrix to be held. Values that are unknown were refused by Spec.
+// Storage returns how a job wants its matrix to be stored. Validate has rejected unknown values.
 func Storage(p *cleavev1.JobSpec) planning.Storage {
 	switch p.GetStorage() {
 	case cleavev1.StorageMode_STORAGE_MODE_FLOAT32:
@@ -43,7 +43,7 @@ func PlanProto(plan *planning.Plan, grid kernel.Grid) *cleavev1.Plan {
 	}
 }
 
-// planStorage has every name that planning gives to what is held.
+// planStorage maps every name that planning.Workload.StorageName returns.
 var planStorage = map[string]cleavev1.PlanStorage{
 	"float32":        cleavev1.PlanStorage_PLAN_STORAGE_FLOAT32,
 	"float16":        cleavev1.PlanStorage_PLAN_STORAGE_FLOAT16,
@@ -55,10 +55,10 @@ var planStorage = map[string]cleavev1.PlanStorage{
 	"sparse vectors": cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS,
 }
 
-// PlanStorageProto is what planning.Problem.StorageName names.
+// PlanStorageProto converts a name that planning.Workload.StorageName returned.
 func PlanStorageProto(name string) cleavev1.PlanStorage { return planStorage[name] }
 
-// PlanStorageName is planning's name of what is held; empty for a value that is unknown.
+// PlanStorageName is the inverse of PlanStorageProto. It returns "" for an unknown value.
 func PlanStorageName(storage cleavev1.PlanStorage) string {
 	for name, value := range planStorage {
 		if value == storage {
@@ -68,7 +68,7 @@ func PlanStorageName(storage cleavev1.PlanStorage) string {
 	return ""
 }
 
-// maxPredictedTime is the longest time that a plan predicts; a Duration could not hold much more.
+// maxPredictedTime is the longest time that a plan predicts. A Duration could not hold much more.
 const maxPredictedTime = 100 * 365 * 24 * time.Hour
 
 // SharesProto converts the workers' shares of a plan.

@@ -16,7 +16,7 @@ var missingPolicies = enumMap[cleavev1.MissingPolicy, recipe.Missing]{
 	cleavev1.MissingPolicy_MISSING_POLICY_MEDIAN:      recipe.Median,
 }
 
-// CheckInput refuses a spec that does not say what is clustered.
+// CheckInput rejects a spec that does not say what to cluster.
 func CheckInput(p *cleavev1.JobSpec) error {
 	switch {
 	case p.GetTable() == nil && p.GetDatasetId() == "":
@@ -31,13 +31,13 @@ func CheckInput(p *cleavev1.JobSpec) error {
 
 const fieldTable = "spec.table"
 
-// OnField says which field of a request a fault is about.
+// OnField sets the field of the request that a fault is about. Other errors are returned as they are.
 func OnField(err error, field string) error { return onField(err, field) }
 
-// OnTable says that a fault is about the table whose rows are clustered.
+// OnTable marks a fault as being about the table whose rows are clustered.
 func OnTable(err error) error { return onField(err, fieldTable) }
 
-// Wishes are what a spec says about the columns of its table.
+// Wishes returns what a spec says about the columns of its table.
 func Wishes(p *cleavev1.TablePoints) recipe.Wishes {
 	return recipe.Wishes{
 		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Ignore: p.GetIgnore(), Only: p.GetOnly(),
@@ -46,7 +46,7 @@ func Wishes(p *cleavev1.TablePoints) recipe.Wishes {
 	}
 }
 
-// TablePointsProto says that the rows of a table are clustered; the id is the caller's.
+// TablePointsProto says that the rows of a table are clustered. The caller sets the id.
 func TablePointsProto(w recipe.Wishes) *cleavev1.TablePoints {
 	return &cleavev1.TablePoints{
 		IdColumn: w.ID, LabelColumn: w.Label, Ignore: w.Ignore, Only: w.Only,
@@ -74,7 +74,7 @@ func RecipeProto(r *recipe.Recipe) *cleavev1.Recipe {
 	return p
 }
 
-// Recipe reads a recipe, nil from nil.
+// Recipe is the inverse of RecipeProto.
 func Recipe(p *cleavev1.Recipe) *recipe.Recipe {
 	if p == nil {
 		return nil
@@ -93,10 +93,10 @@ func Recipe(p *cleavev1.Recipe) *recipe.Recipe {
 	return r
 }
 
-// TableNotice is the code of what there is to say about a table.
+// TableNotice is the code of notices about a table.
 const TableNotice = "TABLE"
 
-// TableNotices are what there is to say about a table.
+// TableNotices returns messages as notices about a table.
 func TableNotices(messages []string) []clustering.Notice {
 	var notices []clustering.Notice
 	for _, message := range messages {
@@ -105,7 +105,7 @@ func TableNotices(messages []string) []clustering.Notice {
 	return notices
 }
 
-// NoticesProto converts warnings.
+// NoticesProto converts notices.
 func NoticesProto(list []clustering.Notice) []*cleavev1.Notice {
 	var converted []*cleavev1.Notice
 	for _, n := range list {

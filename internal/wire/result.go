@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// ResultProto converts what a run found, except for its labels. The caller adds the state, the kernel, the plan and
-// the timings.
+// ResultProto converts the result of a run, except for its labels. The caller adds the state, the plan and the
+// timings.
 func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p := &cleavev1.Result{
 		StopReason:     StopReasonProto(r.StopReason),
@@ -66,13 +66,13 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	return p
 }
 
-// StopReasonProto is why a run ended.
+// StopReasonProto converts the reason why a run ended.
 func StopReasonProto(r clustering.StopReason) cleavev1.StopReason {
 	return cleavev1.StopReason(cleavev1.StopReason_value["STOP_REASON_"+r.String()])
 }
 
-// kernelReport is the kernel function of a matrix with the parameters that it has, nil when the
-// matrix is not made of points.
+// kernelReport returns the kernel function of a matrix with the parameters that it has, or nil if the matrix is not
+// computed from points.
 func kernelReport(m kernel.MatrixSpec) *cleavev1.KernelReport {
 	function := kernelFunctions.write(m.Function)
 	if function == cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED {
@@ -146,12 +146,12 @@ func ShiftProto(s clustering.ShiftChange) *cleavev1.ShiftChange {
 	return &cleavev1.ShiftChange{Iteration: uint32(s.Iteration), Sigma: s.Sigma, Why: s.Reason}
 }
 
-// NoticeProto converts a warning.
+// NoticeProto converts a notice.
 func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 	return &cleavev1.Notice{Reason: n.Code, Message: n.Message}
 }
 
-// LevelProto converts a level that was begun.
+// LevelProto converts the start of a level.
 func LevelProto(l clustering.LevelBegan) *cleavev1.LevelStarted {
 	return &cleavev1.LevelStarted{Level: uint32(l.Level), Levels: uint32(l.Levels), Vertices: uint64(l.Vertices)}
 }
@@ -168,7 +168,7 @@ func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
 	return p
 }
 
-// ConstraintReportProto says how many constraints the labels satisfy.
+// ConstraintReportProto converts how many constraints the labels satisfy.
 func ConstraintReportProto(s constraint.Satisfaction) *cleavev1.ConstraintReport {
 	return &cleavev1.ConstraintReport{
 		Total:              uint32(s.Total),
@@ -200,7 +200,7 @@ func WayTriedProto(t clustering.Trial) *cleavev1.MethodTried {
 	}
 }
 
-// wayProto converts a way. Spaces and uses go by their names.
+// wayProto converts a way. Spaces and uses are matched by name.
 func wayProto(w clustering.Way) *cleavev1.Method {
 	return &cleavev1.Method{
 		Space:         cleavev1.Space(enumNumber(cleavev1.Space(0).Descriptor(), w.Space.String())),
@@ -208,7 +208,7 @@ func wayProto(w clustering.Way) *cleavev1.Method {
 	}
 }
 
-// SpaceOf is the space of a way, 0 where the API has one that this version does not know.
+// SpaceOf returns the space of a way, or 0 if this version does not know it.
 func SpaceOf(w *cleavev1.Method) clustering.Space {
 	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceLevels)
 }
@@ -228,14 +228,14 @@ func choiceProto(c *clustering.Choice) *cleavev1.Choice {
 	return p
 }
 
-// requestRange lets the first of a range stand for k: what is refused for it is refused for the range.
+// requestRange lets the first k of a range stand for k: what is rejected for it is rejected for the range.
 func requestRange(p *cleavev1.JobSpec, r catalog.Request) {
 	if p.GetKRange() != nil {
 		r.Values["k"] = strconv.FormatUint(uint64(p.GetKRange().GetMin()), 10)
 	}
 }
 
-// KBeganProto converts a number of clusters that is run.
+// KBeganProto converts the start of a run with one number of clusters.
 func KBeganProto(k clustering.KBegan) *cleavev1.KStarted {
 	return &cleavev1.KStarted{K: uint32(k.K), Min: uint32(k.Min), Max: uint32(k.Max)}
 }
@@ -260,7 +260,7 @@ func howManyProto(h *clustering.HowMany) *cleavev1.KSelection {
 	return p
 }
 
-// suspectsProto are the seeds and constraints that the data speak against.
+// suspectsProto converts the seeds and constraints that the data contradict.
 func suspectsProto(suspects []clustering.Suspect) []*cleavev1.Suspect {
 	var all []*cleavev1.Suspect
 	for _, s := range suspects {
@@ -281,7 +281,7 @@ func scaleProto(s clustering.Scale) cleavev1.Scale {
 	return cleavev1.Scale(enumNumber(cleavev1.Scale(0).Descriptor(), s.String()))
 }
 
-// ScaleOf is what was done to the columns of the points of a result.
+// ScaleOf returns how the columns of the points of a result were scaled.
 func ScaleOf(r *cleavev1.Result) clustering.Scale {
 	if r.Scale == nil {
 		switch SpaceOf(r.GetChoice().GetChosen()) { // results of the first versions have no scale
@@ -296,7 +296,7 @@ func ScaleOf(r *cleavev1.Result) clustering.Scale {
 // MissingRows is the code of the notice about rows that were left out.
 const MissingRows = "MISSING_ROWS"
 
-// SplitNotices separates what there is to say about an answer from how its table was read.
+// SplitNotices separates notices about an answer from those about how its table was read.
 func SplitNotices(all []*cleavev1.Notice) (answer, table []*cleavev1.Notice) {
 	for _, n := range all {
 		switch n.GetReason() {
@@ -309,13 +309,13 @@ func SplitNotices(all []*cleavev1.Notice) (answer, table []*cleavev1.Notice) {
 	return answer, table
 }
 
-// NamesSuspects tells whether a notice names the first of the seeds or constraints that the data speak against. Result.suspects has
-// them all.
+// NamesSuspects reports whether a notice names the first of the seeds or constraints that the data contradict.
+// Result.suspects has them all.
 func NamesSuspects(n *cleavev1.Notice) bool {
 	return n.GetReason() == "CONSTRAINTS_AGAINST_DATA" || n.GetReason() == "SEEDS_AGAINST_DATA"
 }
 
-// WithoutSuspects leaves out the notices that say less than the suspects of a result do.
+// WithoutSuspects returns notices without those that say less than the suspects of a result. notices is not modified.
 func WithoutSuspects(r *cleavev1.Result, notices []*cleavev1.Notice) []*cleavev1.Notice {
 	if len(r.GetSuspects()) == 0 {
 		return notices

@@ -11,23 +11,23 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
-// sparseRows are the rows of sparse points as far as they have arrived.
+// sparseRows holds the rows of sparse points that have arrived so far.
 type sparseRows struct {
-	counted       bool    // the rows are those that come, none are declared
-	rows, columns int     // declared, or the rows that have come
-	starts        []int64 // of the rows that have a length, and the end of the last
+	counted       bool    // no rows are declared; they are counted as they arrive
+	rows, columns int     // as declared, or the rows that have arrived
+	starts        []int64 // starts of the rows whose lengths have arrived, and the end of the last
 	column        []int32
 	value         []float64
 }
 
-// Bytes of canonical form: where a row starts, and an entry.
+// Bytes in canonical form: the start of a row, and an entry.
 const (
 	rowStartBytes = 8
 	entryBytes    = 12
 )
 
-// A number for each column, such as a mean has, costs memory that no upload paid for; sparse points
-// may have freeColumns of them, or columnsPerEntry for each entry.
+// A number per column, such as a mean, takes memory that the upload did not have to transfer. Sparse points may have
+// freeColumns columns, or columnsPerEntry for each entry.
 const (
 	freeColumns     = 1 << 22
 	columnsPerEntry = 64
@@ -100,8 +100,7 @@ func (u *Upload) finishSparse() (dataset.Dataset, error) {
 	return typed(dataset.NewSparsePoints(s.rows, s.columns, s.starts, s.column, s.value))
 }
 
-// Row lengths and entries travel apart, so that a part has about the same size whether rows are many
-// or long.
+// Row lengths and entries are sent separately, so that parts have about the same size whether rows are many or long.
 const (
 	partLengths = 1 << 18
 	partEntries = 1 << 16
@@ -138,7 +137,7 @@ func neighborWeights(w neighbor.Weights) cleavev1.NeighborWeights {
 	return cleavev1.NeighborWeights(enumNumber(cleavev1.NeighborWeights(0).Descriptor(), w.String()))
 }
 
-// SendNeighborGraph sends the head of a graph, which has no loops, and then its edges, in portions.
+// SendNeighborGraph sends the head of a graph without loops, and then its edges in portions.
 func SendNeighborGraph(g *dataset.Graph, send func(*cleavev1.GetNeighborGraphResponse) error) error {
 	head := &cleavev1.NeighborGraphHead{Vertices: uint64(g.N), Edges: uint64(len(g.Column) / 2)}
 	if err := send(&cleavev1.GetNeighborGraphResponse{Part: &cleavev1.GetNeighborGraphResponse_Head{Head: head}}); err != nil {
@@ -149,8 +148,8 @@ func SendNeighborGraph(g *dataset.Graph, send func(*cleavev1.GetNeighborGraphRes
 	})
 }
 
-// ReceiveNeighborGraph makes a graph of the parts of a stream, which ends with io.EOF. Memory grows with what has
-// arrived, but for vertices, of which there are few for each edge. Errors of the stream are returned as they are.
+// ReceiveNeighborGraph assembles a graph from the parts of a stream, which ends with io.EOF. Memory grows with what
+// has arrived, except for vertices, of which few are allowed per edge. Errors of the stream are returned as they are.
 func ReceiveNeighborGraph(receive func() (*cleavev1.GetNeighborGraphResponse, error)) (*dataset.Graph, error) {
 	head, err := receiveHead(receive, "a graph")
 	if err != nil {

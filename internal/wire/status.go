@@ -1,5 +1,6 @@
-// Package wire converts between the messages of the API and the types of the domain, and between faults and
-// gRPC statuses. No other package does.
+// Package wire converts between the messages of the API and the types of the domain, between the messages to workers
+// and the types they carry, and between faults and gRPC statuses. Conversions belong here and nowhere else; decisions
+// do not.
 package wire
 
 import (
@@ -22,13 +23,15 @@ import (
 // Domain is the google.rpc.ErrorInfo domain of all errors of Cleave.
 const Domain = "cleave"
 
-// NotLeader is the reason of a coordinator that does not lead. If it knows who does, the error has the address under LeaderKey.
+// NotLeader is the reason of errors of a coordinator that does not lead. If it knows the leader, the metadata has the
+// leader's address under LeaderKey.
 const (
 	NotLeader = "NOT_LEADER"
 	LeaderKey = "leader"
 )
 
-// LeaderOf tells whether an error says that a coordinator does not lead, and who does, if that is known.
+// LeaderOf reports whether an error means that a coordinator does not lead, and returns the leader's address, or ""
+// if unknown.
 func LeaderOf(err error) (address string, notLeader bool) {
 	info := infoOf(err)
 	if info.GetReason() != NotLeader {
@@ -46,8 +49,8 @@ func infoOf(err error) *errdetails.ErrorInfo {
 	return nil
 }
 
-// maxStatusText keeps errors within the 8 KiB of metadata that gRPC implementations accept by default: a
-// status has the message up to three times, in base64.
+// maxStatusText keeps errors within the 8 KiB of metadata that gRPC implementations accept by default. A status
+// contains the message up to three times, in base64.
 const maxStatusText = 1200
 
 var codeOf = map[fault.Kind]codes.Code{
@@ -65,7 +68,7 @@ var codeOf = map[fault.Kind]codes.Code{
 	fault.PermissionDenied:   codes.PermissionDenied,
 }
 
-// codeFor is the gRPC code of a kind of fault.
+// codeFor returns the gRPC code of a kind of fault.
 func codeFor(kind fault.Kind) codes.Code {
 	if code, known := codeOf[kind]; known {
 		return code
@@ -82,9 +85,9 @@ func kindOf(code codes.Code) (fault.Kind, bool) {
 	return 0, false
 }
 
-// Status turns any error into a gRPC status error. A fault gets the code of its kind, an ErrorInfo, a
-// BadRequest if it names a field, and a RetryInfo if trying again may help. A status stays as it is, an ended context becomes CANCELLED or
-// DEADLINE_EXCEEDED, and everything else is INTERNAL.
+// Status converts any error to a gRPC status error. A fault gets the code of its kind, an ErrorInfo, a BadRequest if
+// it names a field, and a RetryInfo if retrying may help. A status stays as it is, an ended context becomes CANCELLED
+// or DEADLINE_EXCEEDED, and everything else is INTERNAL. It returns nil for nil.
 func Status(err error) error {
 	if err == nil {
 		return nil
@@ -104,7 +107,7 @@ func Status(err error) error {
 	return newStatus(codes.Internal, "INTERNAL", err.Error(), "", nil, 0)
 }
 
-// Unavailable is the status of a server that cannot answer now, so that clients try again.
+// Unavailable returns the status of a server that cannot answer now, so that clients retry.
 func Unavailable(reason, message string) error {
 	return newStatus(codes.Unavailable, reason, message, "", nil, 0)
 }
@@ -147,15 +150,15 @@ func printable(text string) string {
 	return text[:cut] + "…"
 }
 
-// Fault turns a status that came from a coordinator back into a fault. Other errors (of the network, a
-// deadline, UNAVAILABLE) are returned as they are.
+// Fault converts a status from a coordinator back to a fault. Other errors (of the network, a deadline, UNAVAILABLE)
+// are returned as they are.
 func Fault(err error) error {
 	s, is := status.FromError(err)
 	if err == nil || !is {
 		return err
 	}
 	kind, known := kindOf(s.Code())
-	if !known || kind == fault.Unavailable { // clients know by the code that they may try again
+	if !known || kind == fault.Unavailable { // the code tells clients that they may retry
 		return err
 	}
 	var f *fault.Error
@@ -165,7 +168,7 @@ func Fault(err error) error {
 		}
 	}
 	if f == nil && kind == fault.ResourceExhausted {
-		// gRPC refuses a message that is too large. Only the spec of a job can be.
+		// gRPC rejects a message that is too large. Only the spec of a job can be.
 		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE", Message: "the job's constraints, seeds, weights, labels and centroids together are too large for one request: " + s.Message()}
 	}
 	if f == nil {
@@ -184,10 +187,11 @@ func Fault(err error) error {
 	return f
 }
 
-// Reason is the reason that a coordinator gave for an error, "" if it gave none.
+// Reason returns the reason that a coordinator gave for an error, or "" if it gave none.
 func Reason(err error) string { return infoOf(err).GetReason() }
 
-// RetryDelay is how long to wait before trying again, if an error says that it may help.
+// RetryDelay returns how long to wait before retrying. helps is false if the error does not say that retrying may
+// help.
 func RetryDelay(err error) (delay time.Duration, helps bool) {
 	for _, detail := range status.Convert(err).Details() {
 		if info, is := detail.(*errdetails.RetryInfo); is {
@@ -197,7 +201,7 @@ func RetryDelay(err error) (delay time.Duration, helps bool) {
 	return 0, false
 }
 
-// ErrorProto is a fault as a message.
+// ErrorProto converts a fault to a message.
 func ErrorProto(f *fault.Error) *cleavev1.Error {
 	p := &cleavev1.Error{Code: int32(codeFor(f.Kind)), Reason: f.Reason, Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Field: f.Field}
 	for key, value := range f.Metadata {
@@ -209,7 +213,7 @@ func ErrorProto(f *fault.Error) *cleavev1.Error {
 	return p
 }
 
-// FaultOf is the inverse of ErrorProto; it is nil for nil.
+// FaultOf is the inverse of ErrorProto. It returns nil for nil.
 func FaultOf(p *cleavev1.Error) error {
 	if p == nil {
 		return nil

@@ -19,7 +19,7 @@ var columnTypes = enumMap[cleavev1.ColumnType, table.Type]{
 	cleavev1.ColumnType_COLUMN_TYPE_TEXT:        table.Text,
 }
 
-// TableProto describes a table; the id, name and time are the caller's.
+// TableProto describes a table. The caller sets the id, name and time.
 func TableProto(t *table.Table) *cleavev1.Table {
 	p := &cleavev1.Table{Rows: uint64(t.Rows()), Bytes: uint64(t.EncodedSize())}
 	for at := range t.Columns {
@@ -28,7 +28,7 @@ func TableProto(t *table.Table) *cleavev1.Table {
 	return p
 }
 
-// TableRows makes a table of one message.
+// TableRows returns the table in one message.
 func TableRows(p *cleavev1.TableRows) (*table.Table, error) {
 	var all rowsOfTable
 	if err := all.add(p); err != nil {
@@ -37,12 +37,12 @@ func TableRows(p *cleavev1.TableRows) (*table.Table, error) {
 	return all.table()
 }
 
-// InlineTable is a table within a request.
+// InlineTable returns a table as part of a request.
 func InlineTable(t *table.Table) *cleavev1.TableInput {
 	return &cleavev1.TableInput{Source: &cleavev1.TableInput_Inline{Inline: rowsProto(t, 0, t.Rows())}}
 }
 
-// rowsProto is the rows [from, to).
+// rowsProto returns the rows [from, to). The result shares memory with t.
 func rowsProto(t *table.Table, from, to int) *cleavev1.TableRows {
 	p := &cleavev1.TableRows{}
 	for at := range t.Columns {
@@ -68,24 +68,24 @@ func rowsProto(t *table.Table, from, to int) *cleavev1.TableRows {
 	return p
 }
 
-// TableUpload takes the parts of an upload in the order they come and makes the table. Memory grows with
-// what has arrived and stops at the limit.
+// TableUpload assembles a table from the parts of an upload, in the order they arrive. Memory grows with what has
+// arrived and stops at the limit.
 type TableUpload struct {
-	limit  int64 // of canonical bytes
+	limit  int64 // in canonical bytes
 	header *cleavev1.TableHeader
 	bytes  uint64
 	rows   rowsOfTable
 }
 
-// NewTableUpload makes a TableUpload of at most limit bytes.
+// NewTableUpload returns a TableUpload of at most limit bytes in canonical form.
 func NewTableUpload(limit int64) *TableUpload {
 	return &TableUpload{limit: limit, rows: rowsOfTable{owned: true}}
 }
 
-// Name is the name for people that the header gave.
+// Name returns the display name in the header.
 func (u *TableUpload) Name() string { return u.header.GetDisplayName() }
 
-// Add takes the next part.
+// Add adds the next part. The first one must be the header.
 func (u *TableUpload) Add(part *cleavev1.CreateTableRequest) error {
 	header := part.GetHeader()
 	switch {
@@ -111,7 +111,7 @@ func (u *TableUpload) Add(part *cleavev1.CreateTableRequest) error {
 	return onField(u.rows.add(part.GetRows()), "rows")
 }
 
-// Finish makes the table of all parts; the TableUpload is then spent.
+// Finish returns the table made of all parts. The TableUpload must not be used afterwards.
 func (u *TableUpload) Finish() (*table.Table, error) {
 	switch {
 	case u.header == nil:
@@ -134,7 +134,7 @@ func tableTooLarge(bytes uint64, limit int64) error {
 		OnField("rows").With("limit_bytes", itoa(uint64(limit)))
 }
 
-// onField names the field of a fault.
+// onField sets the field of a fault. Other errors are returned as they are.
 func onField(err error, field string) error {
 	if f, is := errors.AsType[*fault.Error](err); is {
 		return f.OnField(field)
@@ -142,10 +142,10 @@ func onField(err error, field string) error {
 	return err
 }
 
-// partBytes is about what a part of a table on its way takes at most.
+// partBytes is the approximate maximum size of a part of a table.
 const partBytes = 1 << 20
 
-// TableParts calls yield with the header and the parts of the upload of a table, until one fails.
+// TableParts calls yield with the header and the parts of the upload of a table, until yield fails.
 func TableParts(name string, t *table.Table, yield func(*cleavev1.CreateTableRequest) error) error {
 	if err := sendHeader(name, yield); err != nil {
 		return err
@@ -164,7 +164,7 @@ func sendRows(t *table.Table, send func(*cleavev1.CreateTableRequest) error) err
 	})
 }
 
-// eachPart calls yield with the rows of a table, portion by portion, and at least once.
+// eachPart calls yield with the rows of a table, portion by portion, at least once.
 func eachPart(t *table.Table, yield func(*cleavev1.TableRows) error) error {
 	rows := max(1, t.Rows())
 	portion := max(1, int(partBytes*int64(rows)/t.EncodedSize()))
@@ -176,7 +176,8 @@ func eachPart(t *table.Table, yield func(*cleavev1.TableRows) error) error {
 	return nil
 }
 
-// SendTableRows sends the rows of a table to a client, or of many rows so many, unless that is 0.
+// SendTableRows sends the rows of a table to a client. If atMost is positive and there are more rows, it sends a
+// sample of that many.
 func SendTableRows(t *table.Table, atMost int, send func(*cleavev1.GetTableRowsResponse) error) error {
 	if atMost > 0 && atMost < t.Rows() {
 		t = t.Sample(atMost)
@@ -184,7 +185,7 @@ func SendTableRows(t *table.Table, atMost int, send func(*cleavev1.GetTableRowsR
 	return eachPart(t, func(rows *cleavev1.TableRows) error { return send(&cleavev1.GetTableRowsResponse{Rows: rows}) })
 }
 
-// ReceiveTable makes a table of the parts of a stream, which ends with io.EOF. Errors of the stream are
+// ReceiveTable assembles a table from the parts of a stream, which ends with io.EOF. Errors of the stream are
 // returned as they are.
 func ReceiveTable(receive func() (*cleavev1.GetTableRowsResponse, error)) (*table.Table, error) {
 	all := rowsOfTable{owned: true}
@@ -194,8 +195,8 @@ func ReceiveTable(receive func() (*cleavev1.GetTableRowsResponse, error)) (*tabl
 	return all.table()
 }
 
-// SendBatches uploads a table that comes in batches of rows with the same columns, until next returns io.EOF. Only one batch is
-// in memory.
+// SendBatches uploads a table in batches of rows with the same columns, until next returns io.EOF. Only one batch is
+// in memory at a time.
 func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name string, next func() (*table.Table, error)) (*cleavev1.Table, error) {
 	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
 		if err := sendHeader(name, send); err != nil {
@@ -211,7 +212,7 @@ func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name str
 	return ResumeTable(ctx, client, name, t, UploadStart{})
 }
 
-// ResumeTable is SendTable for an upload that may be resumed.
+// ResumeTable is SendTable for an upload that can be resumed.
 func ResumeTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table, start UploadStart) (*cleavev1.Table, error) {
 	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
 		return TableParts(name, t, from(start, send, func(part *cleavev1.CreateTableRequest) bool {
@@ -225,15 +226,15 @@ func ResumeTable(ctx context.Context, client cleavev1.TableServiceClient, name s
 	return response.GetTable(), err
 }
 
-// Tables finds a table by its id.
+// Tables returns the table with this id.
 type Tables func(id string) (*table.Table, error)
 
-// NoTables is for requests whose tables are all inline.
+// NoTables is a Tables for requests whose tables are all inline. It always fails.
 func NoTables(id string) (*table.Table, error) {
 	return nil, fault.New(fault.NotFound, "TABLE_NOT_FOUND", "there is no table %.80q; upload it first", id).With("table_id", id)
 }
 
-// The tables that a specification may use, by their fields.
+// The fields of a specification that may hold tables.
 const (
 	fieldConstraints = "spec.supervision.constraints"
 	fieldSeeds       = "spec.supervision.seeds"
@@ -242,16 +243,16 @@ const (
 	fieldBeliefs     = "spec.constrained_spectral.beliefs"
 )
 
-// UsedTable is a table that a specification uses, and the field that says so.
+// UsedTable is a table that a specification uses, and the field that names it.
 type UsedTable struct {
 	Field string
 	Input *cleavev1.TableInput
 }
 
-// Name is what the table holds: constraints, seeds, labels, weights or beliefs.
+// Name returns what the table holds: constraints, seeds, labels, weights or beliefs.
 func (u UsedTable) Name() string { return u.Field[strings.LastIndex(u.Field, ".")+1:] }
 
-// UsedTables are the tables of a specification.
+// UsedTables returns the tables of a specification, other than the one that is clustered.
 func UsedTables(p *cleavev1.JobSpec) []UsedTable {
 	return slices.DeleteFunc([]UsedTable{
 		{fieldConstraints, p.GetSupervision().GetConstraints()},
@@ -262,7 +263,7 @@ func UsedTables(p *cleavev1.JobSpec) []UsedTable {
 	}, func(u UsedTable) bool { return u.Input == nil })
 }
 
-// InlineRows is how many rows a table has that is part of the request, 0 if it is not.
+// InlineRows returns how many rows an inline table has, or 0 if it is not inline.
 func InlineRows(input *cleavev1.TableInput) int64 {
 	for _, c := range input.GetInline().GetColumns() {
 		return int64(len(c.GetIntegers().GetValues()) + len(c.GetNumbers().GetValues()) + len(c.GetTexts().GetValues()))
@@ -270,7 +271,7 @@ func InlineRows(input *cleavev1.TableInput) int64 {
 	return 0
 }
 
-// TableIDs are the ids of the tables of a specification that were uploaded.
+// TableIDs returns the ids of the uploaded tables of a specification, without duplicates.
 func TableIDs(p *cleavev1.JobSpec) []string {
 	var ids []string
 	if id := p.GetTable().GetTableId(); id != "" {
@@ -284,13 +285,13 @@ func TableIDs(p *cleavev1.JobSpec) []string {
 	return ids
 }
 
-// ReadTable reads a table that a field of a request names or holds, as a list about so many points; nil where
-// there is none.
+// ReadTable reads a table that a field of a request names or contains, as a list about this many points. It returns
+// nil if input is nil.
 func ReadTable[T any](input *cleavev1.TableInput, field string, points int, tables Tables, kind table.Kind[T]) ([]T, error) {
 	return readInput(input, field, points, nil, tables, kind)
 }
 
-// ReadTableOfRows is ReadTable for points that are rows of a table, by whose ids or numbers they go.
+// ReadTableOfRows is ReadTable for points that are rows of a table, which are identified by their ids or numbers.
 func ReadTableOfRows[T any](input *cleavev1.TableInput, field string, rows *recipe.Rows, tables Tables, kind table.Kind[T]) ([]T, error) {
 	return readInput(input, field, rows.Points(), rows, tables, kind)
 }
@@ -319,7 +320,7 @@ func readInput[T any](input *cleavev1.TableInput, field string, points int, rows
 	return list, onField(err, field)
 }
 
-// readTable is ReadTable of a specification.
+// readTable is ReadTable for a specification. It keeps an error in r.
 func readTable[T any](r *tableReader, input *cleavev1.TableInput, field string, kind table.Kind[T]) []T {
 	list, err := readInput(input, field, r.points, r.rows, r.tables, kind)
 	if r.err == nil {

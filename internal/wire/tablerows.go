@@ -8,12 +8,12 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// rowsOfTable are the rows that have arrived. The cells stay as they came and are joined once, column by column, so that a
-// large table takes its own size and one column more.
+// rowsOfTable collects the rows that have arrived. Cells stay as they arrived and are joined once, column by column,
+// so that a large table takes its own size and one more column.
 type rowsOfTable struct {
 	columns []columnParts
 	rows    int
-	owned   bool // the messages are nobody else's: equal texts become one
+	owned   bool // nobody else uses the messages, so equal texts may be replaced by one
 }
 
 // columnParts is a column whose cells are in parts.
@@ -23,14 +23,14 @@ type columnParts struct {
 	integers [][]int64
 	numbers  [][]float64
 	texts    [][]string
-	seen     map[string]string // texts that may come again, each kept once; nil: none is
-	empty    []bool            // of the rows so far, or of none
+	seen     map[string]string // texts that may come again, each kept once; nil if texts are not shared
+	empty    []bool            // one for each row so far; nil if no cell is empty
 }
 
-// maxSeen is how many texts of a column are remembered: categories are fewer, and names of rows are all different.
+// maxSeen is how many texts of a column are remembered. Categories are fewer, and names of rows are all different.
 const maxSeen = 1024
 
-// add takes the next rows; the first say which columns there are.
+// add adds the next rows. The first ones define the columns.
 func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
 	if r.columns == nil {
 		if len(p.GetColumns()) == 0 || len(p.GetColumns()) > table.MaxColumns {
@@ -85,7 +85,7 @@ func (c *columnParts) add(p *cleavev1.Column) {
 	}
 }
 
-// markEmpty marks the empty cells of the next rows, which are so many and follow those before.
+// markEmpty marks the empty cells of the next count rows, which follow the rows before.
 func (c *columnParts) markEmpty(rows []uint32, before, count int) error {
 	if c.empty == nil && len(rows) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (c *columnParts) markEmpty(rows []uint32, before, count int) error {
 	return nil
 }
 
-// table joins what has arrived; it is then spent.
+// table joins what has arrived. r must not be used afterwards.
 func (r *rowsOfTable) table() (*table.Table, error) {
 	columns := make([]table.Column, len(r.columns))
 	for at, c := range r.columns {

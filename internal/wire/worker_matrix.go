@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// MatrixSpecToProto converts a matrix spec. Its two arrays may be large, so the caller packs them:
-// PackFloat64s of spec.Mean and spec.Scale, nil when there is none.
+// MatrixSpecToProto converts a matrix spec. Its two arrays may be large, so the caller packs them: PackFloat64s of
+// spec.Mean and spec.Scale, nil if there is none.
 func MatrixSpecToProto(spec kernel.MatrixSpec, mean, scale *workerv1.Payload) *workerv1.MatrixSpec {
 	source := matrixSources.write(spec.Function)
 	if source == workerv1.MatrixSource_MATRIX_SOURCE_UNSPECIFIED {
@@ -35,7 +35,8 @@ func MatrixSpecToProto(spec kernel.MatrixSpec, mean, scale *workerv1.Payload) *w
 	}
 }
 
-// MatrixSpecFromProto reads a matrix spec. The caller has fetched its two arrays.
+// MatrixSpecFromProto is the inverse of MatrixSpecToProto. The caller has fetched the two arrays. It fails for values
+// that make no sense.
 func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.MatrixSpec, error) {
 	function, err := matrixFunction(m)
 	if err != nil {
@@ -86,7 +87,7 @@ func statsToProto(stats kernel.ClusterStats) *workerv1.ClusterStats {
 	}
 }
 
-// StatsFromProto reads cluster statistics.
+// StatsFromProto is the inverse of StatsToProto.
 func StatsFromProto(packed []*workerv1.ClusterStats) ([]kernel.ClusterStats, error) {
 	all := make([]kernel.ClusterStats, len(packed))
 	for i, p := range packed {
@@ -125,7 +126,7 @@ func CandidatesToProto(candidates []labeling.Candidate) []*workerv1.Candidate {
 	return packed
 }
 
-// CandidatesFromProto reads the farthest points of lanes.
+// CandidatesFromProto is the inverse of CandidatesToProto.
 func CandidatesFromProto(packed []*workerv1.Candidate) ([]labeling.Candidate, error) {
 	candidates := make([]labeling.Candidate, len(packed))
 	for i, p := range packed {
@@ -146,7 +147,7 @@ func BlocksToProto(blocks []kernel.Block) []*workerv1.Block {
 	return packed
 }
 
-// BlocksFromProto reads blocks of points.
+// BlocksFromProto is the inverse of BlocksToProto.
 func BlocksFromProto(packed []*workerv1.Block) ([]kernel.Block, error) {
 	blocks := make([]kernel.Block, len(packed))
 	for i, p := range packed {
@@ -159,7 +160,7 @@ func BlocksFromProto(packed []*workerv1.Block) ([]kernel.Block, error) {
 	return blocks, nil
 }
 
-// CommandName is what a command does, as its field is named; "none" if it is unknown.
+// CommandName returns the name of a command's operation field, or "none" if it is unknown.
 func CommandName(c *workerv1.Command) string {
 	m := c.ProtoReflect()
 	if field := m.WhichOneof(m.Descriptor().Oneofs().ByName("operation")); field != nil {
@@ -168,15 +169,15 @@ func CommandName(c *workerv1.Command) string {
 	return "none"
 }
 
-// What a coordinator and its workers agree on.
+// Constants that a coordinator and its workers agree on.
 const (
-	// WorkerProtocol is the version of the worker protocol; both sides must have the same.
+	// WorkerProtocol is the version of the worker protocol. Both sides must have the same.
 	WorkerProtocol = 10
-	// InlineBytes is the largest payload that is sent on the Attach stream. A larger one is sent by
+	// InlineBytes is the size of the largest payload that is sent on the Attach stream. A larger one is sent by
 	// reference, on a stream of its own, so that no heartbeat waits behind it.
 	InlineBytes = 64 << 10
 	// ChunkBytes is the size of the messages that a larger payload is cut into.
 	ChunkBytes = 1 << 20
-	// WorkerMessageBytes bounds any message of the worker protocol.
+	// WorkerMessageBytes limits the size of any message of the worker protocol.
 	WorkerMessageBytes = 8 << 20
 )

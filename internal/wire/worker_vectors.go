@@ -10,8 +10,8 @@ import (
 	vectors "github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
-// VectorSpecToProto converts a spec of vectors. Its two arrays may be large, so the caller packs them:
-// PackFloat64s of spec.Mean, nil when there is none, and PackInt32s of spec.Grids.
+// VectorSpecToProto converts a spec of vectors. Its two arrays may be large, so the caller packs them: PackFloat64s
+// of spec.Mean, nil if there is none, and PackInt32s of spec.Grids.
 func VectorSpecToProto(spec *vectors.RowSpec, mean, grids *workerv1.Payload) *workerv1.VectorSpec {
 	return &workerv1.VectorSpec{
 		Preparation:    workerPreparations.write(spec.Preparation),
@@ -23,7 +23,8 @@ func VectorSpecToProto(spec *vectors.RowSpec, mean, grids *workerv1.Payload) *wo
 	}
 }
 
-// VectorSpecFromProto reads a spec of vectors. The caller has fetched its two arrays.
+// VectorSpecFromProto is the inverse of VectorSpecToProto. The caller has fetched the two arrays. It fails for values
+// that make no sense.
 func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) (*vectors.RowSpec, error) {
 	preparation, err := workerPreparations.decode(p.GetPreparation())
 	if err != nil {
@@ -47,13 +48,14 @@ func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) 
 	}, nil
 }
 
-// FeaturesToProto converts what rows are made with. The caller packs its arrays: the mean of the points, nil when there is
-// none, the landmarks and the projection.
+// FeaturesToProto converts how kernel features are computed. The caller packs the arrays: the mean of the points, nil
+// if there is none, the landmarks and the projection.
 func FeaturesToProto(f *kernel.FeatureSpec, mean, landmarks, projection *workerv1.Payload) *workerv1.KernelFeatures {
 	return &workerv1.KernelFeatures{Matrix: MatrixSpecToProto(f.Matrix, mean, nil), Landmarks: landmarks, Projection: projection}
 }
 
-// FeaturesFromProto reads what rows of so many columns are made with. The caller has fetched its arrays.
+// FeaturesFromProto is the inverse of FeaturesToProto for this number of feature columns. The caller has fetched the
+// arrays.
 func FeaturesFromProto(p *workerv1.KernelFeatures, columns int, mean []float64, landmarks []int32, projection []float64) (*kernel.FeatureSpec, error) {
 	matrix, err := MatrixSpecFromProto(p.GetMatrix(), mean, nil)
 	if err != nil {
@@ -75,7 +77,7 @@ func QueriesToProto(queries []vectors.Query, values, integers *workerv1.Payload)
 	return p
 }
 
-// QueryValues are the centroids and the metric of each query.
+// QueryValues returns the centroids and the metric of each query.
 func QueryValues(queries []vectors.Query) []float64 {
 	var values []float64
 	for _, q := range queries {
@@ -84,7 +86,7 @@ func QueryValues(queries []vectors.Query) []float64 {
 	return values
 }
 
-// QueryIntegers are the absent clusters, the points and the counts of each query.
+// QueryIntegers returns the absent clusters, the points and the counts of each query.
 func QueryIntegers(queries []vectors.Query) []int32 {
 	var integers []int32
 	for _, q := range queries {
@@ -103,8 +105,8 @@ func absentClusters(m *vectors.Model) []int32 {
 	return absent
 }
 
-// QueriesFromProto reads queries on rows of some columns. The caller has fetched their arrays. The shard checks that
-// what they say fits its vectors.
+// QueriesFromProto is the inverse of QueriesToProto for rows of this many columns. The caller has fetched the arrays.
+// The shard checks that the queries fit its vectors.
 func QueriesFromProto(p *workerv1.VectorQueries, columns int, values []float64, integers []int32) ([]vectors.Query, error) {
 	queries := make([]vectors.Query, len(p.GetQueries()))
 	for at, of := range p.GetQueries() {
@@ -155,7 +157,7 @@ func QueriesFromProto(p *workerv1.VectorQueries, columns int, values []float64, 
 	return queries, nil
 }
 
-// take splits off the first of a list; nil if it is none.
+// take splits off the first count values of a list. first is nil if count is 0.
 func take[T any](list []T, count int64) (first, rest []T, err error) {
 	if count > int64(len(list)) {
 		return nil, nil, fmt.Errorf("wire: %d of %d values", count, len(list))
