@@ -30,7 +30,7 @@ type Job struct {
 	o     *Coordinator
 	began time.Time
 
-	// mu guards the fields below.
+	// mu guards the fields below, except for span and inJob, which never change.
 	mu         sync.Mutex
 	phase      string
 	since      time.Time

@@ -40,7 +40,7 @@ type Log struct {
 	file *os.File
 	now  func() time.Time
 
-	// mu guards the fields below.
+	// mu guards the fields below, except for stop and stopped.
 	mu      sync.Mutex
 	dirty   bool // something was written since the last sync
 	torn    bool // the last line was cut off, for example on a full disk
