@@ -146,7 +146,7 @@ func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
 	})
 	j.counted = err != nil
 	if err != nil && !interrupted(err) && !errors.Is(err, c.storeCtx.Err()) {
-		c.log.Warn("the run of a job counts as one that crashed", "job", j.id, "error", err)
+		c.log.Warn("cannot record that the run of a job did not crash; it counts as a crash", "job", j.id, "error", err)
 	}
 }
 

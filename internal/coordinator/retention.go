@@ -116,7 +116,7 @@ func (r *retention) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := r.sweep(ctx); err != nil && ctx.Err() == nil {
-			r.c.log.Error("cannot look for what is kept no longer; trying again later", "error", err)
+			r.c.log.Error("cannot look for expired jobs and data; trying again later", "error", err)
 		}
 		select {
 		case <-tick.C:

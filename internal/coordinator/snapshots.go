@@ -80,7 +80,7 @@ func (c *Coordinator) remember(j *job, p *prepared) (ctx context.Context, stop f
 	}
 	if err != nil {
 		if j.ctx.Err() == nil {
-			c.log.Warn("there are no snapshots of the job", "job", j.id, "error", err)
+			c.log.Warn("the job runs without snapshots", "job", j.id, "error", err)
 		}
 		return j.ctx, func() {}
 	}

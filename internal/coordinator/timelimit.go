@@ -83,7 +83,7 @@ func (c *Coordinator) noteTime(ctx context.Context, j *job) {
 			return nil
 		})
 		if err != nil && !interrupted(err) && ctx.Err() == nil {
-			c.log.Warn("the time that a job has used is not stored; it is tried again", "job", j.id, "error", err)
+			c.log.Warn("cannot store the time that a job has used; trying again", "job", j.id, "error", err)
 		}
 	}
 }

@@ -201,7 +201,7 @@ func (j *job) finishAdoption(a adoption, err error) {
 		return
 	}
 	if err != nil {
-		j.fleet.log.Info("a worker does not have the tiles any more that it offered", "job", j.jobID, "worker", a.session.name, "why", err)
+		j.fleet.log.Info("a worker no longer has the tiles that it offered", "job", j.jobID, "worker", a.session.name, "why", err)
 		for _, t := range a.tiles {
 			j.unplace(t)
 		}

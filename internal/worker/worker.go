@@ -148,7 +148,7 @@ func (w *worker) serve(ctx context.Context) error {
 			w.term = 0
 		}
 		if w.session != nil && time.Since(lost) > w.cfg.KeepFor {
-			w.log.Warn("no coordinator is there: dropping the tiles", "session", w.session.id)
+			w.log.Warn("no coordinator can be reached: dropping the tiles", "session", w.session.id)
 			w.endSession()
 		}
 		if triedAll && pause.Wait(ctx) != nil {
