@@ -178,8 +178,8 @@ func (c *Coordinator) observeLeader(ctx context.Context) {
 func (c *Coordinator) leads() bool { return c.leading.Load() && c.term.Current() }
 
 // notLeading returns an error that names the leader, unless this coordinator leads. Calls of gRPC's own services, such
-// as health checks, are always allowed. A leader that was suspended for so long that its lease may have expired does not answer either,
-// because its answer could be outdated.
+// as health checks, are always allowed. A leader that was suspended for so long that its lease may have expired does
+// not answer either, because its answer could be outdated.
 func (c *Coordinator) notLeading(method string) error {
 	if strings.HasPrefix(method, "/grpc.") || c.leads() {
 		return nil
