@@ -191,8 +191,8 @@ type CreateJobRequest struct {
 	// What to cluster and how. Required.
 	Spec *JobSpec `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
 	// Makes the call idempotent; at most 200 bytes, such as a UUID. Repeating the ID with the same spec returns the
-	// existing job, whatever its name and scheduling; with another spec it is ALREADY_EXISTS. If empty, every call creates
-	// a job.
+	// existing job, whatever its name and scheduling; with another spec it is ALREADY_EXISTS. If empty, every call
+	// creates a job.
 	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// A human-readable name; need not be unique.
 	DisplayName string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
@@ -1769,8 +1769,8 @@ type PredictJobRequest struct {
 	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	// The new points, with the same columns as the points of the job.
 	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	// For a job on a table: the new rows, converted to points by the recipe of the job. Columns may come in any order, and
-	// extra columns are ignored.
+	// For a job on a table: the new rows, converted to points by the recipe of the job. Columns may come in any order,
+	// and extra columns are ignored.
 	TableId       string `protobuf:"bytes,10,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -43,8 +43,8 @@ const (
 // JobService plans and runs clustering jobs and returns their results.
 //
 // Every method may be retried after a lost response, except CreateJob without a request_id: the second call does no
-// harm and does not fail because of the first. Methods that name a job, except DeleteJob, return NOT_FOUND if the caller
-// may not see it or it does not exist.
+// harm and does not fail because of the first. Methods that name a job, except DeleteJob, return NOT_FOUND if the
+// caller may not see it or it does not exist.
 type JobServiceClient interface {
 	// PlanJob reports how a job would be distributed over the workers attached now, without running it. Returns
 	// RESOURCE_EXHAUSTED if the job does not fit, with a message that says what would, and FAILED_PRECONDITION if no
@@ -58,9 +58,9 @@ type JobServiceClient interface {
 	GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*GetJobResponse, error)
 	// ListJobs lists the jobs visible to the caller.
 	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
-	// CancelJob asks a job to stop and returns without waiting until it has stopped. The call succeeds and changes nothing
-	// if the job has ended or is already being canceled; the returned state tells whether it was canceled, succeeded or
-	// failed.
+	// CancelJob asks a job to stop and returns without waiting until it has stopped. The call succeeds and changes
+	// nothing if the job has ended or is already being canceled; the returned state tells whether it was canceled,
+	// succeeded or failed.
 	CancelJob(ctx context.Context, in *CancelJobRequest, opts ...grpc.CallOption) (*CancelJobResponse, error)
 	// DeleteJob deletes a finished job with its events and results. Deleting a job that does not exist succeeds. Returns
 	// FAILED_PRECONDITION if the job has not ended.
@@ -318,8 +318,8 @@ func (c *jobServiceClient) EvaluateJob(ctx context.Context, in *EvaluateJobReque
 // JobService plans and runs clustering jobs and returns their results.
 //
 // Every method may be retried after a lost response, except CreateJob without a request_id: the second call does no
-// harm and does not fail because of the first. Methods that name a job, except DeleteJob, return NOT_FOUND if the caller
-// may not see it or it does not exist.
+// harm and does not fail because of the first. Methods that name a job, except DeleteJob, return NOT_FOUND if the
+// caller may not see it or it does not exist.
 type JobServiceServer interface {
 	// PlanJob reports how a job would be distributed over the workers attached now, without running it. Returns
 	// RESOURCE_EXHAUSTED if the job does not fit, with a message that says what would, and FAILED_PRECONDITION if no
@@ -333,9 +333,9 @@ type JobServiceServer interface {
 	GetJob(context.Context, *GetJobRequest) (*GetJobResponse, error)
 	// ListJobs lists the jobs visible to the caller.
 	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
-	// CancelJob asks a job to stop and returns without waiting until it has stopped. The call succeeds and changes nothing
-	// if the job has ended or is already being canceled; the returned state tells whether it was canceled, succeeded or
-	// failed.
+	// CancelJob asks a job to stop and returns without waiting until it has stopped. The call succeeds and changes
+	// nothing if the job has ended or is already being canceled; the returned state tells whether it was canceled,
+	// succeeded or failed.
 	CancelJob(context.Context, *CancelJobRequest) (*CancelJobResponse, error)
 	// DeleteJob deletes a finished job with its events and results. Deleting a job that does not exist succeeds. Returns
 	// FAILED_PRECONDITION if the job has not ended.

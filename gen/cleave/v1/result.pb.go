@@ -286,8 +286,8 @@ type Result struct {
 	KSelection *KSelection `protobuf:"bytes,32,opt,name=k_selection,json=kSelection,proto3" json:"k_selection,omitempty"`
 	// How the rows of the table were converted to points; unset unless the job clustered a table.
 	Recipe *Recipe `protobuf:"bytes,40,opt,name=recipe,proto3" json:"recipe,omitempty"`
-	// The steps of the eigensolver that computed the embedding. Set by the command line in result.json, from the events of
-	// the job.
+	// The steps of the eigensolver that computed the embedding. Set by the command line in result.json, from the events
+	// of the job.
 	SolverSteps []*SolverStep `protobuf:"bytes,41,rep,name=solver_steps,json=solverSteps,proto3" json:"solver_steps,omitempty"`
 	// Seeds and constraints that the data contradicts, the strongest first.
 	Suspects      []*Suspect `protobuf:"bytes,42,rep,name=suspects,proto3" json:"suspects,omitempty"`
@@ -1977,8 +1977,8 @@ func (x *ModelHead) GetLandmarks() *LandmarkHead {
 }
 
 // LandmarkHead describes how landmarks turn a point into features: the kernel values of the point with all landmarks,
-// multiplied by a matrix with one row per landmark. The values of the model hold the landmarks and then the matrix, both
-// row by row, after the centroids. ModelHead.columns counts features.
+// multiplied by a matrix with one row per landmark. The values of the model hold the landmarks and then the matrix,
+// both row by row, after the centroids. ModelHead.columns counts features.
 type LandmarkHead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of landmarks.
@@ -2209,9 +2209,9 @@ type Suspect struct {
 	MustLink bool `protobuf:"varint,3,opt,name=must_link,json=mustLink,proto3" json:"must_link,omitempty"`
 	// The label of the seed; unset for a pair.
 	Label *uint32 `protobuf:"varint,4,opt,name=label,proto3,oneof" json:"label,omitempty"`
-	// How strongly the data contradicts it, from 0 to 1. For a seed, how often it is separated from the other seeds of its
-	// label, over all trials that held it out. For a pair, take the row that is less clearly inside its cluster: the share
-	// of all rows that are even less clear.
+	// How strongly the data contradicts it, from 0 to 1. For a seed, how often it is separated from the other seeds of
+	// its label, over all trials that held it out. For a pair, take the row that is less clearly inside its cluster: the
+	// share of all rows that are even less clear.
 	Strength      float64 `protobuf:"fixed64,5,opt,name=strength,proto3" json:"strength,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

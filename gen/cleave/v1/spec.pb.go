@@ -30,7 +30,7 @@ const (
 	Priority_PRIORITY_UNSPECIFIED Priority = 0
 	// After the owner's other jobs.
 	Priority_PRIORITY_LOW Priority = 1
-	// In the order of creation.
+	// Owners take turns; the jobs of one owner run in the order of creation.
 	Priority_PRIORITY_NORMAL Priority = 2
 	// Before all jobs of lower priority, whoever owns them. PERMISSION_DENIED unless the caller is an administrator.
 	Priority_PRIORITY_HIGH Priority = 3
@@ -414,15 +414,16 @@ func (Start) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
-// FarthestRule is how START_FARTHEST_FIRST measures the distance of a component from the clusters found so far.
+// FarthestRule is how START_FARTHEST_FIRST measures the distance of a must-link component from the points chosen so
+// far.
 type FarthestRule int32
 
 const (
 	// The same as TOTAL.
 	FarthestRule_FARTHEST_RULE_UNSPECIFIED FarthestRule = 0
-	// The sum of the distances.
+	// The sum of the distances between all pairs of points.
 	FarthestRule_FARTHEST_RULE_TOTAL FarthestRule = 1
-	// The mean of the distances.
+	// The mean of the distances between all pairs of points.
 	FarthestRule_FARTHEST_RULE_MEAN FarthestRule = 2
 )
 
@@ -594,9 +595,9 @@ const (
 	KernelFunction_KERNEL_FUNCTION_UNSPECIFIED KernelFunction = 0
 	// The inner product of the points.
 	KernelFunction_KERNEL_FUNCTION_LINEAR KernelFunction = 1
-	// Falls with the squared Euclidean distance; Kernel.rho is its width.
+	// exp(-|x-y|^2 / (2 rho^2)).
 	KernelFunction_KERNEL_FUNCTION_GAUSSIAN KernelFunction = 2
-	// Falls with the distance; Kernel.rho is its width.
+	// exp(-|x-y| / rho).
 	KernelFunction_KERNEL_FUNCTION_LAPLACIAN KernelFunction = 3
 	// (gamma x.y + coef0)^degree.
 	KernelFunction_KERNEL_FUNCTION_POLYNOMIAL KernelFunction = 4
@@ -1330,9 +1331,9 @@ func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{21}
 }
 
-// JobSpec holds everything that determines the answer of a job, and nothing else: the same spec over the same data gives
-// the same labels and bit-identical objectives, on any number of workers. Options that the chosen algorithm does not use
-// are rejected with INVALID_ARGUMENT.
+// JobSpec holds everything that determines the answer of a job, and nothing else: the same spec over the same data
+// gives the same labels and bit-identical objectives, on any number of workers. Options that the chosen algorithm does
+// not use are rejected with INVALID_ARGUMENT.
 type JobSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The data to cluster. Required.
@@ -1367,7 +1368,7 @@ type JobSpec struct {
 	// How workers store the matrix.
 	Storage StorageMode `protobuf:"varint,10,opt,name=storage,proto3,enum=cleave.v1.StorageMode" json:"storage,omitempty"`
 	// How the columns of dense points are scaled before clustering. Values other than NONE are rejected for other data,
-	// which has no columns to scale, and for divergences, whose values must not be shifted.
+	// which has no columns to scale, and for divergences, which compare values with 0.
 	Scale Scale `protobuf:"varint,11,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
 	// Whether options left unset take the values from the algorithm's paper, to reproduce it, instead of the defaults.
 	PaperSettings bool `protobuf:"varint,12,opt,name=paper_settings,json=paperSettings,proto3" json:"paper_settings,omitempty"`
@@ -1699,9 +1700,9 @@ type JobSpec_K struct {
 }
 
 type JobSpec_KRange struct {
-	// A range of numbers of clusters. Each one is run, and they are compared without knowing the true classes. The result
-	// is that of the k that Result.k_selection proposes; GetLabels also returns the labels of the others. START_LABELS
-	// and START_CENTROIDS, which fix k, are rejected.
+	// A range of numbers of clusters. Each one is run, and they are compared without knowing the true classes. The
+	// result is that of the k that Result.k_selection proposes; GetLabels also returns the labels of the others.
+	// START_LABELS and START_CENTROIDS, which fix k, are rejected.
 	KRange *KRange `protobuf:"bytes,18,opt,name=k_range,json=kRange,proto3,oneof"`
 }
 
@@ -1930,7 +1931,7 @@ func (x *Scheduling) GetVerify() float64 {
 // rows if at least one of them is among the nearest neighbors of the other.
 type NeighborGraph struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of neighbors of each row, from 1 to the number of rows minus one; 10 is a good choice.
+	// Number of neighbors of each row, from 1 to the number of rows minus one; 10 is a good choice. Required.
 	Neighbors *uint32 `protobuf:"varint,1,opt,name=neighbors,proto3,oneof" json:"neighbors,omitempty"`
 	// How edges are weighted.
 	Weights       NeighborWeights `protobuf:"varint,2,opt,name=weights,proto3,enum=cleave.v1.NeighborWeights" json:"weights,omitempty"`

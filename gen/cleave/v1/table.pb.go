@@ -22,13 +22,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ColumnType is the type of the cells of a column.
 type ColumnType int32
 
 const (
+	// Never sent by the coordinator.
 	ColumnType_COLUMN_TYPE_UNSPECIFIED ColumnType = 0
-	ColumnType_COLUMN_TYPE_INTEGER     ColumnType = 1
-	ColumnType_COLUMN_TYPE_NUMBER      ColumnType = 2
-	ColumnType_COLUMN_TYPE_TEXT        ColumnType = 3
+	// 64-bit signed integers.
+	ColumnType_COLUMN_TYPE_INTEGER ColumnType = 1
+	// Finite float64 numbers.
+	ColumnType_COLUMN_TYPE_NUMBER ColumnType = 2
+	// Texts.
+	ColumnType_COLUMN_TYPE_TEXT ColumnType = 3
 )
 
 // Enum value maps for ColumnType.
@@ -74,9 +79,11 @@ func (ColumnType) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_table_proto_rawDescGZIP(), []int{0}
 }
 
-// TableInput is a table that a request uses.
+// TableInput is a table used by a request: an uploaded one, or a small one within the request.
 type TableInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the table comes from.
+	//
 	// Types that are valid to be assigned to Source:
 	//
 	//	*TableInput_TableId
@@ -146,12 +153,12 @@ type isTableInput_Source interface {
 }
 
 type TableInput_TableId struct {
-	// One that was uploaded.
+	// The ID of an uploaded table.
 	TableId string `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3,oneof"`
 }
 
 type TableInput_Inline struct {
-	// A small one, within the request.
+	// The rows of a small table.
 	Inline *TableRows `protobuf:"bytes,2,opt,name=inline,proto3,oneof"`
 }
 
@@ -159,8 +166,11 @@ func (*TableInput_TableId) isTableInput_Source() {}
 
 func (*TableInput_Inline) isTableInput_Source() {}
 
+// CreateTableRequest is one message of an upload: the header, which comes first, or rows.
 type CreateTableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Part:
 	//
 	//	*CreateTableRequest_Header
@@ -230,10 +240,12 @@ type isCreateTableRequest_Part interface {
 }
 
 type CreateTableRequest_Header struct {
+	// The header; must be the first message and must not be repeated.
 	Header *TableHeader `protobuf:"bytes,1,opt,name=header,proto3,oneof"`
 }
 
 type CreateTableRequest_Rows struct {
+	// The next rows.
 	Rows *TableRows `protobuf:"bytes,2,opt,name=rows,proto3,oneof"`
 }
 
@@ -241,13 +253,14 @@ func (*CreateTableRequest_Header) isCreateTableRequest_Part() {}
 
 func (*CreateTableRequest_Rows) isCreateTableRequest_Part() {}
 
-// TableHeader comes first and alone.
+// TableHeader is the first message of an upload.
 type TableHeader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A name for people; it need not be unique.
+	// A human-readable name; need not be unique.
 	DisplayName string `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	// As in DatasetHeader.
-	UploadId      string `protobuf:"bytes,2,opt,name=upload_id,json=uploadId,proto3" json:"upload_id,omitempty"`
+	// Identifies the upload, so that it can be resumed; see DatasetHeader.upload_id.
+	UploadId string `protobuf:"bytes,2,opt,name=upload_id,json=uploadId,proto3" json:"upload_id,omitempty"`
+	// Number of parts that have already arrived; see DatasetHeader.first_part.
 	FirstPart     uint32 `protobuf:"varint,3,opt,name=first_part,json=firstPart,proto3" json:"first_part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -304,10 +317,11 @@ func (x *TableHeader) GetFirstPart() uint32 {
 	return 0
 }
 
-// TableRows are rows, column by column. Each part of an upload has the same columns in the same order.
+// TableRows holds rows, column by column. All parts of an upload have the same columns in the same order.
 type TableRows struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Columns       []*Column              `protobuf:"bytes,1,rep,name=columns,proto3" json:"columns,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The columns. All have the same number of cells.
+	Columns       []*Column `protobuf:"bytes,1,rep,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -349,17 +363,20 @@ func (x *TableRows) GetColumns() []*Column {
 	return nil
 }
 
-// Column is equally many cells as the other columns have.
+// Column holds the cells of one column.
 type Column struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The name of the column.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The cells. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Cells:
 	//
 	//	*Column_Integers
 	//	*Column_Numbers
 	//	*Column_Texts
 	Cells isColumn_Cells `protobuf_oneof:"cells"`
-	// The rows of this message whose cell is empty, ascending from 0. Their cells are there but not looked at.
+	// The rows of this message whose cell is empty, counted from 0 and ascending. Their cells are present but ignored.
 	EmptyRows     []uint32 `protobuf:"varint,5,rep,packed,name=empty_rows,json=emptyRows,proto3" json:"empty_rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -448,14 +465,17 @@ type isColumn_Cells interface {
 }
 
 type Column_Integers struct {
+	// Integers.
 	Integers *IntegerCells `protobuf:"bytes,2,opt,name=integers,proto3,oneof"`
 }
 
 type Column_Numbers struct {
+	// Numbers.
 	Numbers *NumberCells `protobuf:"bytes,3,opt,name=numbers,proto3,oneof"`
 }
 
 type Column_Texts struct {
+	// Texts.
 	Texts *TextCells `protobuf:"bytes,4,opt,name=texts,proto3,oneof"`
 }
 
@@ -465,9 +485,11 @@ func (*Column_Numbers) isColumn_Cells() {}
 
 func (*Column_Texts) isColumn_Cells() {}
 
+// IntegerCells holds integers.
 type IntegerCells struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Values        []int64                `protobuf:"zigzag64,1,rep,packed,name=values,proto3" json:"values,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One value per row.
+	Values        []int64 `protobuf:"zigzag64,1,rep,packed,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,10 +531,11 @@ func (x *IntegerCells) GetValues() []int64 {
 	return nil
 }
 
-// NumberCells are finite.
+// NumberCells holds finite numbers.
 type NumberCells struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Values        []float64              `protobuf:"fixed64,1,rep,packed,name=values,proto3" json:"values,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One value per row.
+	Values        []float64 `protobuf:"fixed64,1,rep,packed,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -554,9 +577,11 @@ func (x *NumberCells) GetValues() []float64 {
 	return nil
 }
 
+// TextCells holds texts.
 type TextCells struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One value per row.
+	Values        []string `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -598,9 +623,11 @@ func (x *TextCells) GetValues() []string {
 	return nil
 }
 
+// CreateTableResponse is the response of TableService.CreateTable.
 type CreateTableResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Table         *Table                 `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The stored table.
+	Table         *Table `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -642,10 +669,13 @@ func (x *CreateTableResponse) GetTable() *Table {
 	return nil
 }
 
+// TableColumn describes one column of a table.
 type TableColumn struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Type          ColumnType             `protobuf:"varint,2,opt,name=type,proto3,enum=cleave.v1.ColumnType" json:"type,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the column.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of its cells.
+	Type          ColumnType `protobuf:"varint,2,opt,name=type,proto3,enum=cleave.v1.ColumnType" json:"type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -694,14 +724,20 @@ func (x *TableColumn) GetType() ColumnType {
 	return ColumnType_COLUMN_TYPE_UNSPECIFIED
 }
 
+// Table describes a stored table.
 type Table struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// SHA-256 of the content, in hexadecimal.
-	TableId       string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
-	DisplayName   string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	Columns       []*TableColumn         `protobuf:"bytes,3,rep,name=columns,proto3" json:"columns,omitempty"`
-	Rows          uint64                 `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
-	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// The SHA-256 of the content, in hexadecimal.
+	TableId string `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	// The name from the upload.
+	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// The columns, in order.
+	Columns []*TableColumn `protobuf:"bytes,3,rep,name=columns,proto3" json:"columns,omitempty"`
+	// Number of rows.
+	Rows uint64 `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Size of the canonical encoding, in bytes.
+	Bytes uint64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// When the caller uploaded it.
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -779,9 +815,11 @@ func (x *Table) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// GetTableRequest is the request of TableService.GetTable.
 type GetTableRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TableId       string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The table to look up. Required.
+	TableId       string `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -823,9 +861,11 @@ func (x *GetTableRequest) GetTableId() string {
 	return ""
 }
 
+// GetTableResponse is the response of TableService.GetTable.
 type GetTableResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Table         *Table                 `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The table.
+	Table         *Table `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -867,10 +907,13 @@ func (x *GetTableResponse) GetTable() *Table {
 	return nil
 }
 
+// GetTableRowsRequest is the request of TableService.GetTableRows.
 type GetTableRowsRequest struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	TableId string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
-	// Only so many of the n rows if there are more, evenly spaced: the rows i * n / max_rows, rounded down; 0 means all of them.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The table whose rows to stream. Required.
+	TableId string `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	// Maximum number of rows to send; 0 means all. If the table has n > max_rows rows, sends the evenly spaced rows
+	// floor(i * n / max_rows).
 	MaxRows       uint32 `protobuf:"varint,2,opt,name=max_rows,json=maxRows,proto3" json:"max_rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -920,10 +963,11 @@ func (x *GetTableRowsRequest) GetMaxRows() uint32 {
 	return 0
 }
 
-// GetTableRowsResponse is the next rows; each has the same columns, also when there are no rows.
+// GetTableRowsResponse holds the next rows. Every message has the same columns, even if there are no rows.
 type GetTableRowsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rows          *TableRows             `protobuf:"bytes,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rows.
+	Rows          *TableRows `protobuf:"bytes,1,opt,name=rows,proto3" json:"rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -965,10 +1009,13 @@ func (x *GetTableRowsResponse) GetRows() *TableRows {
 	return nil
 }
 
+// ListTablesRequest is the request of TableService.ListTables.
 type ListTablesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 1,000; 0 means 100.
-	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Maximum number of tables to return. 0 means 100; values above 1,000 are treated as 1,000. A negative value is
+	// INVALID_ARGUMENT.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1018,10 +1065,13 @@ func (x *ListTablesRequest) GetPageToken() string {
 	return ""
 }
 
+// ListTablesResponse is one page of tables.
 type ListTablesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tables        []*Table               `protobuf:"bytes,1,rep,name=tables,proto3" json:"tables,omitempty"`
-	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tables of this page.
+	Tables []*Table `protobuf:"bytes,1,rep,name=tables,proto3" json:"tables,omitempty"`
+	// Token to request the next page with; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1070,9 +1120,11 @@ func (x *ListTablesResponse) GetNextPageToken() string {
 	return ""
 }
 
+// DeleteTableRequest is the request of TableService.DeleteTable.
 type DeleteTableRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	TableId       string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The table to delete. Required.
+	TableId       string `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1114,6 +1166,7 @@ func (x *DeleteTableRequest) GetTableId() string {
 	return ""
 }
 
+// DeleteTableResponse is the response of TableService.DeleteTable.
 type DeleteTableResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -30,27 +30,34 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TableService keeps tables: those whose rows are the points of a job (see TablePoints), and what is known about the points of
-// data sets: constraints, seeds, weights, beliefs and labels. A table is immutable and named by the SHA-256 of its content: uploading the same table twice gives
-// the same table. Its columns are those of the CSV file that it may come from; of what is known about points:
+// TableService stores tables: those whose rows are the points of a job (see TablePoints), and those that hold knowledge
+// about points, such as constraints, seeds, weights, beliefs and labels. A table is immutable and identified by the
+// SHA-256 of its content, so uploading the same table twice yields the same table. Tables about points have the columns
+// of the corresponding CSV files:
 //
-//	constraints     i, j, kind ("must" or "cannot"), and weight or not
-//	seeds           index, label, and probability or not
-//	weights         index, weight; a point that is not listed weighs 1
+//	constraints     i, j, kind ("must" or "cannot"), and optionally weight
+//	seeds           index, label, and optionally probability
+//	weights         index, weight; points that are not listed have weight 1
 //	labels, truth   index, label; or label alone, in the order of the points
 //	beliefs         i, j, belief
 //	points to score index
 //
-// Points are numbered from 0, or, where they are rows of a table, go by their ids, as texts. Columns may stand in any order.
+// Points are identified by number, counted from 0, or, if they are rows of a table, by ID as text. Columns may come in
+// any order.
 type TableServiceClient interface {
-	// CreateTable uploads one table: first a header, then its rows in any number of parts.
+	// CreateTable uploads one table: first a header, then its rows in any number of parts. Returns RESOURCE_EXHAUSTED if
+	// the table exceeds a limit of the coordinator (see ClusterService.GetLimits). See DatasetService.GetUpload to resume
+	// an interrupted upload.
 	CreateTable(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[CreateTableRequest, CreateTableResponse], error)
+	// GetTable returns the metadata of a table, or NOT_FOUND if it does not exist.
 	GetTable(ctx context.Context, in *GetTableRequest, opts ...grpc.CallOption) (*GetTableResponse, error)
-	// GetTableRows streams the rows of a table, in order.
+	// GetTableRows streams the rows of a table in order. Returns NOT_FOUND if the table does not exist.
 	GetTableRows(ctx context.Context, in *GetTableRowsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetTableRowsResponse], error)
+	// ListTables lists the tables visible to the caller.
 	ListTables(ctx context.Context, in *ListTablesRequest, opts ...grpc.CallOption) (*ListTablesResponse, error)
-	// DeleteTable refuses while a job that has not ended uses the table. A table that does not exist is no error,
-	// so that the call can be repeated.
+	// DeleteTable deletes a table; if other owners have uploaded the same table, it stays theirs. Returns
+	// FAILED_PRECONDITION while an unfinished job uses it. Deleting a table that does not exist succeeds, so the call may
+	// be retried.
 	DeleteTable(ctx context.Context, in *DeleteTableRequest, opts ...grpc.CallOption) (*DeleteTableResponse, error)
 }
 
@@ -128,27 +135,34 @@ func (c *tableServiceClient) DeleteTable(ctx context.Context, in *DeleteTableReq
 // All implementations must embed UnimplementedTableServiceServer
 // for forward compatibility.
 //
-// TableService keeps tables: those whose rows are the points of a job (see TablePoints), and what is known about the points of
-// data sets: constraints, seeds, weights, beliefs and labels. A table is immutable and named by the SHA-256 of its content: uploading the same table twice gives
-// the same table. Its columns are those of the CSV file that it may come from; of what is known about points:
+// TableService stores tables: those whose rows are the points of a job (see TablePoints), and those that hold knowledge
+// about points, such as constraints, seeds, weights, beliefs and labels. A table is immutable and identified by the
+// SHA-256 of its content, so uploading the same table twice yields the same table. Tables about points have the columns
+// of the corresponding CSV files:
 //
-//	constraints     i, j, kind ("must" or "cannot"), and weight or not
-//	seeds           index, label, and probability or not
-//	weights         index, weight; a point that is not listed weighs 1
+//	constraints     i, j, kind ("must" or "cannot"), and optionally weight
+//	seeds           index, label, and optionally probability
+//	weights         index, weight; points that are not listed have weight 1
 //	labels, truth   index, label; or label alone, in the order of the points
 //	beliefs         i, j, belief
 //	points to score index
 //
-// Points are numbered from 0, or, where they are rows of a table, go by their ids, as texts. Columns may stand in any order.
+// Points are identified by number, counted from 0, or, if they are rows of a table, by ID as text. Columns may come in
+// any order.
 type TableServiceServer interface {
-	// CreateTable uploads one table: first a header, then its rows in any number of parts.
+	// CreateTable uploads one table: first a header, then its rows in any number of parts. Returns RESOURCE_EXHAUSTED if
+	// the table exceeds a limit of the coordinator (see ClusterService.GetLimits). See DatasetService.GetUpload to resume
+	// an interrupted upload.
 	CreateTable(grpc.ClientStreamingServer[CreateTableRequest, CreateTableResponse]) error
+	// GetTable returns the metadata of a table, or NOT_FOUND if it does not exist.
 	GetTable(context.Context, *GetTableRequest) (*GetTableResponse, error)
-	// GetTableRows streams the rows of a table, in order.
+	// GetTableRows streams the rows of a table in order. Returns NOT_FOUND if the table does not exist.
 	GetTableRows(*GetTableRowsRequest, grpc.ServerStreamingServer[GetTableRowsResponse]) error
+	// ListTables lists the tables visible to the caller.
 	ListTables(context.Context, *ListTablesRequest) (*ListTablesResponse, error)
-	// DeleteTable refuses while a job that has not ended uses the table. A table that does not exist is no error,
-	// so that the call can be repeated.
+	// DeleteTable deletes a table; if other owners have uploaded the same table, it stays theirs. Returns
+	// FAILED_PRECONDITION while an unfinished job uses it. Deleting a table that does not exist succeeds, so the call may
+	// be retried.
 	DeleteTable(context.Context, *DeleteTableRequest) (*DeleteTableResponse, error)
 	mustEmbedUnimplementedTableServiceServer()
 }

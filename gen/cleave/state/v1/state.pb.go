@@ -24,15 +24,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ContentRecord is a data set or a table, and the blob of its canonical bytes.
+// ContentRecord is a stored data set or table. Exactly one of dataset and table is set.
 type ContentRecord struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Dataset *v1.Dataset            `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
-	Blob    string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
-	Table   *v1.Table              `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
-	// Whose it is. Without any, which is how earlier versions wrote it, it belongs to the owner without a name.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The data set; unset for a table.
+	Dataset *v1.Dataset `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	// Name of the blob with the canonical encoding.
+	Blob string `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
+	// The table; unset for a data set.
+	Table *v1.Table `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	// Who owns the content. Empty in records of earlier versions, whose content belongs to the owner with the empty name.
 	Claims []*Claim `protobuf:"bytes,220,rep,name=claims,proto3" json:"claims,omitempty"`
-	// About when it was last used; absent means when it was created.
+	// Approximate time of the last use; unset means the time of creation.
 	LastUse       *timestamppb.Timestamp `protobuf:"bytes,240,opt,name=last_use,json=lastUse,proto3" json:"last_use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -103,12 +106,14 @@ func (x *ContentRecord) GetLastUse() *timestamppb.Timestamp {
 	return nil
 }
 
-// Claim is that of one owner on a data set or a table, which several may have uploaded.
+// Claim is the ownership of one owner in a data set or a table, which several owners may have uploaded.
 type Claim struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Owner string                 `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
-	// As this owner called it, and when they uploaded it.
-	DisplayName   string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// The name of the owner.
+	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	// The display name that this owner gave.
+	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// When this owner uploaded the content.
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -165,58 +170,67 @@ func (x *Claim) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// JobRecord is a job and the blobs of its large parts.
+// JobRecord is a job with the names of the blobs that hold its large parts.
 type JobRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Job   *v1.Job                `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
-	// A JobSpec.
+	// The state of the job.
+	Job *v1.Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// Name of the blob with the JobSpec.
 	SpecBlob string `protobuf:"bytes,2,opt,name=spec_blob,json=specBlob,proto3" json:"spec_blob,omitempty"`
-	// The share of the work that is verified, from the request; absent means the coordinator's.
+	// The share of the work to verify, from the request; unset means the coordinator's setting.
 	Verify *float64 `protobuf:"fixed64,260,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
-	// An Outcome; empty until the job has ended, or when the outcome could not be stored.
+	// Name of the blob with the Outcome; empty until the job has ended, or if the outcome could not be stored.
 	OutcomeBlob string `protobuf:"bytes,3,opt,name=outcome_blob,json=outcomeBlob,proto3" json:"outcome_blob,omitempty"`
-	// Labels as little-endian int32; empty when there are none.
+	// Name of the blob with the labels as little-endian int32; empty if there are none.
 	LabelsBlob string `protobuf:"bytes,4,opt,name=labels_blob,json=labelsBlob,proto3" json:"labels_blob,omitempty"`
-	// The values of the model as little-endian float64, and what they are; empty when there is no model.
-	ModelBlob string        `protobuf:"bytes,5,opt,name=model_blob,json=modelBlob,proto3" json:"model_blob,omitempty"`
-	Model     *v1.ModelHead `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
-	// The values of the embedding row by row as little-endian float64, and its shape; empty when there is
-	// none.
-	EmbeddingBlob string            `protobuf:"bytes,7,opt,name=embedding_blob,json=embeddingBlob,proto3" json:"embedding_blob,omitempty"`
-	Embedding     *v1.EmbeddingHead `protobuf:"bytes,8,opt,name=embedding,proto3" json:"embedding,omitempty"`
+	// Name of the blob with the values of the model as little-endian float64; empty if there is no model.
+	ModelBlob string `protobuf:"bytes,5,opt,name=model_blob,json=modelBlob,proto3" json:"model_blob,omitempty"`
+	// What the values of the model are; unset if there is no model.
+	Model *v1.ModelHead `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
+	// Name of the blob with the embedding, row by row, as little-endian float64; empty if there is none.
+	EmbeddingBlob string `protobuf:"bytes,7,opt,name=embedding_blob,json=embeddingBlob,proto3" json:"embedding_blob,omitempty"`
+	// The shape of the embedding; unset if there is none.
+	Embedding *v1.EmbeddingHead `protobuf:"bytes,8,opt,name=embedding,proto3" json:"embedding,omitempty"`
 	// The tables that the job uses.
 	TableIds []string `protobuf:"bytes,9,rep,name=table_ids,json=tableIds,proto3" json:"table_ids,omitempty"`
-	// The canonical bytes of the graph of neighbors that was clustered, and how many they are; empty when there is none.
-	NeighborGraphBlob  string `protobuf:"bytes,10,opt,name=neighbor_graph_blob,json=neighborGraphBlob,proto3" json:"neighbor_graph_blob,omitempty"`
+	// Name of the blob with the canonical encoding of the nearest-neighbor graph that was clustered; empty if there is
+	// none.
+	NeighborGraphBlob string `protobuf:"bytes,10,opt,name=neighbor_graph_blob,json=neighborGraphBlob,proto3" json:"neighbor_graph_blob,omitempty"`
+	// Size of that blob, in bytes.
 	NeighborGraphBytes uint64 `protobuf:"varint,11,opt,name=neighbor_graph_bytes,json=neighborGraphBytes,proto3" json:"neighbor_graph_bytes,omitempty"`
-	// The values of the row scores row by row as little-endian float64, and what they are; empty when there are none.
-	RowScoresBlob string            `protobuf:"bytes,12,opt,name=row_scores_blob,json=rowScoresBlob,proto3" json:"row_scores_blob,omitempty"`
-	RowScores     *v1.RowScoresHead `protobuf:"bytes,13,opt,name=row_scores,json=rowScores,proto3" json:"row_scores,omitempty"`
-	// Of a job with a range of k: the labels for each k from k_min on, as in labels_blob, one after the other.
+	// Name of the blob with the row scores, row by row, as little-endian float64; empty if there are none.
+	RowScoresBlob string `protobuf:"bytes,12,opt,name=row_scores_blob,json=rowScoresBlob,proto3" json:"row_scores_blob,omitempty"`
+	// What the row scores are; unset if there are none.
+	RowScores *v1.RowScoresHead `protobuf:"bytes,13,opt,name=row_scores,json=rowScores,proto3" json:"row_scores,omitempty"`
+	// For a job with a range of k, the name of the blob with the labels for each k starting at k_min, one after another,
+	// encoded as in labels_blob.
 	KLabelsBlob string `protobuf:"bytes,14,opt,name=k_labels_blob,json=kLabelsBlob,proto3" json:"k_labels_blob,omitempty"`
-	KMin        uint32 `protobuf:"varint,15,opt,name=k_min,json=kMin,proto3" json:"k_min,omitempty"`
-	// The canonical bytes of a table with the rows and the ids of the table that was clustered, as far as they differ from the numbers of the
-	// points, and how many they are; empty when there is nothing to tell.
-	RowsBlob  string `protobuf:"bytes,16,opt,name=rows_blob,json=rowsBlob,proto3" json:"rows_blob,omitempty"`
+	// The smallest k of the range.
+	KMin uint32 `protobuf:"varint,15,opt,name=k_min,json=kMin,proto3" json:"k_min,omitempty"`
+	// Name of the blob with the canonical encoding of a table of the clustered rows and their IDs, where they differ from
+	// the numbers of the points; empty if they do not differ.
+	RowsBlob string `protobuf:"bytes,16,opt,name=rows_blob,json=rowsBlob,proto3" json:"rows_blob,omitempty"`
+	// Size of that blob, in bytes.
 	RowsBytes uint64 `protobuf:"varint,17,opt,name=rows_bytes,json=rowsBytes,proto3" json:"rows_bytes,omitempty"`
-	// What the job takes of the coordinator's memory while it runs.
+	// Memory of the coordinator that the job takes while it runs, in bytes.
 	CoordinatorBytes uint64 `protobuf:"varint,20,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
-	// How many runs of the job ended with a crash of the coordinator and got no further than the one before; the run that
-	// is going on counts. A run that ends, and a coordinator that shuts down, clear it.
+	// Number of runs, including the current one, that ended with a crash of the coordinator without getting further than
+	// the run before. Reset when a run ends and when the coordinator shuts down.
 	Attempts uint32 `protobuf:"varint,21,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// How many events the job had when the last attempt began.
+	// Number of events that the job had when the last attempt began.
 	AttemptEvents uint64 `protobuf:"varint,22,opt,name=attempt_events,json=attemptEvents,proto3" json:"attempt_events,omitempty"`
-	// The steps of the snapshot that the last attempt went on from.
+	// Number of steps in the snapshot that the last attempt continued from.
 	AttemptSteps uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
-	// The terms of the leaders that made these attempts, as far as they are known; at most as many as attempts.
+	// The terms of the leaders that made these attempts, as far as they are known; at most one per attempt.
 	AttemptTerms []int64 `protobuf:"varint,210,rep,packed,name=attempt_terms,json=attemptTerms,proto3" json:"attempt_terms,omitempty"`
-	// How often the job was started over because workers had been wrong.
+	// Number of times that the job started over because workers had computed wrong results.
 	StartOvers uint32 `protobuf:"varint,201,opt,name=start_overs,json=startOvers,proto3" json:"start_overs,omitempty"`
-	// The span of the call that created the job, as W3C Trace Context writes it; empty if there were no traces.
+	// The span of the call that created the job, in W3C Trace Context format; empty if it was not traced.
 	TraceParent string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
-	// How much of its time limit the job has used. It is written every few seconds, and only of a job with a limit.
+	// How much of its time limit the job has used. Written every few seconds, and only if the job has a limit.
 	TimeUsed *durationpb.Duration `protobuf:"bytes,240,opt,name=time_used,json=timeUsed,proto3" json:"time_used,omitempty"`
-	// Why earlier events of the job may be wrong, and are revoked when they do not come out again; empty if they are right.
+	// Why earlier events of the job may be wrong. They are revoked unless the job produces them again. Empty if they are
+	// trusted.
 	Distrusted    string `protobuf:"bytes,250,opt,name=distrusted,proto3" json:"distrusted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -441,11 +455,12 @@ func (x *JobRecord) GetDistrusted() string {
 	return ""
 }
 
-// RequestRecord is the job that a request id created.
+// RequestRecord is the job that was created for a request ID.
 type RequestRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// SHA-256 of the deterministically encoded JobSpec.
+	// The job.
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The SHA-256 of the deterministic encoding of the JobSpec.
 	SpecSha256    []byte `protobuf:"bytes,2,opt,name=spec_sha256,json=specSha256,proto3" json:"spec_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -495,10 +510,11 @@ func (x *RequestRecord) GetSpecSha256() []byte {
 	return nil
 }
 
-// EventBatch has consecutive events of a job that has not ended.
+// EventBatch holds consecutive events of an unfinished job.
 type EventBatch struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Events        []*v1.Event            `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The events, in order.
+	Events        []*v1.Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -540,11 +556,13 @@ func (x *EventBatch) GetEvents() []*v1.Event {
 	return nil
 }
 
-// Outcome has the events of a job that has ended and, unless it failed, its result.
+// Outcome holds the events of a finished job and its result.
 type Outcome struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Result        *v1.Result             `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	Events        []*v1.Event            `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The result; unset if the job failed.
+	Result *v1.Result `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// All events, in order.
+	Events        []*v1.Event `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: cleave/worker/v1/command.proto
 
-// Commands to workers and their answers.
+// Commands to workers, and their answers.
 
 package workerv1
 
@@ -23,18 +23,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// FailureKind is why a command failed; it determines what the coordinator does next.
 type FailureKind int32
 
 const (
+	// Never sent.
 	FailureKind_FAILURE_KIND_UNSPECIFIED FailureKind = 0
 	// The worker does not know the job. The coordinator prepares it again.
 	FailureKind_FAILURE_KIND_UNPREPARED FailureKind = 1
-	// Some tiles are not built, lack their operands, or are at another step. The coordinator rebuilds
-	// them.
+	// Some tiles are not built, lack their operands, or are at another step. The coordinator rebuilds them.
 	FailureKind_FAILURE_KIND_NOT_READY FailureKind = 2
-	// The worker has too little memory for the tiles. The coordinator places them elsewhere.
+	// The worker does not have enough memory for the tiles. The coordinator places them elsewhere.
 	FailureKind_FAILURE_KIND_NO_MEMORY FailureKind = 3
-	// The input is wrong. The job fails.
+	// The input is invalid. The job fails.
 	FailureKind_FAILURE_KIND_INVALID FailureKind = 4
 	// Anything else. The coordinator tries another worker.
 	FailureKind_FAILURE_KIND_INTERNAL FailureKind = 5
@@ -87,14 +88,18 @@ func (FailureKind) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{0}
 }
 
-// Command is one operation on some tiles of one job. A worker may receive a command twice, after a
-// broken stream; every operation then gives the same answer again.
+// Command is one operation on some tiles of one job. A worker may receive a command twice after a broken stream; every
+// operation is idempotent and returns the same answer again.
 type Command struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	CommandId uint64                 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
-	JobId     string                 `protobuf:"bytes,2,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the command; repeated in Answer.command_id.
+	CommandId uint64 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
+	// The job.
+	JobId string `protobuf:"bytes,2,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	// The tiles to work on.
 	Tiles []*Tile `protobuf:"bytes,3,rep,name=tiles,proto3" json:"tiles,omitempty"`
+	// The operation. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Operation:
 	//
 	//	*Command_Prepare
@@ -123,7 +128,7 @@ type Command struct {
 	//	*Command_Neighbors
 	//	*Command_Adopt
 	Operation isCommand_Operation `protobuf_oneof:"operation"`
-	// The span that this command is part of, as W3C Trace Context writes it; empty if the command is in no trace.
+	// The span that this command belongs to, in W3C Trace Context format; empty if it is not traced.
 	TraceParent   string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -449,7 +454,7 @@ type Command_Release struct {
 }
 
 type Command_Degrees struct {
-	// For jobs that were prepared with a matrix (the kernel family).
+	// For jobs prepared with a matrix (the kernel family).
 	Degrees *Degrees `protobuf:"bytes,20,opt,name=degrees,proto3,oneof"`
 }
 
@@ -494,7 +499,7 @@ type Command_Fits struct {
 }
 
 type Command_VectorAssign struct {
-	// For jobs that were prepared with vectors (the vector family).
+	// For jobs prepared with vectors (the vector family).
 	VectorAssign *VectorAssign `protobuf:"bytes,40,opt,name=vector_assign,json=vectorAssign,proto3,oneof"`
 }
 
@@ -519,12 +524,12 @@ type Command_NearestTwo struct {
 }
 
 type Command_Neighbors struct {
-	// For jobs that were prepared with neighbors.
+	// For jobs prepared with neighbors.
 	Neighbors *Neighbors `protobuf:"bytes,60,opt,name=neighbors,proto3,oneof"`
 }
 
 type Command_Adopt struct {
-	// For all jobs, instead of the first Prepare and Build.
+	// For all jobs, in place of the first Prepare and Build.
 	Adopt *Adopt `protobuf:"bytes,210,opt,name=adopt,proto3,oneof"`
 }
 
@@ -578,10 +583,12 @@ func (*Command_Neighbors) isCommand_Operation() {}
 
 func (*Command_Adopt) isCommand_Operation() {}
 
+// Tile identifies a tile in one of its placements.
 type Tile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Tile  uint32                 `protobuf:"varint,1,opt,name=tile,proto3" json:"tile,omitempty"`
-	// Grows each time the tile is placed on a worker. A command with an older epoch is out of date.
+	// Number of the tile within the job, counted from 0.
+	Tile uint32 `protobuf:"varint,1,opt,name=tile,proto3" json:"tile,omitempty"`
+	// Grows each time the tile is placed on a worker. A command with an older epoch is stale.
 	Epoch         uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -631,33 +638,36 @@ func (x *Tile) GetEpoch() uint64 {
 	return 0
 }
 
-// Prepare opens a job on a worker: the data set, and the matrix, the vectors or the neighbors that are computed from
-// it. It is the first command of a job and may be repeated.
+// Prepare opens a job on a worker: it names the data set and what to compute from it. It is the first command of a job
+// and may be repeated.
 type Prepare struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	DatasetId    string                 `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	DatasetBytes uint64                 `protobuf:"varint,2,opt,name=dataset_bytes,json=datasetBytes,proto3" json:"dataset_bytes,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The data set.
+	DatasetId string `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	// Size of the canonical encoding of the data set, in bytes.
+	DatasetBytes uint64 `protobuf:"varint,2,opt,name=dataset_bytes,json=datasetBytes,proto3" json:"dataset_bytes,omitempty"`
+	// What to compute from the data set. Exactly one is set.
+	//
 	// Types that are valid to be assigned to What:
 	//
 	//	*Prepare_Matrix
 	//	*Prepare_Vectors
 	//	*Prepare_Neighbors
 	What isPrepare_What `protobuf_oneof:"what"`
-	// What the columns of the data set, dense points, are measured in; absent: as they are. The matrix or the vectors
-	// are those of the points in these units.
+	// Units to convert the columns of dense points to before anything is computed; unset means unchanged.
 	Units *Units `protobuf:"bytes,9,opt,name=units,proto3" json:"units,omitempty"`
-	// Clusters.
+	// Maximum number of clusters.
 	K uint32 `protobuf:"varint,5,opt,name=k,proto3" json:"k,omitempty"`
-	// Entries of the sparse part of SetOperands.
+	// Maximum number of entries in the sparse part of SetOperands.
 	SparseEntries uint64 `protobuf:"varint,6,opt,name=sparse_entries,json=sparseEntries,proto3" json:"sparse_entries,omitempty"`
-	// Labelings at a time; 0 means 1.
+	// Maximum number of labelings at a time; 0 means 1.
 	Lanes uint32 `protobuf:"varint,7,opt,name=lanes,proto3" json:"lanes,omitempty"`
-	// Vectors in one Multiply; 0 means 1.
+	// Maximum number of vectors in one Multiply; 0 means 1.
 	Products uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
-	// Points of a block of Blocks; 0 means that there are none.
+	// Maximum number of points in a block of Blocks; 0 means that the job uses no blocks.
 	Block uint32 `protobuf:"varint,11,opt,name=block,proto3" json:"block,omitempty"`
-	// A hash of the job's id and of all of the above, payloads by their content: two jobs with the same one have the same
-	// tiles, to the last bit, and take the same memory.
+	// A hash of the job ID and of all fields above, with payloads hashed by content. Equal identities imply bit-identical
+	// tiles of the same size.
 	Identity      []byte `protobuf:"bytes,210,opt,name=identity,proto3" json:"identity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -795,14 +805,17 @@ type isPrepare_What interface {
 }
 
 type Prepare_Matrix struct {
+	// A matrix, for the kernel family.
 	Matrix *MatrixSpec `protobuf:"bytes,3,opt,name=matrix,proto3,oneof"`
 }
 
 type Prepare_Vectors struct {
+	// Vectors, for the vector family.
 	Vectors *VectorSpec `protobuf:"bytes,4,opt,name=vectors,proto3,oneof"`
 }
 
 type Prepare_Neighbors struct {
+	// Nearest neighbors.
 	Neighbors *NeighborSpec `protobuf:"bytes,10,opt,name=neighbors,proto3,oneof"`
 }
 
@@ -812,11 +825,12 @@ func (*Prepare_Vectors) isPrepare_What() {}
 
 func (*Prepare_Neighbors) isPrepare_What() {}
 
-// Adopt opens the job with tiles that the worker holds of an earlier session and has offered: those of the command. It
-// drops the others, and the labels and sums of all. If the worker does not have all of them any more it adopts none.
+// Adopt opens the job with the tiles of the command, which the worker holds from an earlier session and has offered.
+// The worker drops all other tiles of the offer, and the labels and sums of every tile. If it no longer holds all tiles
+// of the command, it adopts none.
 type Adopt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Offer.id.
+	// The Offer.id.
 	Offer         string `protobuf:"bytes,1,opt,name=offer,proto3" json:"offer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -859,11 +873,12 @@ func (x *Adopt) GetOffer() string {
 	return ""
 }
 
-// Units make a value v of a column (v - center) / scale.
+// Units convert a value v of a column to (v - center) / scale.
 type Units struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// float64 per column.
-	Center        *Payload `protobuf:"bytes,1,opt,name=center,proto3" json:"center,omitempty"`
+	// One float64 per column.
+	Center *Payload `protobuf:"bytes,1,opt,name=center,proto3" json:"center,omitempty"`
+	// One float64 per column.
 	Scale         *Payload `protobuf:"bytes,2,opt,name=scale,proto3" json:"scale,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -913,11 +928,11 @@ func (x *Units) GetScale() *Payload {
 	return nil
 }
 
-// Build builds tiles, or confirms that they are built. A tile that is built but stored differently
-// than asked for (matrix_free) is converted and keeps its sums.
+// Build builds tiles, or confirms that they are built. A built tile whose storage differs from matrix_free is converted
+// and keeps its sums.
 type Build struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entries of these tiles are not stored; they are computed each time they are needed.
+	// Whether to recompute the entries of these tiles whenever they are needed instead of storing them.
 	MatrixFree    bool `protobuf:"varint,1,opt,name=matrix_free,json=matrixFree,proto3" json:"matrix_free,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -960,12 +975,13 @@ func (x *Build) GetMatrixFree() bool {
 	return false
 }
 
-// Load sets all labels; the tiles are then at this step. On a matrix it recomputes the sums of the tiles and answers
-// Done.self_affinity.
+// Load sets all labels, after which the tiles are at the given step. For a matrix it also recomputes the sums of the
+// tiles and returns Done.self_affinity.
 type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	// int32 per row of the whole problem, -1 for no label, lane after lane.
+	// The step that the tiles are at afterward.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// One int32 per row of the whole problem, lane after lane; -1 means no label.
 	Labels        *Payload `protobuf:"bytes,2,opt,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1015,13 +1031,14 @@ func (x *Load) GetLabels() *Payload {
 	return nil
 }
 
-// Update takes the tiles from step to step + 1. On a matrix it answers as Load does; on vectors, what the moves change
-// in the float64 sums of the rows of each cluster, for the lanes that moves are in. Tiles that are at step + 1 already
-// do nothing and give the same answer.
+// Update applies moves and takes the tiles from step to step + 1. For a matrix it returns the same as Load; for vectors
+// it returns the changes of the float64 row sums of each cluster, in the lanes that have moves. Tiles that are already
+// at step + 1 stay unchanged and return the same answer.
 type Update struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	// int32 triples: point, from, to.
+	// The step that the tiles are at before the moves.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// int32 triples: point, old cluster, new cluster.
 	Moves         *Payload `protobuf:"bytes,2,opt,name=moves,proto3" json:"moves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1108,7 +1125,7 @@ func (*Drop) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{8}
 }
 
-// Release frees everything of the job and cancels a command of it that is running.
+// Release frees everything that the job holds on the worker and cancels its running command.
 type Release struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1145,9 +1162,13 @@ func (*Release) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{9}
 }
 
+// Answer is the outcome of a command.
 type Answer struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	CommandId uint64                 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The command.
+	CommandId uint64 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
+	// The outcome. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Outcome:
 	//
 	//	*Answer_Done
@@ -1224,10 +1245,12 @@ type isAnswer_Outcome interface {
 }
 
 type Answer_Done struct {
+	// The command succeeded.
 	Done *Done `protobuf:"bytes,2,opt,name=done,proto3,oneof"`
 }
 
 type Answer_Failure struct {
+	// The command failed.
 	Failure *Failure `protobuf:"bytes,3,opt,name=failure,proto3,oneof"`
 }
 
@@ -1235,16 +1258,18 @@ func (*Answer_Done) isAnswer_Outcome() {}
 
 func (*Answer_Failure) isAnswer_Outcome() {}
 
+// Done is the result of a successful command.
 type Done struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the operation answers: a value per row in the order of the command's tiles, moves, or sums.
+	// The result described at the operation. Values per row are in the order of the tiles of the command. Unset if the
+	// operation returns none.
 	Values *Payload `protobuf:"bytes,1,opt,name=values,proto3" json:"values,omitempty"`
-	// Of Load and Update on a matrix: the exact sum per cluster in units of the grid, as two uint64 (low,
-	// high).
+	// For Load and Update on a matrix: the exact self-affinity of each cluster, in units of the grid, as two
+	// little-endian uint64 (low, high).
 	SelfAffinity []byte `protobuf:"bytes,2,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
-	// Of MatrixFarthest: one for each of stats. Of VectorFarthest: one for each query.
+	// For MatrixFarthest, one entry per element of stats; for VectorFarthest, one per query.
 	Farthest []*Candidate `protobuf:"bytes,3,rep,name=farthest,proto3" json:"farthest,omitempty"`
-	// Of Build: the bytes that are reserved for these tiles.
+	// For Build: memory reserved for these tiles, in bytes.
 	TileBytes     uint64 `protobuf:"varint,4,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1308,11 +1333,15 @@ func (x *Done) GetTileBytes() uint64 {
 	return 0
 }
 
+// Candidate is the point found by MatrixFarthest or VectorFarthest.
 type Candidate struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Found         bool                   `protobuf:"varint,1,opt,name=found,proto3" json:"found,omitempty"`
-	Point         uint32                 `protobuf:"varint,2,opt,name=point,proto3" json:"point,omitempty"`
-	Distance      float64                `protobuf:"fixed64,3,opt,name=distance,proto3" json:"distance,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether a point was found. If false, the other fields are meaningless.
+	Found bool `protobuf:"varint,1,opt,name=found,proto3" json:"found,omitempty"`
+	// The point.
+	Point uint32 `protobuf:"varint,2,opt,name=point,proto3" json:"point,omitempty"`
+	// Its distance from its cluster.
+	Distance      float64 `protobuf:"fixed64,3,opt,name=distance,proto3" json:"distance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1368,11 +1397,15 @@ func (x *Candidate) GetDistance() float64 {
 	return 0
 }
 
+// Failure is the error of a failed command.
 type Failure struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          FailureKind            `protobuf:"varint,1,opt,name=kind,proto3,enum=cleave.worker.v1.FailureKind" json:"kind,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the coordinator should do.
+	Kind FailureKind `protobuf:"varint,1,opt,name=kind,proto3,enum=cleave.worker.v1.FailureKind" json:"kind,omitempty"`
+	// A stable identifier in UPPER_SNAKE_CASE, for programs.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// A human-readable message.
+	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

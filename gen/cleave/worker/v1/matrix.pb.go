@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: cleave/worker/v1/matrix.proto
 
-// The operations on tiles of a matrix (the kernel family).
+// The operations on tiles of a matrix, for the kernel family.
 
 package workerv1
 
@@ -24,14 +24,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// MatrixSource is where the entries come from.
+// MatrixSource is where the entries of a matrix come from.
 type MatrixSource int32
 
 const (
+	// Never sent.
 	MatrixSource_MATRIX_SOURCE_UNSPECIFIED MatrixSource = 0
 	// A kernel function of points.
 	MatrixSource_MATRIX_SOURCE_KERNEL MatrixSource = 1
-	// A kernel matrix, which is the data set.
+	// The data set, which is a kernel matrix.
 	MatrixSource_MATRIX_SOURCE_GIVEN MatrixSource = 2
 	// The edge weights of a graph.
 	MatrixSource_MATRIX_SOURCE_ADJACENCY MatrixSource = 3
@@ -82,26 +83,34 @@ func (MatrixSource) EnumDescriptor() ([]byte, []int) {
 
 // MatrixSpec determines every bit of every entry of the base matrix.
 type MatrixSpec struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Source MatrixSource           `protobuf:"varint,1,opt,name=source,proto3,enum=cleave.worker.v1.MatrixSource" json:"source,omitempty"`
-	// Of MATRIX_SOURCE_KERNEL.
-	Function     v1.KernelFunction `protobuf:"varint,13,opt,name=function,proto3,enum=cleave.v1.KernelFunction" json:"function,omitempty"`
-	Rho          float64           `protobuf:"fixed64,2,opt,name=rho,proto3" json:"rho,omitempty"`
-	Gamma        float64           `protobuf:"fixed64,3,opt,name=gamma,proto3" json:"gamma,omitempty"`
-	Coef0        float64           `protobuf:"fixed64,4,opt,name=coef0,proto3" json:"coef0,omitempty"`
-	Degree       uint32            `protobuf:"varint,5,opt,name=degree,proto3" json:"degree,omitempty"`
-	ZeroDiagonal bool              `protobuf:"varint,6,opt,name=zero_diagonal,json=zeroDiagonal,proto3" json:"zero_diagonal,omitempty"`
-	GridExponent int32             `protobuf:"varint,7,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
-	Rows         uint64            `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`
-	// Features; 0 for graphs.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the entries come from.
+	Source MatrixSource `protobuf:"varint,1,opt,name=source,proto3,enum=cleave.worker.v1.MatrixSource" json:"source,omitempty"`
+	// The kernel function; set only for MATRIX_SOURCE_KERNEL, as are its parameters rho, gamma, coef0 and degree.
+	Function v1.KernelFunction `protobuf:"varint,13,opt,name=function,proto3,enum=cleave.v1.KernelFunction" json:"function,omitempty"`
+	// Width of the kernel.
+	Rho float64 `protobuf:"fixed64,2,opt,name=rho,proto3" json:"rho,omitempty"`
+	// Factor of the inner product.
+	Gamma float64 `protobuf:"fixed64,3,opt,name=gamma,proto3" json:"gamma,omitempty"`
+	// Constant added to the inner product.
+	Coef0 float64 `protobuf:"fixed64,4,opt,name=coef0,proto3" json:"coef0,omitempty"`
+	// Degree of a polynomial kernel.
+	Degree uint32 `protobuf:"varint,5,opt,name=degree,proto3" json:"degree,omitempty"`
+	// Whether the diagonal is set to 0.
+	ZeroDiagonal bool `protobuf:"varint,6,opt,name=zero_diagonal,json=zeroDiagonal,proto3" json:"zero_diagonal,omitempty"`
+	// Every entry is a multiple of 2^grid_exponent.
+	GridExponent int32 `protobuf:"varint,7,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
+	// Number of rows.
+	Rows uint64 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Number of features; 0 for graphs.
 	Columns uint64 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
-	// float64 per feature, subtracted from the points; empty for none.
+	// One float64 per feature, subtracted from the points; empty means 0.
 	Mean *Payload `protobuf:"bytes,10,opt,name=mean,proto3" json:"mean,omitempty"`
-	// float64 per row, a_i in a_i a_j k(x_i, x_j); empty when all are 1.
+	// One float64 per row, the factor a_i in a_i a_j k(x_i, x_j); empty if all are 1.
 	Scale *Payload `protobuf:"bytes,11,opt,name=scale,proto3" json:"scale,omitempty"`
-	// Entries are rounded to float16 multiples of this; 0 means that they are float32.
+	// Entries are rounded to float16 multiples of this value; 0 means that they are float32.
 	HalfScale float64 `protobuf:"fixed64,12,opt,name=half_scale,json=halfScale,proto3" json:"half_scale,omitempty"`
-	// Of sparse points, at least 1; 0 for all other data.
+	// Number of stored entries of sparse points, at least 1; 0 for all other data.
 	Entries       uint64 `protobuf:"varint,14,opt,name=entries,proto3" json:"entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -235,7 +244,7 @@ func (x *MatrixSpec) GetEntries() uint64 {
 	return 0
 }
 
-// Degrees answers float64 row sums of the base matrix, for the rows of the tiles.
+// Degrees returns the float64 row sums of the base matrix, for the rows of the tiles.
 type Degrees struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -272,7 +281,7 @@ func (*Degrees) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{1}
 }
 
-// Maxima answers float64 largest entries of the rows of the base matrix, at least 0.
+// Maxima returns the float64 largest entry, but at least 0, of each row of the base matrix.
 type Maxima struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -309,20 +318,23 @@ func (*Maxima) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{2}
 }
 
-// SetOperands sets the weights and the sparse part of the matrix M = base + sparse. Each lane is a
-// labeling of its own; lane l has the clusters from l*k on.
+// SetOperands sets the weights and the sparse part of the matrix M = base + sparse. Each lane is an independent
+// labeling; lane l has the clusters from l*k to (l+1)*k - 1.
 type SetOperands struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	K     uint32                 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
-	// Identifies these operands; it changes whenever they do.
+	// Number of clusters in each lane.
+	K uint32 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
+	// Identifies these operands; changes whenever they do.
 	OperandsId uint64 `protobuf:"varint,2,opt,name=operands_id,json=operandsId,proto3" json:"operands_id,omitempty"`
-	// float64 per row.
+	// One float64 per row.
 	Weights *Payload `protobuf:"bytes,3,opt,name=weights,proto3" json:"weights,omitempty"`
-	// The sparse symmetric part in compressed rows: (n+1) int64 starts, int32 columns, float64 values.
-	SparseStarts  *Payload `protobuf:"bytes,4,opt,name=sparse_starts,json=sparseStarts,proto3" json:"sparse_starts,omitempty"`
+	// Where each row of the sparse symmetric part starts, in compressed sparse row format: n + 1 int64.
+	SparseStarts *Payload `protobuf:"bytes,4,opt,name=sparse_starts,json=sparseStarts,proto3" json:"sparse_starts,omitempty"`
+	// The column of each entry of the sparse part: int32.
 	SparseColumns *Payload `protobuf:"bytes,5,opt,name=sparse_columns,json=sparseColumns,proto3" json:"sparse_columns,omitempty"`
-	SparseValues  *Payload `protobuf:"bytes,6,opt,name=sparse_values,json=sparseValues,proto3" json:"sparse_values,omitempty"`
-	// 0 means 1.
+	// The value of each entry of the sparse part: float64.
+	SparseValues *Payload `protobuf:"bytes,6,opt,name=sparse_values,json=sparseValues,proto3" json:"sparse_values,omitempty"`
+	// Number of lanes; 0 means 1.
 	Lanes         uint32 `protobuf:"varint,7,opt,name=lanes,proto3" json:"lanes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -407,7 +419,7 @@ func (x *SetOperands) GetLanes() uint32 {
 	return 0
 }
 
-// Diagonal answers float64 M_ii for the rows of the tiles.
+// Diagonal returns the float64 M_ii for the rows of the tiles.
 type Diagonal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -444,13 +456,13 @@ func (*Diagonal) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{4}
 }
 
-// ColumnSums answers, for each list of columns, the float64 sums of M_ij over the list for the rows of
-// the tiles, list after list.
+// ColumnSums returns, for each list of columns, the float64 sums of M_ij over the columns j of the list, for the rows i
+// of the tiles, list after list.
 type ColumnSums struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// int32 column numbers of all lists.
+	// The int32 column numbers of all lists, list after list.
 	Columns *Payload `protobuf:"bytes,1,opt,name=columns,proto3" json:"columns,omitempty"`
-	// int32 per list: where it ends among the columns.
+	// One int32 per list: where it ends in columns.
 	Ends          *Payload `protobuf:"bytes,2,opt,name=ends,proto3" json:"ends,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -500,15 +512,18 @@ func (x *ColumnSums) GetEnds() *Payload {
 	return nil
 }
 
-// ClusterStats is what distances to the clusters of one lane need beside the row sums.
+// ClusterStats holds what is needed, besides the row sums, to compute distances to the clusters of one lane.
 type ClusterStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Sigma float64                `protobuf:"fixed64,1,opt,name=sigma,proto3" json:"sigma,omitempty"`
-	// float64 per cluster.
-	Weight       []byte `protobuf:"bytes,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	// The diagonal shift.
+	Sigma float64 `protobuf:"fixed64,1,opt,name=sigma,proto3" json:"sigma,omitempty"`
+	// The total weight of each cluster: one float64 per cluster.
+	Weight []byte `protobuf:"bytes,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	// The sum of M_ij over all pairs of points of each cluster: one float64 per cluster.
 	SelfAffinity []byte `protobuf:"bytes,3,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
-	// int32 per cluster.
-	Count         []byte `protobuf:"bytes,4,opt,name=count,proto3" json:"count,omitempty"`
+	// The number of points in each cluster: one int32 per cluster.
+	Count []byte `protobuf:"bytes,4,opt,name=count,proto3" json:"count,omitempty"`
+	// The lane.
 	Lane          uint32 `protobuf:"varint,5,opt,name=lane,proto3" json:"lane,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -579,12 +594,14 @@ func (x *ClusterStats) GetLane() uint32 {
 	return 0
 }
 
-// MatrixAssign answers moves (int32 triples: point, from, to) of the points that are nearer to another
-// cluster, in the lanes that stats are given for: tile after tile, within a tile in the order of stats.
+// MatrixAssign returns the moves of the points that are nearer to another cluster, in the lanes of stats, as int32
+// triples: point, old cluster, new cluster. Moves are ordered by tile and, within a tile, in the order of stats.
 type MatrixAssign struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step that the tiles must be at.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The lanes to work on.
+	Stats         []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -633,11 +650,13 @@ func (x *MatrixAssign) GetStats() []*ClusterStats {
 	return nil
 }
 
-// MatrixFarthest answers, for each of stats, the point of the tiles that is farthest from its cluster.
+// MatrixFarthest returns, for each element of stats, the point of the tiles that is farthest from its cluster.
 type MatrixFarthest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step that the tiles must be at.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The lanes to work on.
+	Stats         []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -686,12 +705,14 @@ func (x *MatrixFarthest) GetStats() []*ClusterStats {
 	return nil
 }
 
-// Gains answers, for each of stats and for the rows of the tiles, one float64: by how much the objective falls at most
-// when that row alone moves.
+// Gains returns, for each element of stats and each row of the tiles, one float64: the largest decrease of the
+// objective by moving that row alone.
 type Gains struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step that the tiles must be at.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The lanes to work on.
+	Stats         []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -740,12 +761,14 @@ func (x *Gains) GetStats() []*ClusterStats {
 	return nil
 }
 
-// Fits answers, for each of stats, two lists of one float64 for each row of the tiles: its distance to its own cluster, and
-// to the nearest other one that is not empty.
+// Fits returns, for each element of stats, two lists with one float64 per row of the tiles: the distances to the row's
+// own cluster, then the distances to the nearest other cluster that is not empty.
 type Fits struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step that the tiles must be at.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The lanes to work on.
+	Stats         []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -794,12 +817,14 @@ func (x *Fits) GetStats() []*ClusterStats {
 	return nil
 }
 
-// Blocks answers, block after block, for each point i of the block that is a row of the tiles: float64 S_ic over the k
-// clusters of the lane, then float64 M_ij for all points j of the block.
+// Blocks returns, block after block, for each point i of the block that is a row of the tiles: the float64 sums S_ic
+// for the k clusters c of the lane, then the float64 M_ij for all points j of the block.
 type Blocks struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Blocks        []*Block               `protobuf:"bytes,2,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step that the tiles must be at.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The blocks.
+	Blocks        []*Block `protobuf:"bytes,2,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -848,10 +873,12 @@ func (x *Blocks) GetBlocks() []*Block {
 	return nil
 }
 
+// Block is a set of points in one lane.
 type Block struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Lane  uint32                 `protobuf:"varint,1,opt,name=lane,proto3" json:"lane,omitempty"`
-	// int32 per point, ascending.
+	// The lane.
+	Lane uint32 `protobuf:"varint,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// The points: one int32 per point, ascending.
 	Points        []byte `protobuf:"bytes,2,opt,name=points,proto3" json:"points,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -901,12 +928,12 @@ func (x *Block) GetPoints() []byte {
 	return nil
 }
 
-// Multiply answers float64 M x for the rows of the tiles, one x after the other.
+// Multiply returns the float64 products M x for the rows of the tiles, vector after vector.
 type Multiply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// float64 per row of the whole problem, one x after the other.
+	// The vectors x, one after another: one float64 per row of the whole problem.
 	X *Payload `protobuf:"bytes,1,opt,name=x,proto3" json:"x,omitempty"`
-	// The number of x; 0 means 1.
+	// Number of vectors; 0 means 1.
 	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -23,13 +23,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// NeighborSpec says which neighbors are looked for. A tile is built by finding those of its rows.
+// NeighborSpec describes a search for nearest neighbors. Building a tile finds the neighbors of its rows.
 type NeighborSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Rows  uint64                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
-	// How many for each row, fewer than rows.
+	// Number of rows of the data set.
+	Rows uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Number of neighbors of each row; less than rows.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// Of a kernel matrix that is the data set, float64 per row: its diagonal. Such a data set is fetched by rows.
+	// If the data set is a kernel matrix, its diagonal: one float64 per row. Workers fetch such a data set by rows. Unset
+	// for points.
 	Diagonal      *Payload `protobuf:"bytes,3,opt,name=diagonal,proto3" json:"diagonal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -86,8 +88,9 @@ func (x *NeighborSpec) GetDiagonal() *Payload {
 	return nil
 }
 
-// Neighbors answers the nearest neighbors of the rows of the tiles: for each row, its int32 number and those of its count
-// neighbors, nearest first, -1 where it has fewer. Workers choose which rows a tile has; all choose the same.
+// Neighbors returns the nearest neighbors of the rows of the tiles: for each row, the int32 number of the row followed
+// by those of its NeighborSpec.count neighbors, nearest first, padded with -1. Workers determine which rows a tile has;
+// all workers determine the same.
 type Neighbors struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

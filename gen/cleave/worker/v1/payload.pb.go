@@ -23,10 +23,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Payload is an array of little-endian numbers: inline when it is small, otherwise a reference for
-// FetchPayload (in a command) or to a SendResult (in an answer).
+// Payload is an array of little-endian numbers, inline if it is small and otherwise by reference. The comment of each
+// field of this type says what the numbers are.
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the numbers are.
+	//
 	// Types that are valid to be assigned to Where:
 	//
 	//	*Payload_Inline
@@ -96,10 +98,12 @@ type isPayload_Where interface {
 }
 
 type Payload_Inline struct {
+	// The numbers themselves.
 	Inline []byte `protobuf:"bytes,1,opt,name=inline,proto3,oneof"`
 }
 
 type Payload_Reference struct {
+	// In a command, the reference to pass to FetchPayload; in an answer, the reference of an earlier SendResult.
 	Reference string `protobuf:"bytes,2,opt,name=reference,proto3,oneof"`
 }
 

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: cleave/worker/v1/vectors.proto
 
-// The operations on tiles of vectors (the vector family).
+// The operations on tiles of vectors, for the vector family.
 
 package workerv1
 
@@ -23,17 +23,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Preparation is what is done to a row of the data before it is clustered.
+// Preparation is how a row of the data is transformed before it is clustered.
 type Preparation int32
 
 const (
+	// Never sent.
 	Preparation_PREPARATION_UNSPECIFIED Preparation = 0
-	Preparation_PREPARATION_PLAIN       Preparation = 1
+	// Rows are used unchanged.
+	Preparation_PREPARATION_PLAIN Preparation = 1
 	// Rows are scaled to length 1.
 	Preparation_PREPARATION_UNIT Preparation = 2
 	// A small constant, the background, is added to every value, and rows are divided by their sums.
 	Preparation_PREPARATION_PROBABILITY Preparation = 3
-	// Rows stay as they are; negative values are refused.
+	// Rows are used unchanged; negative values are rejected.
 	Preparation_PREPARATION_NON_NEGATIVE Preparation = 4
 )
 
@@ -82,14 +84,20 @@ func (Preparation) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{0}
 }
 
+// Distortion is the distance of a point from a centroid.
 type Distortion int32
 
 const (
-	Distortion_DISTORTION_UNSPECIFIED       Distortion = 0
+	// Never sent.
+	Distortion_DISTORTION_UNSPECIFIED Distortion = 0
+	// Squared Euclidean distance under the metric.
 	Distortion_DISTORTION_SQUARED_EUCLIDEAN Distortion = 1
-	Distortion_DISTORTION_COSINE            Distortion = 2
-	Distortion_DISTORTION_KL                Distortion = 3
-	Distortion_DISTORTION_I_DIVERGENCE      Distortion = 4
+	// 1 minus the cosine.
+	Distortion_DISTORTION_COSINE Distortion = 2
+	// Kullback-Leibler divergence.
+	Distortion_DISTORTION_KL Distortion = 3
+	// I-divergence (generalized Kullback-Leibler divergence).
+	Distortion_DISTORTION_I_DIVERGENCE Distortion = 4
 )
 
 // Enum value maps for Distortion.
@@ -137,15 +145,17 @@ func (Distortion) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{1}
 }
 
+// ScatterKind is what Scatter sums up for each tile.
 type ScatterKind int32
 
 const (
+	// Set by queries other than those of Scatter.
 	ScatterKind_SCATTER_KIND_UNSPECIFIED ScatterKind = 0
 	// The sum of the distortions: one value.
 	ScatterKind_SCATTER_KIND_TOTAL ScatterKind = 1
-	// The sum of (x_f - mu_f)^2: a value per feature.
+	// The sum of (x_f - mu_f)^2: one value per feature.
 	ScatterKind_SCATTER_KIND_DIAGONAL ScatterKind = 2
-	// The sum of (x - mu)(x - mu)': a value per pair of features.
+	// The sum of (x - mu)(x - mu)': one value per pair of features.
 	ScatterKind_SCATTER_KIND_FULL ScatterKind = 3
 )
 
@@ -194,20 +204,22 @@ func (ScatterKind) EnumDescriptor() ([]byte, []int) {
 
 // VectorSpec determines every bit of every value of the rows.
 type VectorSpec struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Preparation Preparation            `protobuf:"varint,1,opt,name=preparation,proto3,enum=cleave.worker.v1.Preparation" json:"preparation,omitempty"`
-	Rows        uint64                 `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
-	// Features.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How rows are prepared.
+	Preparation Preparation `protobuf:"varint,1,opt,name=preparation,proto3,enum=cleave.worker.v1.Preparation" json:"preparation,omitempty"`
+	// Number of rows.
+	Rows uint64 `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Number of features.
 	Columns uint64 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
-	// float64 per feature, subtracted from the points; empty for none.
+	// One float64 per feature, subtracted from the points; empty means 0.
 	Mean *Payload `protobuf:"bytes,4,opt,name=mean,proto3" json:"mean,omitempty"`
-	// int32 per feature: its values are multiples of 2 to this power.
+	// One int32 per feature: its values are multiples of 2 to this power.
 	Grids *Payload `protobuf:"bytes,5,opt,name=grids,proto3" json:"grids,omitempty"`
-	// The same power for the background, the constant that PREPARATION_PROBABILITY adds to every value.
+	// The same power for the background, which is the constant that PREPARATION_PROBABILITY adds to every value.
 	BackgroundGrid int32 `protobuf:"varint,6,opt,name=background_grid,json=backgroundGrid,proto3" json:"background_grid,omitempty"`
-	// True when models of the job may have a metric over all pairs of features.
+	// Whether models of the job may have a full metric, over all pairs of features.
 	FullMetric bool `protobuf:"varint,7,opt,name=full_metric,json=fullMetric,proto3" json:"full_metric,omitempty"`
-	// What rows are made of, where they are not those of the data set.
+	// How rows are computed from the data set; unset if they are the rows of the data set.
 	KernelFeatures *KernelFeatures `protobuf:"bytes,8,opt,name=kernel_features,json=kernelFeatures,proto3" json:"kernel_features,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -299,13 +311,15 @@ func (x *VectorSpec) GetKernelFeatures() *KernelFeatures {
 	return nil
 }
 
-// KernelFeatures make rows of points: their kernel values with some of the points, the landmarks, times a matrix.
+// KernelFeatures computes rows from points: the kernel values of a point with some of the points, the landmarks,
+// multiplied by a projection matrix.
 type KernelFeatures struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Matrix *MatrixSpec            `protobuf:"bytes,1,opt,name=matrix,proto3" json:"matrix,omitempty"`
-	// int32 per landmark: which of the points, ascending.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kernel.
+	Matrix *MatrixSpec `protobuf:"bytes,1,opt,name=matrix,proto3" json:"matrix,omitempty"`
+	// The landmarks: one int32 point number each, ascending.
 	Landmarks *Payload `protobuf:"bytes,2,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
-	// float64: for each landmark a value for each column of the rows.
+	// The projection matrix in row-major order: for each landmark, one float64 per column of the rows.
 	Projection    *Payload `protobuf:"bytes,3,opt,name=projection,proto3" json:"projection,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -362,15 +376,17 @@ func (x *KernelFeatures) GetProjection() *Payload {
 	return nil
 }
 
-// VectorQueries is what several lanes ask of the rows, each in a model of its own: centroids and the distance from
-// them. They are answered in one reading of each tile.
+// VectorQueries holds the queries of several lanes. Each has its own model: centroids and a distance. All queries are
+// answered in one pass over each tile.
 type VectorQueries struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By ascending lanes.
+	// The queries, ordered by lane.
 	Queries []*VectorQuery `protobuf:"bytes,1,rep,name=queries,proto3" json:"queries,omitempty"`
-	// float64 of each query: the values of the centroids, cluster after cluster, and the entries of the metric.
+	// The float64 values of all queries, query after query: the centroids, cluster after cluster, then the entries of the
+	// metric.
 	Values *Payload `protobuf:"bytes,2,opt,name=values,proto3" json:"values,omitempty"`
-	// int32 of each query: absent clusters, which are infinitely far from every point, points, and counts.
+	// The int32 values of all queries, query after query: the absent clusters, which are infinitely far from every point,
+	// then the points, then the counts.
 	Integers      *Payload `protobuf:"bytes,3,opt,name=integers,proto3" json:"integers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -427,20 +443,26 @@ func (x *VectorQueries) GetIntegers() *Payload {
 	return nil
 }
 
+// VectorQuery describes one query. Its numbers are in VectorQueries.values and VectorQueries.integers.
 type VectorQuery struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Lane       uint32                 `protobuf:"varint,1,opt,name=lane,proto3" json:"lane,omitempty"`
-	Distortion Distortion             `protobuf:"varint,2,opt,name=distortion,proto3,enum=cleave.worker.v1.Distortion" json:"distortion,omitempty"`
-	Clusters   uint32                 `protobuf:"varint,3,opt,name=clusters,proto3" json:"clusters,omitempty"`
-	// Of Scatter.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lane.
+	Lane uint32 `protobuf:"varint,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	// The distance from centroids.
+	Distortion Distortion `protobuf:"varint,2,opt,name=distortion,proto3,enum=cleave.worker.v1.Distortion" json:"distortion,omitempty"`
+	// Number of centroids.
+	Clusters uint32 `protobuf:"varint,3,opt,name=clusters,proto3" json:"clusters,omitempty"`
+	// What to sum up; for Scatter only.
 	Kind ScatterKind `protobuf:"varint,4,opt,name=kind,proto3,enum=cleave.worker.v1.ScatterKind" json:"kind,omitempty"`
-	// How many entries the matrix of the distance has: none for the identity, its diagonal, or all of them row by row.
+	// Number of entries of the metric: 0 for the identity, one per feature for a diagonal matrix, or all entries of a
+	// full matrix, row by row.
 	Metric uint32 `protobuf:"varint,5,opt,name=metric,proto3" json:"metric,omitempty"`
+	// Number of absent clusters.
 	Absent uint32 `protobuf:"varint,6,opt,name=absent,proto3" json:"absent,omitempty"`
-	// How many points there are, ascending: those that Distances measures, and that VectorAssign and VectorFarthest leave
-	// out.
+	// Number of points, which are in ascending order: those that Distances measures, or those that VectorAssign and
+	// VectorFarthest exclude.
 	Points uint32 `protobuf:"varint,7,opt,name=points,proto3" json:"points,omitempty"`
-	// Of VectorFarthest: the number of clusters, for each of which there is the number of its points in all tiles.
+	// For VectorFarthest: number of clusters in counts, which holds the number of points of each cluster in all tiles.
 	Counts        uint32 `protobuf:"varint,8,opt,name=counts,proto3" json:"counts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -532,12 +554,14 @@ func (x *VectorQuery) GetCounts() uint32 {
 	return 0
 }
 
-// VectorAssign answers moves (int32 triples: point, from, to) of the points that are nearer to another
-// centroid: tile after tile, those of each lane in row order.
+// VectorAssign returns the moves of the points that are nearer to another centroid, as int32 triples: point, old
+// cluster, new cluster. Moves are ordered by tile, lane and row.
 type VectorAssign struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Queries       *VectorQueries         `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step that the tiles must be at.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The queries.
+	Queries       *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -586,12 +610,14 @@ func (x *VectorAssign) GetQueries() *VectorQueries {
 	return nil
 }
 
-// VectorFarthest answers, for each query, the point of the tiles that is farthest from its centroid, among clusters of
-// at least two points.
+// VectorFarthest returns, for each query, the point of the tiles that is farthest from its centroid, among clusters
+// with at least two points.
 type VectorFarthest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Queries       *VectorQueries         `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step that the tiles must be at.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The queries.
+	Queries       *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -640,11 +666,12 @@ func (x *VectorFarthest) GetQueries() *VectorQueries {
 	return nil
 }
 
-// Distances answers float64 distances to every centroid, of those of a query's points that lie in the tiles, point
-// after point and query after query.
+// Distances returns the float64 distances to every centroid of those points of each query that lie in the tiles, query
+// after query and point after point.
 type Distances struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Queries       *VectorQueries         `protobuf:"bytes,1,opt,name=queries,proto3" json:"queries,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The queries.
+	Queries       *VectorQueries `protobuf:"bytes,1,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -686,10 +713,11 @@ func (x *Distances) GetQueries() *VectorQueries {
 	return nil
 }
 
-// Nearest answers float64 distances of the rows of the tiles to their nearest centroids, query after query.
+// Nearest returns the float64 distances of the rows of the tiles to their nearest centroids, query after query.
 type Nearest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Queries       *VectorQueries         `protobuf:"bytes,1,opt,name=queries,proto3" json:"queries,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The queries.
+	Queries       *VectorQueries `protobuf:"bytes,1,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -731,11 +759,12 @@ func (x *Nearest) GetQueries() *VectorQueries {
 	return nil
 }
 
-// NearestTwo answers three float64 for each row of the tiles, query after query: the number of the nearest centroid, of
-// equally near ones the lowest, and the distances to it and to the second nearest.
+// NearestTwo returns three float64 for each row of the tiles, query after query: the number of the nearest centroid,
+// the distance to it, and the distance to the second nearest. Ties go to the lowest number.
 type NearestTwo struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Queries       *VectorQueries         `protobuf:"bytes,1,opt,name=queries,proto3" json:"queries,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The queries.
+	Queries       *VectorQueries `protobuf:"bytes,1,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -777,11 +806,14 @@ func (x *NearestTwo) GetQueries() *VectorQueries {
 	return nil
 }
 
-// Scatter answers the float64 deviation of the labeled points from their centroids, for each query tile after tile.
+// Scatter returns the float64 deviations of the labeled points from their centroids, query after query and, within a
+// query, tile after tile. VectorQuery.kind selects which.
 type Scatter struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Queries       *VectorQueries         `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step that the tiles must be at.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The queries.
+	Queries       *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

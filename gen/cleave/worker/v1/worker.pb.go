@@ -4,9 +4,8 @@
 // 	protoc        (unknown)
 // source: cleave/worker/v1/worker.proto
 
-// The protocol between a coordinator and its workers. It is internal: both sides come from the same
-// build and check Hello.protocol_version, so that any change of these files only needs a new number
-// there (wire.WorkerProtocol).
+// The protocol between a coordinator and its workers. It is internal: both sides come from the same build and compare
+// Hello.protocol_version, so any change to these files is allowed if it increments that version (wire.WorkerProtocol).
 
 package workerv1
 
@@ -25,8 +24,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// AttachRequest is a message from a worker.
 type AttachRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Message:
 	//
 	//	*AttachRequest_Hello
@@ -116,19 +118,22 @@ type isAttachRequest_Message interface {
 }
 
 type AttachRequest_Hello struct {
+	// The first message.
 	Hello *Hello `protobuf:"bytes,1,opt,name=hello,proto3,oneof"`
 }
 
 type AttachRequest_Heartbeat struct {
+	// A sign of life.
 	Heartbeat *Heartbeat `protobuf:"bytes,2,opt,name=heartbeat,proto3,oneof"`
 }
 
 type AttachRequest_Answer struct {
+	// The answer to a command.
 	Answer *Answer `protobuf:"bytes,3,opt,name=answer,proto3,oneof"`
 }
 
 type AttachRequest_Leaving struct {
-	// The worker wants to leave. It waits for Farewell while its tiles are placed elsewhere.
+	// The worker wants to leave. It waits for Farewell while its tiles move to other workers.
 	Leaving *Leaving `protobuf:"bytes,4,opt,name=leaving,proto3,oneof"`
 }
 
@@ -140,8 +145,11 @@ func (*AttachRequest_Answer) isAttachRequest_Message() {}
 
 func (*AttachRequest_Leaving) isAttachRequest_Message() {}
 
+// AttachResponse is a message from the coordinator.
 type AttachResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
 	// Types that are valid to be assigned to Message:
 	//
 	//	*AttachResponse_Welcome
@@ -231,20 +239,22 @@ type isAttachResponse_Message interface {
 }
 
 type AttachResponse_Welcome struct {
+	// The response to Hello.
 	Welcome *Welcome `protobuf:"bytes,1,opt,name=welcome,proto3,oneof"`
 }
 
 type AttachResponse_Command struct {
+	// A command to execute.
 	Command *Command `protobuf:"bytes,2,opt,name=command,proto3,oneof"`
 }
 
 type AttachResponse_Farewell struct {
-	// A leaving or drained worker holds no tiles any more and may exit.
+	// The leaving or drained worker holds no more tiles and may exit.
 	Farewell *Farewell `protobuf:"bytes,3,opt,name=farewell,proto3,oneof"`
 }
 
 type AttachResponse_Pulse struct {
-	// The answer to a heartbeat.
+	// The response to a heartbeat.
 	Pulse *Pulse `protobuf:"bytes,210,opt,name=pulse,proto3,oneof"`
 }
 
@@ -256,22 +266,27 @@ func (*AttachResponse_Farewell) isAttachResponse_Message() {}
 
 func (*AttachResponse_Pulse) isAttachResponse_Message() {}
 
+// Hello introduces a worker.
 type Hello struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	ProtocolVersion uint32                 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
-	Name            string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	SoftwareVersion string                 `protobuf:"bytes,3,opt,name=software_version,json=softwareVersion,proto3" json:"software_version,omitempty"`
-	// Names the exact rounding of all results. All workers of a job must have the same.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Version of this protocol; must equal that of the coordinator.
+	ProtocolVersion uint32 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
+	// The name of the worker; need not be unique.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Version of the software.
+	SoftwareVersion string `protobuf:"bytes,3,opt,name=software_version,json=softwareVersion,proto3" json:"software_version,omitempty"`
+	// Identifies how results are rounded. All workers of a job must have the same numeric class.
 	NumericClass string `protobuf:"bytes,4,opt,name=numeric_class,json=numericClass,proto3" json:"numeric_class,omitempty"`
-	Threads      uint32 `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
-	// Memory for jobs and data sets; 0 means unlimited.
+	// Number of threads that the worker computes with.
+	Threads uint32 `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
+	// Memory for jobs and data sets, in bytes; 0 means unlimited.
 	MemoryBytes uint64 `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	// The session to resume after a broken stream; empty for a new session.
 	SessionId string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The largest term that the worker has seen; 0 again once its coordinator has been gone for ten seconds. A coordinator of a smaller
-	// one does not lead any more.
+	// The largest term that the worker has seen; reset to 0 once its coordinator has been gone for ten seconds. A
+	// coordinator with a smaller term is no longer the leader.
 	Term int64 `protobuf:"varint,210,opt,name=term,proto3" json:"term,omitempty"`
-	// What the worker still holds of another session, for the case that it does not go on.
+	// Tiles that the worker still holds from an earlier session, in case that session cannot be resumed.
 	Offers        []*Offer `protobuf:"bytes,211,rep,name=offers,proto3" json:"offers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -370,19 +385,19 @@ func (x *Hello) GetOffers() []*Offer {
 	return nil
 }
 
-// Offer is the tiles of a job that a worker built for an earlier coordinator. A later one may adopt them instead of having
-// them built again.
+// Offer lists the tiles of one job that a worker built for an earlier coordinator. The current coordinator may adopt
+// them instead of having them built again.
 type Offer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The worker's name for it.
+	// Identifies the offer on this worker; see Adopt.offer.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Prepare.identity.
+	// The Prepare.identity of the job.
 	Identity []byte `protobuf:"bytes,2,opt,name=identity,proto3" json:"identity,omitempty"`
 	// Tiles that are built and stored.
 	Stored []uint32 `protobuf:"varint,3,rep,packed,name=stored,proto3" json:"stored,omitempty"`
-	// Tiles that are built without storing their entries.
+	// Tiles that are built but whose entries are not stored.
 	Computed []uint32 `protobuf:"varint,4,rep,packed,name=computed,proto3" json:"computed,omitempty"`
-	// How many tiles the job has on all workers.
+	// Number of tiles of the job on all workers.
 	Tiles         uint32 `protobuf:"varint,5,opt,name=tiles,proto3" json:"tiles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -453,18 +468,21 @@ func (x *Offer) GetTiles() uint32 {
 	return 0
 }
 
+// Welcome accepts a worker.
 type Welcome struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// True when the session of Hello goes on and the worker keeps its tiles. False when it is a new
-	// session and the worker must drop everything it holds.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session, to be named in later calls and to resume after a broken stream.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Whether the session named in Hello is resumed and the worker keeps its tiles. If false, the session is new, and the
+	// worker drops the tiles of the old one; if the term is newer, it first keeps them for a while, so that they can be
+	// adopted.
 	Resumed bool `protobuf:"varint,2,opt,name=resumed,proto3" json:"resumed,omitempty"`
-	// How often the worker sends a heartbeat.
+	// Interval between heartbeats, in milliseconds.
 	HeartbeatMillis uint32 `protobuf:"varint,3,opt,name=heartbeat_millis,json=heartbeatMillis,proto3" json:"heartbeat_millis,omitempty"`
-	// The term of the coordinator as the leader; it grows from one leader to the next. A worker refuses one that is smaller
-	// than one it has seen, until its coordinator has been gone for ten seconds.
+	// The leadership term of the coordinator; it grows with every new leader. A worker rejects a smaller term than it has
+	// seen, until its coordinator has been gone for ten seconds.
 	Term int64 `protobuf:"varint,210,opt,name=term,proto3" json:"term,omitempty"`
-	// If the worker hears nothing for so long, not even a pulse, it looks for another coordinator.
+	// If the worker receives nothing, not even a Pulse, for this many milliseconds, it looks for another coordinator.
 	SilenceMillis uint32 `protobuf:"varint,211,opt,name=silence_millis,json=silenceMillis,proto3" json:"silence_millis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -535,10 +553,12 @@ func (x *Welcome) GetSilenceMillis() uint32 {
 	return 0
 }
 
+// Heartbeat is a periodic sign of life of a worker.
 type Heartbeat struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The commands that are running.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the heartbeat.
+	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Progress of the commands that are running.
 	Running       []*Progress `protobuf:"bytes,2,rep,name=running,proto3" json:"running,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -588,11 +608,13 @@ func (x *Heartbeat) GetRunning() []*Progress {
 	return nil
 }
 
-// Progress tells how far a command is. A command that reports none for long is given up, and its tiles go to others.
+// Progress reports how far a command is. The coordinator gives up a command without progress for too long and moves its
+// tiles to other workers.
 type Progress struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	CommandId uint64                 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
-	// Grows with every piece of the work that is done and every part of data that arrives or leaves.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The command.
+	CommandId uint64 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
+	// Grows with every piece of work done and every chunk of data received or sent.
 	Pieces        uint64 `protobuf:"varint,2,opt,name=pieces,proto3" json:"pieces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -642,6 +664,7 @@ func (x *Progress) GetPieces() uint64 {
 	return 0
 }
 
+// Leaving announces that the worker wants to exit.
 type Leaving struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -678,6 +701,7 @@ func (*Leaving) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{7}
 }
 
+// Pulse tells the worker that the coordinator is alive.
 type Pulse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -714,6 +738,7 @@ func (*Pulse) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{8}
 }
 
+// Farewell tells the worker that it may exit.
 type Farewell struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -750,12 +775,16 @@ func (*Farewell) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{9}
 }
 
+// FetchDatasetRequest is the request of WorkerService.FetchDataset.
 type FetchDatasetRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	DatasetId string                 `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	Offset    uint64                 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// 0 means to the end.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session of the worker.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The data set to fetch.
+	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	// First byte of the canonical encoding to send.
+	Offset uint64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Number of bytes to send; 0 means up to the end.
 	Length        uint64 `protobuf:"varint,4,opt,name=length,proto3" json:"length,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -819,9 +848,11 @@ func (x *FetchDatasetRequest) GetLength() uint64 {
 	return 0
 }
 
+// FetchDatasetResponse holds the next bytes.
 type FetchDatasetResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The bytes.
+	Data          []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -863,10 +894,13 @@ func (x *FetchDatasetResponse) GetData() []byte {
 	return nil
 }
 
+// FetchPayloadRequest is the request of WorkerService.FetchPayload.
 type FetchPayloadRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SessionId     string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Reference     string                 `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session of the worker.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The Payload.reference of a command.
+	Reference     string `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -915,9 +949,11 @@ func (x *FetchPayloadRequest) GetReference() string {
 	return ""
 }
 
+// FetchPayloadResponse holds the next bytes.
 type FetchPayloadResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The bytes.
+	Data          []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -959,11 +995,15 @@ func (x *FetchPayloadResponse) GetData() []byte {
 	return nil
 }
 
+// SendResultRequest holds the next bytes of a result.
 type SendResultRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SessionId     string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	Reference     string                 `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
-	Data          []byte                 `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session of the worker.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The Payload.reference that the answer will have.
+	Reference string `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
+	// The bytes.
+	Data          []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1019,6 +1059,7 @@ func (x *SendResultRequest) GetData() []byte {
 	return nil
 }
 
+// SendResultResponse is the response of WorkerService.SendResult.
 type SendResultResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -4,9 +4,8 @@
 // - protoc             (unknown)
 // source: cleave/worker/v1/worker.proto
 
-// The protocol between a coordinator and its workers. It is internal: both sides come from the same
-// build and check Hello.protocol_version, so that any change of these files only needs a new number
-// there (wire.WorkerProtocol).
+// The protocol between a coordinator and its workers. It is internal: both sides come from the same build and compare
+// Hello.protocol_version, so any change to these files is allowed if it increments that version (wire.WorkerProtocol).
 
 package workerv1
 
@@ -33,19 +32,20 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// WorkerService runs on the coordinator. Workers connect to it; no worker listens. Commands and
-// heartbeats share one stream. Large arrays have streams of their own, so that a heartbeat never
-// waits behind one.
+// WorkerService runs on the coordinator. Workers connect to it and never listen themselves. Commands and heartbeats
+// share one stream; large arrays have streams of their own, so that they never delay a heartbeat.
 type WorkerServiceClient interface {
-	// Attach is the one long-lived stream of a worker. The worker sends Hello and gets Welcome; from
-	// then on it sends heartbeats and answers, and receives commands.
+	// Attach is the long-lived stream of a worker. The worker sends Hello and receives Welcome; from then on it sends
+	// heartbeats and answers and receives commands. Returns FAILED_PRECONDITION if the protocol version or the numeric
+	// class does not match.
 	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
-	// FetchDataset streams a range of a data set's canonical bytes.
+	// FetchDataset streams a range of the canonical encoding of a data set. Returns PERMISSION_DENIED if no job of the
+	// worker uses it.
 	FetchDataset(ctx context.Context, in *FetchDatasetRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchDatasetResponse], error)
-	// FetchPayload streams a payload that a command refers to.
+	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no longer needed.
 	FetchPayload(ctx context.Context, in *FetchPayloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPayloadResponse], error)
-	// SendResult takes a result that is too large for the Attach stream. The worker sends it before the
-	// answer that refers to it.
+	// SendResult uploads a result that is too large for the Attach stream. The worker sends it before the answer that
+	// refers to it. Returns NOT_FOUND if no command waits for it.
 	SendResult(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[SendResultRequest, SendResultResponse], error)
 }
 
@@ -125,19 +125,20 @@ type WorkerService_SendResultClient = grpc.ClientStreamingClient[SendResultReque
 // All implementations must embed UnimplementedWorkerServiceServer
 // for forward compatibility.
 //
-// WorkerService runs on the coordinator. Workers connect to it; no worker listens. Commands and
-// heartbeats share one stream. Large arrays have streams of their own, so that a heartbeat never
-// waits behind one.
+// WorkerService runs on the coordinator. Workers connect to it and never listen themselves. Commands and heartbeats
+// share one stream; large arrays have streams of their own, so that they never delay a heartbeat.
 type WorkerServiceServer interface {
-	// Attach is the one long-lived stream of a worker. The worker sends Hello and gets Welcome; from
-	// then on it sends heartbeats and answers, and receives commands.
+	// Attach is the long-lived stream of a worker. The worker sends Hello and receives Welcome; from then on it sends
+	// heartbeats and answers and receives commands. Returns FAILED_PRECONDITION if the protocol version or the numeric
+	// class does not match.
 	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
-	// FetchDataset streams a range of a data set's canonical bytes.
+	// FetchDataset streams a range of the canonical encoding of a data set. Returns PERMISSION_DENIED if no job of the
+	// worker uses it.
 	FetchDataset(*FetchDatasetRequest, grpc.ServerStreamingServer[FetchDatasetResponse]) error
-	// FetchPayload streams a payload that a command refers to.
+	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no longer needed.
 	FetchPayload(*FetchPayloadRequest, grpc.ServerStreamingServer[FetchPayloadResponse]) error
-	// SendResult takes a result that is too large for the Attach stream. The worker sends it before the
-	// answer that refers to it.
+	// SendResult uploads a result that is too large for the Attach stream. The worker sends it before the answer that
+	// refers to it. Returns NOT_FOUND if no command waits for it.
 	SendResult(grpc.ClientStreamingServer[SendResultRequest, SendResultResponse]) error
 	mustEmbedUnimplementedWorkerServiceServer()
 }
