@@ -8,8 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// attempt is one restart, from its start until it stops. Its state is kept after every step, so that another process can go
-// on from there.
+// attempt runs one restart from its initial labels until it stops. It saves its state before every step, so that
+// another process can continue from there.
 type attempt struct {
 	ctx     context.Context
 	family  Family
@@ -17,10 +17,10 @@ type attempt struct {
 	heard   *recorder
 	piece   *snapshot.Piece
 	method  Method
-	notices []Notice  // those of the method's reports
-	result  *Result   // nil: it ended before it had labels, or another process found that it did not win
-	value   float64   // the final Method.Value
-	found   *Labeling // the final labels; nil: there are none, or nobody asks for them
+	notices []Notice  // all notices reported by the method so far
+	result  *Result   // nil if it ended without labels, or if an earlier process found that it did not win
+	value   float64   // Method.Value at the end
+	found   *Labeling // the final labels; nil if there are none or the family does not keep runs
 }
 
 func newAttempt(ctx context.Context, f Family, restart int, o Observer) *attempt {
@@ -28,7 +28,7 @@ func newAttempt(ctx context.Context, f Family, restart int, o Observer) *attempt
 	return &attempt{ctx: snapshot.Within(ctx, name), family: f, restart: restart, heard: &recorder{observer: o}, piece: snapshot.Open(ctx, name)}
 }
 
-// run is the loop of one restart. An error means that there is no result.
+// run runs the restart to its end. It sets a.result unless it fails or the restart is known to have lost.
 func (a *attempt) run(lane *Lane) error {
 	result, known, err := a.restore(lane)
 	if err == nil && !known {
@@ -65,7 +65,7 @@ func (a *attempt) run(lane *Lane) error {
 	return nil
 }
 
-// begin makes the first labels.
+// begin creates the method and computes the initial labels.
 func (a *attempt) begin(lane *Lane) (*Result, error) {
 	if restarts := a.family.Restarts(); restarts > 1 {
 		a.heard.Restart(a.restart, restarts)
@@ -80,7 +80,7 @@ func (a *attempt) begin(lane *Lane) (*Result, error) {
 	return result, nil
 }
 
-// record adds a report to the result, and tells the observer.
+// record adds a report to the result and passes it to the observer.
 func (a *attempt) record(result *Result, report Report) {
 	if report.Entry != nil {
 		result.History = append(result.History, *report.Entry)
@@ -98,12 +98,13 @@ func (a *attempt) record(result *Result, report Report) {
 	a.notices = result.Warnings
 }
 
-// better tells whether a wins over b: by the lower value, of equal ones by the lower restart number.
+// better reports whether a beats b: by the lower value or, if the values are equal, by the lower restart number.
 func (a *attempt) better(b *attempt) bool {
 	return a.value < b.value || (a.value == b.value && a.restart < b.restart)
 }
 
-// Complete tells whether every point has a label. In a run that is canceled before its first assignment not all do.
+// Complete reports whether there are points and all of them have a label. A run that is canceled before its first
+// assignment leaves points without one.
 func Complete(labels []int32) bool {
 	return len(labels) > 0 && !slices.ContainsFunc(labels, func(c int32) bool { return c < 0 })
 }

@@ -5,88 +5,92 @@ type Space uint8
 
 // The spaces.
 const (
-	SpaceRows                  Space = iota + 1 // the rows as they are
-	SpaceStandardized                           // the rows with columns of mean 0 and variance 1
-	SpaceNeighbors                              // eigenvectors of the graph of nearest neighbors of the rows
-	SpaceStandardizedNeighbors                  // and of the standardized rows
-	SpaceGraph                                  // eigenvectors of a given graph
-	SpaceLevels                                 // a given graph itself, cut from the coarse to the fine
+	SpaceRows                  Space = iota + 1 // the rows, unchanged
+	SpaceStandardized                           // the rows, every column with mean 0 and variance 1
+	SpaceNeighbors                              // eigenvectors of the nearest-neighbor graph of the rows
+	SpaceStandardizedNeighbors                  // eigenvectors of the nearest-neighbor graph of the standardized rows
+	SpaceGraph                                  // eigenvectors of the given graph
+	SpaceLevels                                 // the given graph itself, cut from coarse to fine levels
 )
 
-// String is the name of a space in the catalog.
+// String returns the name of the space in the catalog, "" for 0.
 func (s Space) String() string {
 	return [...]string{"", "rows", "standardized", "neighbors", "standardized-neighbors", "graph", "levels"}[s]
 }
 
-// Use is how constraints enter.
+// Use is how a method uses constraints.
 type Use uint8
 
 // The uses of constraints.
 const (
-	UseNone   Use = iota + 1 // not at all
+	UseNone   Use = iota + 1 // constraints are ignored
 	UseSoft                  // a violated constraint costs its weight
-	UseHard                  // must-linked points are one, and what follows from cannot-links holds too
-	UseMetric                // hard, and a metric is learned
-	UseCuts                  // they choose coordinates in the span of more eigenvectors: see package span
+	UseHard                  // must-linked points are merged into one, and implied cannot-links hold too
+	UseMetric                // as UseHard, and a metric is learned
+	UseCuts                  // constraints select coordinates from the span of additional eigenvectors; see package span
 
-	// A classifier is fitted to the rows whose group they tell, and predicts that of the others: see package discriminant.
+	// A classifier is fitted to the rows whose group follows from the constraints, and predicts the group of all others;
+	// see package discriminant.
 	UseDiscriminant
-	UseSpread // the groups that they tell spread along the edges of the graph
+	UseSpread // the groups that follow from the constraints spread along the edges of the graph
 )
 
-// String is the name of a use in the catalog.
+// String returns the name of the use in the catalog, "" for 0.
 func (u Use) String() string {
 	return [...]string{"", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread"}[u]
 }
 
-// Way is one way to an answer: a space and how constraints enter.
+// Way is a method that auto may choose: a space to cluster in, and how constraints are used.
 type Way struct {
 	Space Space
 	Use   Use
 }
 
-// Trial is what a way has right of constraints that it was not shown.
+// Trial counts the held-out constraints that a way satisfied.
 type Trial struct {
 	Way
-	// Fold counts from 1; of a way that looks at no constraints, and of the sum over folds, it is 0.
+	// Fold is the fold that was held out, counted from 1 to Folds. It is 0 for a way that ignores constraints, and for
+	// sums over all folds.
 	Fold, Folds int
-	// How many constraints were held out, and how many of them the answer satisfies.
+	// Number of held-out constraints of each kind, and how many of them the labels satisfy.
 	MustLinks, MustLinksRight     int
 	CannotLinks, CannotLinksRight int
 }
 
-// Agreement is how well the answer agrees with the held-out constraints beyond chance: the adjusted Rand index over
-// these pairs. 1: all are right; 0: as many as chance has right.
+// Agreement returns the adjusted Rand index over the held-out pairs: 1 if all are satisfied, 0 if as many as by chance.
 func (t Trial) Agreement() float64 {
 	return PairAgreement(t.MustLinksRight, t.MustLinks-t.MustLinksRight, t.CannotLinks-t.CannotLinksRight, t.CannotLinksRight)
 }
 
-// PairAgreement is the adjusted Rand index over some pairs, by how many of those that belong together are together or
-// apart, and how many of those that belong apart are together or apart: with a, b, c and d of them,
+// PairAgreement returns the adjusted Rand index over a set of pairs. Of the pairs that belong together, together (a)
+// share a cluster and parted (b) do not; of the pairs that belong apart, joined (c) share a cluster and apart (d) do
+// not:
 //
 //	2 (a d - b c) / ((a + b) (b + d) + (a + c) (c + d))
+//
+// It returns 1 if the index is undefined.
 func PairAgreement(together, parted, joined, apart int) float64 {
 	a, b, c, d := float64(together), float64(parted), float64(joined), float64(apart)
 	scale := float64((a+b)*(b+d)) + float64((a+c)*(c+d))
-	if scale == 0 { // all belong together and are, or all apart
+	if scale == 0 { // all pairs belong together and are, or all belong apart and are
 		return 1
 	}
 	return 2 * (float64(a*d) - float64(b*c)) / scale
 }
 
-// Choice is how an algorithm that tries several ways chose one.
+// Choice records how auto chose among several ways.
 type Choice struct {
 	Chosen Way
-	// Trials are the ways that were tried, summed over the folds; empty where there were no constraints to compare by.
+	// Trials holds the ways that were compared, summed over the folds. It is empty if there were too few constraints.
 	Trials []TriedWay
-	// Reason is why, for people.
+	// Reason explains the choice to the user.
 	Reason string
 }
 
 // TriedWay is a way with its score.
 type TriedWay struct {
 	Trial
-	// Advantage is by how many standard errors it agrees better with the held-out constraints than the way that is taken
+	// Advantage is how many standard errors more of the held-out constraints it satisfies than the way that would be used
 	// without constraints.
 	Advantage float64
 }

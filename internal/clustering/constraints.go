@@ -8,15 +8,15 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// MaxWeight bounds weights so that their grid and their squares stay representable.
+// MaxWeight is the largest allowed weight. It keeps the grid and the squares of weights representable.
 const MaxWeight = 1e150
 
-// MaxEntailedByDefault is how many pairs constraints may imply to be made constraints themselves when the user does not
-// say whether they should.
+// MaxEntailedByDefault limits the implied pairs that Spec.EntailSmall adds as constraints.
 const MaxEntailedByDefault = 200_000
 
-// NewConstraintSet is the constraints of a spec, with those that they imply if the spec asks for them. The weight is
-// that of constraints without one of their own.
+// NewConstraintSet returns the constraints of a spec over n points, together with those that they imply if spec.Entail
+// or spec.EntailSmall is set. The function weight returns the weight of constraints without one of their own, given the
+// number of distinct constraints. The error is a *fault.Error if a constraint is invalid.
 func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Set, error) {
 	set, err := constraint.NewSet(n, spec.Constraints, weight)
 	if err == nil && spec.Entail {
@@ -39,7 +39,8 @@ func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*con
 	return set, nil
 }
 
-// ConflictNotice warns of constraints that contradict each other, with the certificate of the first.
+// ConflictNotice returns a warning about constraints that contradict each other and proves the first conflict. It
+// returns false if there are no conflicts.
 func ConflictNotice(set *constraint.Set) (Notice, bool) {
 	count := set.CountConflicts()
 	if count == 0 {

@@ -2,9 +2,9 @@ package clustering
 
 import "math"
 
-// Distances are, for every row, the squared distance from the mean of its cluster and from the nearest other mean. Rows
-// that are not among kept, which is ascending, have no coordinates: they count for no mean, and are infinitely far from
-// all. nil: all rows have some.
+// Distances returns, for every row, the squared distance from the mean of its own cluster and from the nearest mean of
+// another cluster, +Inf if there is none. Only the rows in kept, which is ascending, have coordinates; the others do
+// not count toward the means, and their distances are +Inf. If kept is nil, all rows have coordinates.
 func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []float64) {
 	if kept == nil {
 		kept = make([]int32, e.Rows)

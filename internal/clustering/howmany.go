@@ -1,41 +1,41 @@
 package clustering
 
-// HowMany is how a number of clusters was proposed: see package howmany.
+// HowMany records how a number of clusters was proposed; see package krange.
 type HowMany struct {
 	Min, Max, Proposed int
 	Sureness           Sureness
-	Plausible          []int // the numbers that the scores allow, ascending; the proposed one is among them
+	Plausible          []int // the numbers that the scores support, ascending, including Proposed
 	Reason             string
-	Scores             []KScore  // one for each k, from Min on
-	Labels             [][]int32 // in the same order
+	Scores             []KScore  // one per k, starting at Min; fewer if the run was canceled
+	Labels             [][]int32 // in the order of Scores
 }
 
-// KScore is what tells of a number of clusters, as far as it is known. Higher is better, except for the objective.
+// KScore holds the scores of one number of clusters. A nil score was not computed. Higher scores are better.
 type KScore struct {
 	K         int
 	Objective float64
-	Space     Space // that auto took; 0: the algorithm was given
-	// Agreement with constraints that were held out, 1 at best and 0 by chance.
+	Space     Space // the space that auto chose; 0 for other algorithms
+	// Agreement is the agreement with held-out constraints, from 0 (chance) to 1 (perfect).
 	Agreement *float64
-	// Stability is how well the worst of the clusters comes out again from a part of the data, 1 at best.
+	// Stability is how well the least stable cluster is found again in a part of the data, at most 1.
 	Stability *float64
-	// Silhouette is the mean over points, in the space that was clustered, -1 to 1.
+	// Silhouette is the mean silhouette of the points in the space that was clustered, from -1 to 1.
 	Silhouette *float64
-	// Modularity of the graph, at most 1.
+	// Modularity is the modularity of the labels in the graph, at most 1.
 	Modularity *float64
-	// Eigengap of the graph: how much smaller the next eigenvalue is than the k-th.
+	// Eigengap is the k-th minus the next eigenvalue of the graph.
 	Eigengap *float64
 }
 
-// Sureness is how sure a proposal is.
+// Sureness is how certain a proposal is.
 type Sureness uint8
 
 // The degrees of sureness.
 const (
-	Unsure Sureness = iota + 1 // several numbers are as plausible
-	Likely
-	Clear // all that is known speaks for it
+	Unsure Sureness = iota + 1 // several numbers are equally plausible
+	Likely                     // more plausible than the alternatives
+	Clear                      // all evidence supports it
 )
 
-// String is the name of a degree in the API.
+// String returns the name of the degree in the API, "" for 0.
 func (s Sureness) String() string { return [...]string{"", "unsure", "likely", "clear"}[s] }

@@ -6,29 +6,30 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Labeling is the labels that one run found, in a byte each where that is enough. Rows without a label are possible.
+// Labeling holds the labels that one run found, in one byte per row if k allows it. A row may have no label.
 type Labeling struct {
 	small []uint8
-	large []int32 // where there are more clusters than a byte has room for
+	large []int32 // set instead of small if there are more than 255 clusters
 }
 
+// noSmallLabel marks a row without a label in Labeling.small.
 const noSmallLabel = 0xff
 
-// NewLabeling packs labels of k clusters; -1 is none.
+// NewLabeling packs labels from 0 to k-1; -1 means no label. It does not retain labels.
 func NewLabeling(labels []int32, k int) Labeling {
 	if k > noSmallLabel {
 		return Labeling{large: slices.Clone(labels)}
 	}
 	l := Labeling{small: make([]uint8, len(labels))}
 	for i, c := range labels {
-		l.small[i] = uint8(c) // -1 is noSmallLabel
+		l.small[i] = uint8(c) // -1 becomes noSmallLabel
 	}
 	return l
 }
 
 func (l Labeling) rows() int { return len(l.small) + len(l.large) }
 
-// labels are those of all rows.
+// labels returns the labels of all rows, -1 for a row without one. The caller must not modify them.
 func (l Labeling) labels() []int32 {
 	if l.small == nil {
 		return l.large
@@ -42,7 +43,8 @@ func (l Labeling) labels() []int32 {
 	return labels
 }
 
-// Among is the labeling of n rows of which only some, in ascending order, were labeled.
+// Among returns the labeling of n rows whose rows kept, in ascending order, have the labels of l. All other rows have
+// no label. It returns l itself if kept holds all n rows or does not match the rows of l.
 func (l Labeling) Among(n int, kept []int32) Labeling {
 	if len(kept) == n || len(kept) != l.rows() {
 		return l
@@ -61,7 +63,7 @@ func (l Labeling) Among(n int, kept []int32) Labeling {
 	return Labeling{small: all}
 }
 
-// LabelingsAmong is Among of several labelings.
+// LabelingsAmong applies Among to each of several labelings.
 func LabelingsAmong(n int, kept []int32, runs []Labeling) []Labeling {
 	all := make([]Labeling, len(runs))
 	for at, run := range runs {
@@ -70,14 +72,14 @@ func LabelingsAmong(n int, kept []int32, runs []Labeling) []Labeling {
 	return all
 }
 
-// save writes a labeling, which may be missing.
+// save writes l, which may be nil.
 func (l *Labeling) save(w *snapshot.Writer) {
 	if w.Bool(l != nil); l != nil {
 		w.Int32s(l.labels())
 	}
 }
 
-// readLabeling reads what save wrote.
+// readLabeling reads what save wrote. It returns nil if save wrote nil or r is damaged; r.Err tells which.
 func readLabeling(r *snapshot.Reader, k int) *Labeling {
 	if !r.Bool() {
 		return nil

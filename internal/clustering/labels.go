@@ -1,6 +1,6 @@
 package clustering
 
-// Unassigned are the labels of n points that have none yet.
+// Unassigned returns n labels of -1, which means that the points have no labels yet.
 func Unassigned(n int) []int32 {
 	labels := make([]int32, n)
 	for i := range labels {
@@ -9,7 +9,7 @@ func Unassigned(n int) []int32 {
 	return labels
 }
 
-// Ones is n times 1, the weights of points that all count the same.
+// Ones returns n ones, the weights of points that all count the same.
 func Ones(n int) []float64 {
 	values := make([]float64, n)
 	for i := range values {

@@ -7,72 +7,73 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Report is what one step of a method did.
+// Report describes what one step of a method did.
 type Report struct {
-	Entry *HistoryEntry // nil: nothing was accepted
-	Shift *ShiftChange  // nil: the shift did not change
-	Stop  StopReason    // 0: go on
-	// Notices are the warnings of this step.
+	Entry *HistoryEntry // the accepted step; nil if the step was not accepted
+	Shift *ShiftChange  // nil if the shift did not change
+	Stop  StopReason    // why the run stops; 0 if it continues
+	// Notices holds the warnings of this step.
 	Notices []Notice
 }
 
-// Method is one run of an algorithm as a state machine. It blocks on nothing but its executor, logs
-// nothing, and knows no clock. One Step is one iteration as users know it.
+// Method is one run of an algorithm as a state machine. It blocks only on its executor, logs nothing, and reads no
+// clock. A step is an iteration in the sense of Spec.MaxIterations. Init or Restore must be called first, and once.
 type Method interface {
-	// Init makes the first labels.
+	// Init computes the initial labels.
 	Init(ctx context.Context) (Report, error)
-	// Step is one iteration.
+	// Step runs one iteration.
 	Step(ctx context.Context) (Report, error)
-	// Labels are the current labels.
+	// Labels returns the current labels, which are valid until the next Step.
 	Labels() []int32
-	// Value is the current objective in the form that is minimized: the restart with the lowest wins.
+	// Value returns the current objective in the form that is minimized: the restart with the lowest value wins.
 	Value() float64
-	// FillResult adds to the result what only the method knows.
+	// FillResult adds what only the method knows to the result.
 	FillResult(r *Result)
 }
 
-// Resumable is a method that another process can go on with, from its state between two steps.
+// Resumable is a method whose state between two steps can be saved, so that another process can continue it.
 type Resumable interface {
 	Method
 	// Save writes the state.
 	Save(w *snapshot.Writer)
-	// Restore takes the place of Init: it reads a state, and gives the executor what it held then. It is
-	// snapshot.ErrDamaged, before anything is asked of the executor, if that is not a state of this method.
+	// Restore replaces Init: it reads a state written by Save and restores the executor accordingly. If r does not hold a
+	// state of this method, it returns snapshot.ErrDamaged without having used the executor.
 	Restore(ctx context.Context, r *snapshot.Reader) error
 }
 
-// StopReason is why a run ended.
+// StopReason is why a run stopped; 0 means that it has not.
 type StopReason uint8
 
 // The stop reasons.
 const (
-	StopConverged StopReason = iota + 1
-	StopMaxIterations
-	StopTolerance
-	StopRise
-	StopCycle
-	StopCanceled
-	StopMaxProducts // an eigensolver came to the limit of its products before it converged
+	StopConverged     StopReason = iota + 1 // a step changed no label
+	StopMaxIterations                       // the run reached Spec.MaxIterations
+	StopTolerance                           // the objective changed by no more than Spec.Tolerance
+	StopRise                                // a step raised the objective and was undone
+	StopCycle                               // a labeling occurred a second time
+	StopCanceled                            // the context ended
+	StopMaxProducts                         // an eigensolver reached its limit of products before it converged
 )
 
 func (r StopReason) String() string {
 	return [...]string{"", "CONVERGED", "MAX_ITERATIONS", "TOLERANCE", "RISE", "CYCLE", "CANCELLED", "MAX_PRODUCTS"}[r]
 }
 
-// HistoryEntry is one line of a run's history: an accepted step, or the start, which is iteration 0 of kernel k-means.
+// HistoryEntry records an accepted step of a run or, as iteration 0 of kernel k-means, its initial labels.
 type HistoryEntry struct {
 	Iteration int
 	Objective float64
 	Moved     int
-	// Of k-means and its relatives: the objective once points were assigned, before means and metric were updated, and
-	// the parts of Objective where it has any.
+	// AssignmentObjective is the objective after points were assigned, before centroids and metric were updated; nil
+	// outside the vector family.
 	AssignmentObjective *float64
-	Parts               *ObjectiveParts
+	// Parts holds the terms of Objective; nil if it has a single term.
+	Parts *ObjectiveParts
 }
 
-// ObjectiveParts are the terms of objective = Distortion + MustLink + CannotLink - LogDet.
+// ObjectiveParts holds the terms of objective = Distortion + MustLink + CannotLink - LogDet.
 type ObjectiveParts struct {
 	metric.Parts
-	Violated int     // constraints that the labels violate
-	Spread   float64 // largest over smallest eigenvalue of the metric
+	Violated int     // number of constraints that the labels violate
+	Spread   float64 // ratio of the largest to the smallest eigenvalue of the metric
 }

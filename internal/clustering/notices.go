@@ -6,8 +6,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// AnswerNotices warn of answers that are hardly what was meant, whatever the algorithm: what can be told from the result
-// alone.
+// AnswerNotices returns warnings about answers that are probably not what the user wanted. It looks only at the result,
+// so it works for all algorithms.
 func AnswerNotices(r *Result) []Notice {
 	var notices []Notice
 	for _, find := range []func(*Result) (code, message string){worseThanUnconstrained, singletons, manyViolated} {
@@ -18,7 +18,7 @@ func AnswerNotices(r *Result) []Notice {
 	return notices
 }
 
-// worseThanUnconstrained leaves room for rounding.
+// worseThanUnconstrained warns if the objective is worse than without constraints by more than rounding explains.
 func worseThanUnconstrained(r *Result) (code, message string) {
 	if !(r.BehindUnconstrained > 1e-9*max(r.Objective, -r.Objective)) {
 		return "", ""
@@ -28,7 +28,8 @@ func worseThanUnconstrained(r *Result) (code, message string) {
 		r.BehindUnconstrained)
 }
 
-// singletons needs more points than twice the clusters: with fewer, single points are to be expected.
+// singletons warns of clusters with a single point, unless there are so few points, at most two per cluster, that such
+// clusters are to be expected.
 func singletons(r *Result) (code, message string) {
 	var alone []int
 	for c, size := range r.ClusterSizes {
@@ -43,11 +44,12 @@ func singletons(r *Result) (code, message string) {
 		map[bool]string{true: "one cluster has", false: text.Plural(len(alone), "cluster") + " have"}[len(alone) == 1], text.First(alone, 10))
 }
 
-// fewConstraints is how many constraints tell nothing about chance.
+// fewConstraints is the number of constraints below which manyViolated cannot tell violations from chance.
 const fewConstraints = 10
 
-// manyViolated compares with labels that know nothing of the constraints: two points share a cluster with probability
-// q = sum_c n_c (n_c - 1) / (n (n - 1)), and then chance violates a share 1 - q of the must-links and q of the cannot-links.
+// manyViolated warns if more constraints are violated than random labels with the same cluster sizes would violate. Two
+// random points share a cluster with probability q = sum_c n_c (n_c - 1) / (n (n - 1)), so chance violates a share of
+// 1 - q of the must-links and q of the cannot-links.
 func manyViolated(r *Result) (code, message string) {
 	s, n := r.Satisfaction, float64(len(r.Labels))
 	if s.Total < fewConstraints || n < 2 {

@@ -1,32 +1,33 @@
 package clustering
 
-// Observer hears what happens in a run. The order of events is part of the answer: it depends on nothing but the data
-// and the spec.
+// Observer receives the events of a run. Calls are never concurrent, and their order depends only on the data and the
+// spec.
 type Observer interface {
-	K(k KBegan)                    // one k of a range begins
-	Restart(restart, restarts int) // one of several restarts begins; not called where there is only one
+	K(k KBegan)                    // the run for one k of a range begins
+	Restart(restart, restarts int) // one of several restarts begins, counted from 0; not called if there is only one
 	Iteration(restart int, e HistoryEntry)
 	Shift(s ShiftChange)
 	Notice(n Notice)
 	Solver(s SolverStep)
 	Level(l LevelBegan)
-	Trial(t Trial)     // a way was tried on one fold of the constraints
+	Trial(t Trial)     // a way was tried with one fold of the constraints held out
 	Phase(phase Phase) // for live progress only
 }
 
-// SolverStep is one step of an eigensolver.
+// SolverStep describes one step of an eigensolver.
 type SolverStep struct {
 	Step, Products    int
-	Residual          float64 // the largest of the wanted pairs
-	Tolerance         float64 // what it has to come down to
+	Residual          float64 // the largest among the wanted eigenpairs
+	Tolerance         float64 // the residual at which the solver stops
 	Converged, Wanted int
-	StepsLeft         *int // an estimate; nil: there is none
+	StepsLeft         *int // estimated number of remaining steps; nil if there is no estimate
 }
 
-// KBegan says that one number of clusters of a range is run: see package howmany.
+// KBegan reports that the run for one number of clusters of a range begins; see package krange.
 type KBegan struct{ K, Min, Max int }
 
-// LevelBegan says that a graph is refined on one of its levels (see package multilevel). The last one is 0, the graph itself.
+// LevelBegan reports that the refinement of a graph moved on to a level; see package multilevel. Levels count down to
+// 0, the given graph.
 type LevelBegan struct{ Level, Levels, Vertices int }
 
 // Phase is a stage of a run.
@@ -38,10 +39,10 @@ const (
 	PhaseIterate
 )
 
-// Notice is a warning that the data and the spec determine.
+// Notice is a warning to the user. It depends only on the data and the spec. Code is a stable identifier.
 type Notice struct{ Code, Message string }
 
-// ShiftChange says that a step was undone and the diagonal shifted.
+// ShiftChange reports that a step was undone and the diagonal shift was set to Sigma.
 type ShiftChange struct {
 	Iteration int
 	Sigma     float64

@@ -2,21 +2,21 @@ package clustering
 
 import "sync"
 
-// orderedObserver makes the events of restarts that run side by side arrive as if the restarts ran one after the
-// other. Events of the current restart, which is the first that has not ended, pass at once; those of later
-// restarts are kept until it is their turn.
+// orderedObserver delivers the events of concurrent restarts as if the restarts ran one after another. Events of the
+// current restart, which is the first that has not ended, are delivered immediately; those of later restarts are held
+// back until all earlier restarts have ended.
 type orderedObserver struct {
 	observer Observer
-	hearing  *sync.Mutex // held while the observer is called
+	hearing  *sync.Mutex // held by pass while the observer is called; shared by all jobs
 	current  int
 	restarts []restartObserver
 }
 
-// restartObserver observes one restart.
+// restartObserver receives the events of one restart.
 type restartObserver struct {
 	ordered *orderedObserver
 	restart int
-	pending []func(Observer) // events
+	pending []func(Observer) // events held back
 	ended   bool
 }
 
@@ -30,7 +30,7 @@ func newOrderedObserver(observer Observer, restarts int, hearing *sync.Mutex) *o
 
 func (o *orderedObserver) of(restart int) Observer { return &o.restarts[restart] }
 
-// end says that a restart is over, so that the events of the next are passed on.
+// end marks a restart as ended and delivers the events that were held back for it.
 func (o *orderedObserver) end(restart int) {
 	o.restarts[restart].ended = true
 	for o.current < len(o.restarts) && o.restarts[o.current].ended {

@@ -7,14 +7,15 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 )
 
-// maxExactMatch is up to how many clusters the best matching is found. It takes a time of k^3: beyond, the largest overlaps
-// are taken first.
+// maxExactMatch is the largest number of clusters for which an optimal matching is computed, in O(k^3) time. Beyond it,
+// the matching is greedy.
 const maxExactMatch = 512
 
-// overlap counts how many rows the clusters of two labelings have in common.
+// overlap counts the rows that each pair of clusters of two labelings has in common. Exactly one of dense and some is
+// set.
 type overlap struct {
 	k     int
-	dense []int32 // k x k
+	dense []int32 // k x k counts, row by row
 	some  map[[2]int32]int32
 }
 
@@ -25,13 +26,14 @@ func newOverlap(k int) *overlap {
 	return &overlap{k: k, dense: make([]int32, k*k)}
 }
 
-// match gives each cluster of the first labeling one of the second, each another, so that they have as many rows in
-// common as possible. Clusters that have none in common may have no partner, -1.
+// match returns, for each cluster of the first labeling, a different cluster of the second, so that matched clusters
+// have as many rows in common as possible. A cluster without common rows may be left unmatched, as -1.
 func (o *overlap) match() []int32 {
 	if o.dense == nil {
 		return o.matchGreedily()
 	}
-	// Where the large overlaps do not compete, as mostly they do not, the largest of each is the best matching.
+	// Usually no two clusters have their largest overlap with the same cluster. Then those overlaps are an optimal
+	// matching.
 	partner, taken := make([]int32, o.k), make([]bool, o.k)
 	for a := range partner {
 		row := o.dense[a*o.k : (a+1)*o.k]
@@ -53,7 +55,7 @@ func (o *overlap) match() []int32 {
 	return partner
 }
 
-// matchExactly finds a best matching where overlaps compete.
+// matchExactly computes an optimal matching.
 func (o *overlap) matchExactly() []int32 {
 	counts := make([][]int64, o.k)
 	for a := range counts {
@@ -69,7 +71,7 @@ func (o *overlap) matchExactly() []int32 {
 	return partner
 }
 
-// matchGreedily takes the largest overlap, then the largest of what is left.
+// matchGreedily matches the pair with the largest overlap, then the largest among the rest, and so on.
 func (o *overlap) matchGreedily() []int32 {
 	pairs := make([][2]int32, 0, len(o.some))
 	for pair := range o.some {

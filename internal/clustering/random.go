@@ -6,41 +6,42 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Streams of randomness: each purpose has a generator of its own, so that what one draws does not change what another
-// gets. Restarts have the streams 0, 1, 2...
+// Streams of random numbers. Each purpose has its own generator, so that the draws of one do not affect another.
+// Restarts use the streams 0, 1, 2, and so on.
 const (
 	StreamRho       uint64 = 1<<63 + iota // the sample for the kernel width
-	StreamLanczos                         // the least eigenvalue, for the shift
+	StreamLanczos                         // the smallest eigenvalue, for the shift
 	StreamEigen                           // eigenvectors
 	StreamBeliefs                         // eigenvalues of the beliefs
 	StreamFolds                           // which constraints are held out together
 	StreamLandmarks                       // which points are landmarks
-	StreamSample                          // which rows starts are made on
-	StreamExchange                        // which points centroids are exchanged for
-	StreamParts                           // which parts of the data a number of clusters is tried on
-	StreamCloud                           // a cloud without clusters
+	StreamSample                          // the sample of rows that initial labels are computed on
+	StreamExchange                        // the points that replace centroids
+	StreamParts                           // the parts of the data that a number of clusters is tried on
+	StreamCloud                           // reference data without clusters
 	StreamGaps                            // eigenvalues of a graph
 )
 
-// Those of constrained-spectral where it chooses by its constraints.
+// Streams of constrained-spectral if its constraints select how they are used.
 const (
 	StreamHeldOut   uint64 = 1<<63 + 32 + iota // which constraints are held out
 	StreamSeedPairs                            // which seeds are paired
 )
 
-// StreamLevels is of auto, for graphs of merged vertices.
+// StreamLevels is the stream of auto for multilevel graph clustering.
 const StreamLevels uint64 = 1<<63 + 1<<31
 
-// StreamCuts and those after it are of auto, where constraints choose cuts: one for each fold.
+// StreamCuts is the first of the streams of auto with UseCuts. Each fold has one.
 const StreamCuts uint64 = 1<<63 + 1<<32
 
-// Source is the source of one stream, whose state is all that its generator has.
+// Source returns the source of a stream. Its state is the whole state of the generator, so saving it suffices to
+// resume.
 func (s Spec) Source(stream uint64) *rand.PCG { return rand.NewPCG(s.Seed, stream) }
 
-// Random is the generator of one stream.
+// Random returns the generator of a stream.
 func (s Spec) Random(stream uint64) *rand.Rand { return rand.New(s.Source(stream)) }
 
-// DrawRows draws count of n rows, each as likely as the others, and returns them in ascending order.
+// DrawRows draws min(n, count) of n rows uniformly without replacement and returns them in ascending order.
 func DrawRows(n, count int, rng *rand.Rand) []int32 {
 	rows := make([]int32, 0, min(n, count))
 	for i := range n {
@@ -51,8 +52,8 @@ func DrawRows(n, count int, rng *rand.Rand) []int32 {
 	return rows
 }
 
-// Draw turns u in [0, 1) into an index, with probabilities proportional to chance; -1 when all are 0.
-// Sums are taken tile by tile, as everywhere.
+// Draw maps u in [0, 1) to an index, with probabilities proportional to chance. It returns -1 if all are 0. Sums are
+// computed tile by tile, so that the result does not depend on how rows are distributed.
 func Draw(u float64, chance []float64) int {
 	n := len(chance)
 	target := u * partition.SumByTile(n, func(i int) float64 { return chance[i] })
@@ -70,5 +71,5 @@ func Draw(u float64, chance []float64) int {
 		}
 		before += part
 	}
-	return last // the target is the total, up to rounding
+	return last // target equals the total, up to rounding
 }

@@ -5,12 +5,14 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// recorder passes events on and remembers them. Phases are not remembered: they are about what happens now.
+// recorder forwards events to an observer and logs them, so that they can be replayed after a resume. It does not log
+// phases, which only describe the present.
 type recorder struct {
 	observer Observer
 	log      snapshot.Writer
 }
 
+// eventKind identifies an event in the log of a recorder. The values are part of the snapshot format.
 type eventKind int
 
 const (
@@ -86,20 +88,21 @@ func (r *recorder) Trial(t Trial) {
 	r.observer.Trial(t)
 }
 
-// K implements Observer; it is about no restart.
+// K implements Observer. It does not log k, which does not belong to a restart.
 func (r *recorder) K(k KBegan) { r.observer.K(k) }
 
 // Phase implements Observer.
 func (r *recorder) Phase(p Phase) { r.observer.Phase(p) }
 
-// heard is what a recorder has heard.
+// heard holds the logged events of a recorder, decoded.
 type heard struct {
 	events  []func(Observer)
 	history []HistoryEntry
 	shifts  []ShiftChange
 }
 
-// readHeard reads what a recorder remembered of a run with so many restarts; nil: the bytes are damaged.
+// readHeard decodes the log of a recorder, for a run with the given number of restarts. It returns nil if the log is
+// damaged.
 func readHeard(r *snapshot.Reader, restarts int) *heard {
 	h := &heard{}
 	for r.More() {
@@ -177,7 +180,7 @@ func readEntry(r *snapshot.Reader) HistoryEntry {
 	return e
 }
 
-// Save writes the parts.
+// Save writes p to a snapshot.
 func (p *ObjectiveParts) Save(w *snapshot.Writer) {
 	for _, v := range []float64{p.Distortion, p.MustLink, p.CannotLink, p.LogDet, p.Spread} {
 		w.Float(v)

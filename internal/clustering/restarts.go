@@ -11,22 +11,23 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Lane is where one restart runs beside others. Requests of several lanes are served together, so that one pass over the
-// matrix or the rows answers all of them.
+// Lane connects one of several concurrent restarts to the executor. The server answers the requests of several lanes
+// together, so that one pass over the matrix or the rows suffices for all of them.
 type Lane struct {
 	ask func(request any) bool
 }
 
-// LaneRequest is a request to the executor that waits for its answer.
+// LaneRequest is a pending request of a lane to the executor. The server stores the answer in Request.
 type LaneRequest struct {
 	Lane    int
 	Request any
 }
 
-// errAbandoned ends a restart whose requests nobody answers any more.
+// errAbandoned ends a restart whose requests are no longer served.
 var errAbandoned = errors.New("clustering: the run was abandoned")
 
-// Ask waits until the server has served a request, which carries its answer back.
+// Ask blocks until the server has served a request. The server stores the answer in the request. Ask fails if the run
+// was abandoned.
 func (l *Lane) Ask(request any) error {
 	if !l.ask(request) {
 		return errAbandoned
@@ -34,17 +35,18 @@ func (l *Lane) Ask(request any) error {
 	return nil
 }
 
-// Server is how the requests of restarts reach their executor.
+// Server serves the requests of concurrent restarts on their executor.
 type Server interface {
-	// Lanes is how many restarts go side by side.
+	// Lanes returns the maximum number of concurrent restarts.
 	Lanes() int
-	// Threads is how many of them may compute at the same time, between their requests.
+	// Threads returns how many of them may compute at the same time, between their requests.
 	Threads() int
-	// Serve answers at least one of the requests, and returns the indices of those it answered.
+	// Serve answers at least one of the requests and returns the indices of those that it answered.
 	Serve(ctx context.Context, requests []LaneRequest) (answered []int)
 }
 
-// Sequential is embedded by families whose restarts run one after the other and call the executor themselves.
+// Sequential implements Server for families whose restarts run one after another and call the executor directly. Such
+// families embed it.
 type Sequential struct{}
 
 // Lanes implements Server.
@@ -53,45 +55,45 @@ func (Sequential) Lanes() int { return 1 }
 // Threads implements Server.
 func (Sequential) Threads() int { return 1 }
 
-// Serve implements Server; there are no requests.
+// Serve implements Server. It is never called with requests.
 func (Sequential) Serve(context.Context, []LaneRequest) []int { return nil }
 
-// schedule runs the restarts of one or several jobs side by side, one in each lane. Every restart is a coroutine that
-// runs until its next request; then the waiting requests of all lanes are served together.
+// schedule runs the restarts of one or more jobs concurrently, one in each lane. Every restart is a coroutine that runs
+// until its next request; then the pending requests of all lanes are served together.
 //
-// No answer depends on the requests that it was served with: each restart is bit for bit the run that it would be alone,
-// and a job's observer hears of its restarts one after the other.
+// An answer never depends on the other requests served with it, so each restart gives bit for bit the same result as if
+// it ran alone. The observer of a job receives the events of its restarts one restart after another.
 type schedule struct {
 	server  Server
 	jobs    []*jobRuns
-	next    int // the first job with restarts that have not begun
+	next    int // the first job with restarts that have not started
 	lanes   []running
 	threads *parallel.Pool
 }
 
-// jobRuns is the restarts of one job.
+// jobRuns holds the restarts of one job.
 type jobRuns struct {
-	name     string // among all jobs
+	name     string // of its snapshot, unique among all jobs
 	family   Family
-	next     int // the first restart that has not begun
+	next     int // the first restart that has not started
 	total    int
 	observer *orderedObserver
 	best     *attempt
-	runs     []*Labeling // of each restart; nil: it has not ended, or the family does not keep them
+	runs     []*Labeling // one per restart; nil if it has not ended or the family does not keep runs
 }
 
-// running is the restart in a lane.
+// running is a lane and the restart that runs in it.
 type running struct {
-	job     *jobRuns // nil: the lane is free
+	job     *jobRuns // nil if the lane is free
 	attempt *attempt
-	request any // waits for its answer; nil: there is none
+	request any // the pending request; nil if there is none
 	resume  func() (any, bool)
 	stop    func()
 	ended   bool
-	err     error // of the restart, once it has ended
+	err     error // of the restart; valid once it has ended
 }
 
-// newSchedule makes a schedule of families that share one executor, on which the first serves them all.
+// newSchedule returns a schedule for families that share one executor. The first family serves the requests of all.
 func newSchedule(families []Family, observers []Observer) *schedule {
 	s := &schedule{server: families[0]}
 	total, hearing := 0, &sync.Mutex{}
@@ -104,7 +106,7 @@ func newSchedule(families []Family, observers []Observer) *schedule {
 	return s
 }
 
-// run runs all restarts: until the context ends, the best so far are then the results.
+// run runs all restarts. If the context ends first, it stops them and keeps the best results so far.
 func (s *schedule) run(ctx context.Context) error {
 	defer func() {
 		for at := range s.lanes {
@@ -123,7 +125,7 @@ func (s *schedule) run(ctx context.Context) error {
 			return err
 		}
 		if freed {
-			continue // so that the next restarts ask beside the others
+			continue // so that the requests of the next restarts are served with the others
 		}
 		var asked []LaneRequest
 		for at := range s.lanes {
@@ -140,7 +142,7 @@ func (s *schedule) run(ctx context.Context) error {
 	}
 }
 
-// begin gives free lanes to the next restarts.
+// begin starts the next restarts in the free lanes.
 func (s *schedule) begin(ctx context.Context) {
 	for at := range s.lanes {
 		for s.next < len(s.jobs) && s.jobs[s.next].next == s.jobs[s.next].total {
@@ -155,7 +157,7 @@ func (s *schedule) begin(ctx context.Context) {
 	}
 }
 
-// begin makes the next restart of a job the one of the lane.
+// begin starts the next restart of a job in the lane.
 func (lane *running) begin(ctx context.Context, job *jobRuns) {
 	restart := job.next
 	job.next++
@@ -165,9 +167,9 @@ func (lane *running) begin(ctx context.Context, job *jobRuns) {
 	})
 }
 
-// advance runs the restarts whose requests were answered until their next ones.
+// advance runs every restart without a pending request until its next request or its end.
 func (s *schedule) advance() error {
-	// Restarts look at the context themselves.
+	// Restarts check the context themselves.
 	return s.threads.Run(context.Background(), s.server.Threads(), len(s.lanes), func(at int) error {
 		if lane := &s.lanes[at]; lane.job != nil && lane.request == nil {
 			request, more := lane.resume()
@@ -177,7 +179,8 @@ func (s *schedule) advance() error {
 	})
 }
 
-// end compares the results of restarts that ended with the best so far, and frees their lanes.
+// end compares the restarts that have ended with the best so far and frees their lanes. It reports whether it freed
+// any.
 func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 	for at := range s.lanes {
 		lane := &s.lanes[at]
@@ -198,8 +201,8 @@ func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 			job.best.keep(true)
 			done.keep(false)
 		}
-		// After a cancellation the observer hears nothing of later restarts: the uninterrupted run would first have had
-		// more events of this one, and what is heard must be how that run begins.
+		// After a cancellation the observer must not receive events of later restarts: the uninterrupted run would first
+		// deliver more events of this one, and what is delivered must be a prefix of that.
 		if ctx.Err() == nil {
 			job.observer.end(restart)
 		}

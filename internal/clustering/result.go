@@ -9,78 +9,79 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
-// Result is the answer.
+// Result is the outcome of a run.
 type Result struct {
 	Labels        []int32
 	StopReason    StopReason
 	Iterations    int
 	ObjectiveName string
-	Objective     float64 // rewards and penalties of constraints included
+	Objective     float64 // includes the rewards and penalties of constraints
 	// PlainObjective is the cut or the association of the labels in the graph alone, without the rewards and penalties of
-	// constraints: on A where Objective is on A + W (Kulis2009 Table 3). nil: the objective is not that of a graph.
+	// constraints: it is computed on A, and Objective on A + W (Kulis2009 Table 3). It is nil if the objective is not that
+	// of a graph.
 	PlainObjective *float64
 	History        []HistoryEntry
 	Shifts         []ShiftChange
 	Warnings       []Notice
 	Sigma          float64            // the diagonal shift at the end
-	Units          *dataset.Units     // that dense points were put into; nil: as they are given
-	Matrix         *kernel.MatrixSpec // what the entries were; nil: there is no matrix
-	Restart        int                // the one that won
+	Units          *dataset.Units     // units that dense points were converted to; nil if unchanged
+	Matrix         *kernel.MatrixSpec // how entries were computed; nil if there is no matrix
+	Restart        int                // the restart that won, counted from 0
 	Satisfaction   constraint.Satisfaction
-	// BehindUnconstrained is by how much the objective is worse than that of the labels that the same algorithm finds
-	// without constraints; 0: it is not, or those labels are not known.
+	// BehindUnconstrained is how much worse the objective is than that of the labels found by the same algorithm without
+	// constraints. It is 0 if it is not worse or if those labels are not known.
 	BehindUnconstrained float64
 	ClusterSizes        []int
-	Model               *Model       // nil: there are no centroids
-	Inference           *Inference   // nil: nothing was inferred
-	Eigen               *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
+	Model               *Model       // nil if there are no centroids
+	Inference           *Inference   // nil if no points were assigned jointly
+	Eigen               *EigenReport // nil, like Embedding, if no eigenvectors were used
 	Embedding           *Embedding
-	Choice              *Choice         // nil: the algorithm was given
-	NeighborGraph       *NeighborGraph  // nil: the data were clustered as they are
-	Landmarks           *LandmarkReport // nil: there were no landmarks
-	HowMany             *HowMany        // nil: k was given
-	Rows                *RowScores      // nil: nothing is known of single rows
-	Suspects            []Suspect       // the clearest first
-	// Runs are the labels of all restarts and the like, the answer's among them, until Vote compares them.
+	Choice              *Choice         // nil unless the algorithm was auto
+	NeighborGraph       *NeighborGraph  // nil unless a nearest-neighbor graph was clustered
+	Landmarks           *LandmarkReport // nil unless landmarks were used
+	HowMany             *HowMany        // nil unless a range of k was given
+	Rows                *RowScores      // nil if there are no scores
+	Suspects            []Suspect       // the strongest first
+	// Runs holds the labels of all runs, such as restarts, including those of the result. Vote consumes it.
 	Runs []Labeling
 }
 
-// Suspect is a seed or a constraint that the data speak against: the answers that agree best with the supervision have it
-// wrong when they are not shown it.
+// Suspect is a seed or a constraint that the data contradicts: the ways that agree best with the supervision get it
+// wrong when it is held out.
 type Suspect struct {
 	Row   int32
-	Other int32 // the second row of a pair; -1: the row has a seed
-	Must  bool  // whether a pair is a must-link
-	Label int32 // of a seed
-	// Strength is how clearly the data speak against it, from 0 to 1. Of a seed, how often it is put apart from the others of
-	// its label, over all that was tried without it. Of a pair, the share of all rows that are less clearly inside a cluster
-	// than the less clear one of the two.
+	Other int32 // the second row of the pair; -1 for a seed
+	Must  bool  // whether the pair is a must-link
+	Label int32 // the label of the seed
+	// Strength is how strongly the data contradicts it, from 0 to 1. For a seed, it is how often the seed is separated
+	// from the other seeds of its label, over all trials that held it out. For a pair, take the row that is less clearly
+	// inside its cluster: Strength is the share of all rows that are even less clear.
 	Strength float64
 }
 
-// NeighborGraph is the graph of nearest neighbors that was clustered in place of the data.
+// NeighborGraph is the nearest-neighbor graph that was clustered in place of the data.
 type NeighborGraph struct {
 	Graph   *dataset.Graph
-	Count   int // neighbors of each row
+	Count   int // number of neighbors of each row
 	Weights neighbor.Weights
 }
 
-// Edges is how many edges the graph has, none of which is a loop.
+// Edges returns the number of undirected edges. The graph has no loops.
 func (g *NeighborGraph) Edges() int { return len(g.Graph.Column) / 2 }
 
-// Model is what new points are assigned by. Centroids are in the coordinates of the data, or of its rows as
-// the distortion prepares them: unit vectors for cosines, probabilities for KL. Distances are between points and
-// centroids in the units.
+// Model assigns new points to clusters. Centroids are in the coordinates of the data or of its rows as prepared by the
+// distortion: unit vectors for cosines, probabilities for KL. Distances are measured after points and centroids are
+// converted to Units.
 type Model struct {
 	Distortion metric.Distortion
 	K, D       int
-	Centroids  []float64 // k x d
+	Centroids  []float64 // k x d, row by row
 	Metric     *metric.Metric
-	Units      *dataset.Units // nil: columns are compared as they are
-	Landmarks  *Landmarks     // nil: centroids are in the coordinates of the data
+	Units      *dataset.Units // nil if columns are compared unchanged
+	Landmarks  *Landmarks     // nil if centroids are means of points; otherwise they are means of features
 }
 
-// Columns is how many columns points have that the model assigns.
+// Columns returns the number of columns that points must have to be assigned.
 func (m *Model) Columns() int {
 	if m.Landmarks != nil {
 		return m.Landmarks.Points.D
@@ -88,37 +89,38 @@ func (m *Model) Columns() int {
 	return m.D
 }
 
-// Landmarks make features of points; centroids are means of these.
+// Landmarks converts points to features, of which centroids are means.
 type Landmarks struct {
 	Matrix     kernel.MatrixSpec // the kernel: its function, parameters and grid
-	Centered   bool              // points are compared by their differences from the mean of the landmarks, all in the units
+	Centered   bool              // subtract the mean of the landmarks from points, after conversion to the units
 	Points     *dataset.Points   // the landmarks, in the coordinates of the data
-	Projection []float64         // see kernel.FeatureSpec: a row of Model.D values for each landmark
+	Projection []float64         // Model.D values per landmark; see kernel.FeatureSpec
 }
 
-// LandmarkReport says how well landmarks stand for all points.
+// LandmarkReport says how well landmarks approximate the full kernel matrix.
 type LandmarkReport struct {
 	Count int
-	Rank  int // features
-	// Lost is the share of the kernel that features leave out: the trace of the difference of the kernel matrix and the
-	// one that features have, relative to the trace of the kernel matrix.
+	Rank  int // number of features
+	// Lost is the share of the kernel that the features lose: trace(K - K~) / trace(K), where K is the kernel matrix and
+	// K~ holds the inner products of the features.
 	Lost float64
-	// Of the same job by the kernel matrix, where there are few points: how much its labels have in common with these,
-	// and its objective. nil: it was not run; without constraints alone there is an objective to compare.
+	// ExactNMI and ExactObjective compare with the same job run with the full matrix: the normalized mutual information of
+	// the labels, and the objective. Both are nil if that was not run, as for many points. ExactObjective is also nil with
+	// constraints.
 	ExactNMI, ExactObjective *float64
 }
 
-// Inference is about the last time that constrained points were assigned together.
+// Inference describes the last joint assignment of the constrained points.
 type Inference struct {
 	Engine    inference.Engine
-	Exact     bool     // no labels are better
-	LPValue   *float64 // a lower bound of the objective at that time, unconstrained points included; nil: the engine has none
-	Fallbacks int      // components of the constraints that were left to belief propagation
-	Rounds    int
+	Exact     bool     // whether the assignment is provably optimal
+	LPValue   *float64 // lower bound of the objective, including unconstrained points; nil if the engine has none
+	Fallbacks int      // number of constraint components left to belief propagation
+	Rounds    int      // iterations of the engine in its largest component
 }
 
-// EigenReport is about the eigenvectors that were used, in the order of their use. Beta, FeasibleVectors and
-// Satisfaction are those of constrained-spectral alone.
+// EigenReport describes the eigenvectors that were used. The slices have one entry per eigenvector, in the order of
+// use. Beta, FeasibleVectors and Satisfaction are set only by constrained-spectral.
 type EigenReport struct {
 	Beta            *float64
 	FeasibleVectors *int
@@ -127,48 +129,49 @@ type EigenReport struct {
 	Costs           []float64 // v' Lbar v with v'v = vol
 	Satisfaction    []float64 // u' Q u
 	Residuals       []float64
-	Products        int // of the matrix with a vector
+	Products        int // number of matrix-vector products
 
-	// What the constraints chose, where they choose: which coordinates, how many eigenvectors they are made of (0: all),
-	// and what was compared.
+	// What the constraints selected: the rule, the number of eigenvectors that the coordinates are made of (0 means all),
+	// and the candidates that were compared. Chosen is 0 if there was no selection.
 	Chosen     CutRule
 	Width      int
 	Candidates []CutCandidate
 }
 
-// CutRule is how constraints enter the coordinates of constrained-spectral.
+// CutRule is how constraints enter the coordinates that constrained-spectral clusters.
 type CutRule uint8
 
 // The rules.
 const (
-	CutUnconstrained CutRule = iota + 1 // they do not
-	CutPencil                           // the eigenproblem of Wang2014 in the span of the lowest eigenvectors
-	CutCompletion                       // completion of the matrix of pairs in that span
-	CutPaper                            // Wang2014 (19) in the space of all points
-	CutStrict                           // so that exactly k - 1 cuts are feasible there
+	CutUnconstrained CutRule = iota + 1 // constraints are ignored
+	CutPencil                           // the eigenproblem of Wang2014, within the span of the lowest eigenvectors
+	CutCompletion                       // completion of the matrix of all pairs, within that span
+	CutPaper                            // beta of Wang2014 (19), in the space of all points
+	CutStrict                           // the beta at which exactly k - 1 cuts are feasible there
 )
 
-// String is the name of a rule.
+// String returns the name of the rule, "" for 0.
 func (r CutRule) String() string {
 	return [...]string{"", "unconstrained", "pencil", "completion", "paper", "strict"}[r]
 }
 
-// CutCandidate is a rule with its parameters, and how it did on constraints that it did not know.
+// CutCandidate is a rule with its parameters, and how well it did on held-out constraints.
 type CutCandidate struct {
 	Rule       CutRule
-	Width      int      // eigenvectors; 0: all
-	Theta, Rho *float64 // of the pencil; of the completion
-	Loss       float64  // mean square by which inner products of coordinates miss 1 and 0
-	Violated   *float64 // share of the constraints that its labels violate; nil: it was out of the question by its loss
+	Width      int      // number of eigenvectors; 0 means all
+	Theta, Rho *float64 // parameters of CutPencil and of CutCompletion; nil for other rules
+	Loss       float64  // mean squared difference of inner products of coordinates from 1 (must) and 0 (cannot)
+	Violated   *float64 // share of the constraints that its labels violate; nil if its loss ruled it out
 }
 
-// Embedding is the coordinates of the points, row by row.
+// Embedding holds coordinates of points, row by row.
 type Embedding struct {
 	Rows, Columns int
 	Values        []float64
 }
 
-// Among is the embedding of n points of which only some, in ascending order, have coordinates: those of the others are 0.
+// Among returns the embedding of n points whose points kept, in ascending order, have the coordinates of e. The
+// coordinates of all others are 0. It returns e itself if kept holds all n points.
 func (e *Embedding) Among(n int, kept []int32) *Embedding {
 	if len(kept) == n {
 		return e

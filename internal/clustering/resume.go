@@ -6,29 +6,31 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// A restart is remembered by what was heard of it and by the state of its method. Whoever goes on with it hears all of it
-// again, from the beginning.
+// A snapshot of a restart holds the log of its events and the state of its method. A process that resumes the restart
+// replays all of its events from the beginning.
 
-// NoticeKeeper is a family whose result has the notices of all restarts. It is given those of restarts that an earlier
-// process began.
+// NoticeKeeper is a Family whose result includes the notices of all restarts. KeepNotices passes it the notices of a
+// restart that is resumed.
 type NoticeKeeper interface {
 	KeepNotices(notices []Notice)
 }
 
-// offer offers the state between two steps.
+// offer offers the current state, between two steps, for the next snapshot. It does nothing if the method is not
+// Resumable.
 func (a *attempt) offer() {
 	if m, can := a.method.(Resumable); can {
 		a.piece.Keep(0, func(w *snapshot.Writer) { a.save(w, m, 0) })
 	}
 }
 
-// keep keeps the end of a restart: of one that did not win, only its labels and what was heard of it.
+// keep saves a restart that has ended. If it did not win, only its labels and its events are saved. A nil attempt is
+// ignored.
 func (a *attempt) keep(won bool) {
 	if a == nil {
 		return
 	}
 	m, can := a.method.(Resumable)
-	if !can { // or an earlier process has kept it
+	if !can { // or an earlier process has saved it
 		return
 	}
 	if !won {
@@ -37,6 +39,7 @@ func (a *attempt) keep(won bool) {
 	a.piece.Finish(0, func(w *snapshot.Writer) { a.save(w, m, a.result.StopReason) })
 }
 
+// save writes the restart to w. If m is nil, it writes the final labels in place of the state of the method.
 func (a *attempt) save(w *snapshot.Writer, m Resumable, stop StopReason) {
 	w.Raw(a.heard.log.Bytes())
 	w.Int(len(a.notices))
@@ -51,8 +54,8 @@ func (a *attempt) save(w *snapshot.Writer, m Resumable, stop StopReason) {
 	}
 }
 
-// restore goes on with a restart that an earlier process began. It is not known if none did. There is no result if the restart
-// has lost.
+// restore resumes a restart from a snapshot of an earlier process and replays its events. It reports known as false if
+// there is no usable snapshot. The result is nil if the restart is known to have lost.
 func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 	r := a.piece.State()
 	if r == nil {

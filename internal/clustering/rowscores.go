@@ -2,39 +2,39 @@ package clustering
 
 import "math"
 
-// RowMeasure is what distances of rows to clusters are.
+// RowMeasure is what the distance of a row to a cluster measures.
 type RowMeasure uint8
 
 // The measures.
 const (
 	MeasureDistortion   RowMeasure = iota + 1 // the distortion from the centroid
-	MeasureFeatureSpace                       // the squared distance from the mean of the cluster in the feature space of a kernel
-	MeasureEmbedding                          // the squared distance from the mean of the cluster in an embedding
-	MeasureEdgeShare                          // the share of a vertex's edge weights that leads out of the cluster
-	MeasureGroupScores                        // the squared distance of the scores for each group from those that the group should have
+	MeasureFeatureSpace                       // the squared distance from the cluster mean in the feature space of a kernel
+	MeasureEmbedding                          // the squared distance from the cluster mean in an embedding
+	MeasureEdgeShare                          // the share of the vertex's edge weight that leads out of the cluster
+	MeasureGroupScores                        // the squared distance of the row's group scores from the ideal ones
 )
 
-// RowScores say of every row how well it fits its cluster, and how sure its label is. A value that a row does not have
-// is NaN.
+// RowScores says, for every row, how well it fits its cluster and how certain its label is. A value is NaN if the row
+// has none.
 type RowScores struct {
-	Measure RowMeasure // 0: there are no distances
-	// Distance is that to the row's own cluster, and Margin is how much farther the nearest other cluster is: below 0 where
-	// the row is nearer to another one, as constraints may keep it.
+	Measure RowMeasure // 0 if there are no distances
+	// Distance is the distance to the row's own cluster. Margin is the distance to the nearest other cluster minus
+	// Distance; it is negative if the row is nearer to another cluster, as constraints may require.
 	Distance, Margin []float64
-	// Runs is how many labelings were compared, the answer among them, and Confidence the share of those that label the row
-	// which put it with its cluster; nil: there is none but the answer.
-	Runs       int
+	// Runs is the number of labelings that were compared, including the result; 0 if there was nothing to compare.
+	Runs int
+	// Confidence is, among the labelings that label the row, the share that put it in its cluster; nil if Runs is 0.
 	Confidence []float64
 }
 
-// Prediction is the labels of points that a run has not seen, and their distances to clusters where these have centroids.
+// Prediction holds labels of new points, and their distances to clusters if there are centroids.
 type Prediction struct {
 	Labels []int32
-	Rows   *RowScores // nil: there are no centroids
+	Rows   *RowScores // nil if there are no centroids
 }
 
-// SetDistances sets what is known of the distances of rows to their own clusters and to the nearest other ones. Infinite
-// ones are to clusters that there are not.
+// SetDistances sets the distances of rows to their own clusters and to the nearest other ones. +Inf means that there is
+// no such cluster. SetDistances takes ownership of own and next and overwrites them.
 func (r *Result) SetDistances(measure RowMeasure, own, next []float64) {
 	r.scores().setDistances(measure, own, next)
 }
@@ -51,7 +51,8 @@ func (s *RowScores) setDistances(measure RowMeasure, own, next []float64) {
 	}
 }
 
-// Predicted is a prediction with the distances to the clusters that points got and to the nearest others.
+// Predicted returns a prediction with the distances of points to their assigned clusters and to the nearest other ones,
+// which are treated as by SetDistances.
 func Predicted(labels []int32, measure RowMeasure, own, next []float64) *Prediction {
 	p := &Prediction{Labels: labels, Rows: &RowScores{}}
 	p.Rows.setDistances(measure, own, next)
@@ -65,7 +66,8 @@ func (r *Result) scores() *RowScores {
 	return r.Rows
 }
 
-// Vote compares the labels with those of all runs, which are then forgotten.
+// Vote sets the confidence of each row by comparing the labels with those of all runs, and drops r.Runs. With fewer
+// than two runs it sets none.
 func (r *Result) Vote() {
 	runs := r.Runs
 	r.Runs = nil
@@ -76,12 +78,12 @@ func (r *Result) Vote() {
 	s.Runs, s.Confidence = len(runs), confidence(r.Labels, len(r.ClusterSizes), runs)
 }
 
-// confidence is, for each row, the share of runs that agree with its label among those that label it. The clusters of a
-// run are those of the answer that they have most rows in common with, each of another one.
+// confidence returns, for each row, the share of runs that agree with its label, among the runs that label it; NaN if
+// none does. The clusters of a run are matched one to one with those of the answer by their common rows.
 func confidence(answer []int32, k int, runs []Labeling) []float64 {
 	agree, voted := make([]int32, len(answer)), make([]int32, len(answer))
 	for _, run := range runs {
-		if run.rows() != len(answer) { // of no run of this job
+		if run.rows() != len(answer) { // not a run of this job
 			continue
 		}
 		if run.small != nil {
@@ -100,7 +102,7 @@ func confidence(answer []int32, k int, runs []Labeling) []float64 {
 	return share
 }
 
-// tally counts the votes of one run.
+// tally adds the votes of one run: voted counts the rows that it labels, agree those that it puts in their clusters.
 func tally[L uint8 | int32](answer []int32, k int, run []L, none L, agree, voted []int32) {
 	common := newOverlap(k)
 	for i, c := range run {

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// permutations calls do with every order of 0..k-1.
+// permutations calls do with every permutation of 0..k-1.
 func permutations(k int, do func(order []int32)) {
 	order := make([]int32, k)
 	for c := range order {
@@ -30,7 +30,7 @@ func permutations(k int, do func(order []int32)) {
 	visit(0)
 }
 
-// No matching of clusters has more rows in common than the one that is found.
+// No matching of clusters has more rows in common than the one found.
 func TestMatchingHasMostRowsInCommon(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -104,7 +104,7 @@ func TestConfidenceIsTheShareOfRunsThatAgree(t *testing.T) {
 	}
 }
 
-// One run says nothing about how sure it is, and a run of other rows is no run of this job.
+// A single run gives no confidence, and a run with another number of rows does not count.
 func TestOneRunHasNoConfidence(t *testing.T) {
 	one := &Result{Labels: []int32{0, 1}, ClusterSizes: make([]int, 2), Runs: []Labeling{NewLabeling([]int32{0, 1}, 2)}}
 	if one.Vote(); one.Rows != nil {
@@ -140,7 +140,7 @@ func TestLabelingsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// Distances in an embedding are those from the means of the clusters, of the rows that have coordinates.
+// Distances in an embedding are measured from the means of the rows that have coordinates.
 func TestDistancesInAnEmbedding(t *testing.T) {
 	e := &Embedding{Rows: 5, Columns: 2, Values: []float64{0, 0, 2, 0, 9, 9, 10, 0, 10, 4}}
 	r := &Result{}

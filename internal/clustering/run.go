@@ -9,33 +9,34 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Job is a problem on its executor, ready to run.
+// Job is a clustering problem with its executor, ready to run.
 type Job interface {
-	// Notices are the warnings that are known before anything runs.
+	// Notices returns the warnings that are known before the run.
 	Notices() []Notice
-	// Begin prepares what all restarts share.
+	// Begin computes what all restarts share.
 	Begin(ctx context.Context, o Observer) (Family, error)
 }
 
-// Family is what the restarts of one job share, and how their requests reach the executor.
+// Family holds what the restarts of one job share and serves their requests on the executor.
 type Family interface {
 	Server
-	// K is the number of clusters.
+	// K returns the number of clusters.
 	K() int
-	// Restarts is how many runs there are.
+	// Restarts returns the number of restarts, at least 1.
 	Restarts() int
-	// MaxIterations is after how many iterations a run ends.
+	// MaxIterations returns the maximum number of iterations of a restart.
 	MaxIterations() int
-	// KeepsRuns tells whether the result has the labels of all restarts.
+	// KeepsRuns reports whether Result.Runs should hold the labels of all restarts.
 	KeepsRuns() bool
-	// Method is a new run, in the given lane.
+	// Method returns a new method for a restart, counted from 0, that sends its requests through lane.
 	Method(restart int, lane *Lane, o Observer) Method
-	// FillResult adds to the result of the best restart what all restarts share.
+	// FillResult adds what all restarts share to the result of the best one.
 	FillResult(r *Result)
 }
 
-// Run is the one loop of all families. It runs every restart until it stops; the lowest final value wins, and of
-// equal ones the first restart. When the context ends, the labels so far are the result, if there are any.
+// Run runs a job of any family and returns the result of the best restart: the one with the lowest final value or,
+// among equal ones, the first. If the context ends first, the result is the best so far, with StopCanceled; Run fails
+// if no restart has labels yet.
 func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 	results, err := RunAll(ctx, []Job{j}, func(int) Observer { return o })
 	if err != nil {
@@ -44,12 +45,12 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 	return results[0], nil
 }
 
-// errNoAnswer says that no restart has labels, which only a snapshot can make believe that is not one of this run.
+// errNoAnswer reports that no restart has labels. It can only happen if a snapshot belongs to another run.
 var errNoAnswer = errors.New("clustering: no restart has an answer")
 
-// RunAll runs several jobs on one executor, side by side: what their restarts ask at the same time is asked together.
-// Each result, and what each job's observer hears, is what Run gives for the job alone. Observers are called one at a
-// time. When a job fails, all do.
+// RunAll runs several jobs concurrently on one executor, which serves requests of different jobs together. Each result,
+// and the events of each job's observer, are the same as if Run ran the job alone. At most one observer is called at a
+// time. If one job fails, RunAll fails.
 func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([]*Result, error) {
 	families, observers := make([]Family, len(jobs)), make([]Observer, len(jobs))
 	for at, j := range jobs {
@@ -93,7 +94,7 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 	return results, nil
 }
 
-// fill adds to the result of the best restart what its family knows.
+// fill completes the result of the best restart.
 func fill(ctx context.Context, f Family, r *Result) {
 	if ctx.Err() != nil {
 		r.StopReason = StopCanceled

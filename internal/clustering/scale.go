@@ -7,25 +7,25 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Scale is what is done to the columns of points before they are clustered.
+// Scale is how the columns of dense points are scaled before they are clustered.
 type Scale uint8
 
 // The scales.
 const (
-	ScaleDefault Scale = iota // none, with a notice if one column decides alone; an algorithm may have its own rule
-	ScaleAuto                 // standardize if the units of columns differ, else as by default
-	ScaleZscore               // standardize: every column has the mean 0 and the variance 1
-	ScaleNone                 // columns stay as they are
+	ScaleDefault Scale = iota // as ScaleNone, with a notice if one column dominates; an algorithm may have its own rule
+	ScaleAuto                 // as ScaleZscore if the units of columns differ, otherwise as ScaleDefault
+	ScaleZscore               // every column gets mean 0 and variance 1
+	ScaleNone                 // columns stay unchanged
 	ScaleMinMax               // every column spans 0 to 1
-	ScaleRobust               // every column has the median 0 and quartiles that are 1 apart
+	ScaleRobust               // every column gets median 0 and an interquartile range of 1
 )
 
-// String is the name of a scale in the catalog.
+// String returns the name of the scale in the catalog, "" for ScaleDefault.
 func (s Scale) String() string {
 	return [...]string{"", "auto", "zscore", "none", "minmax", "robust"}[s]
 }
 
-// rule is how the units of a scale are found.
+// rule returns how the units of the scale are computed.
 func (s Scale) rule() dataset.Rule {
 	switch s {
 	case ScaleMinMax:
@@ -39,7 +39,7 @@ func (s Scale) rule() dataset.Rule {
 	}
 }
 
-// ScaleOf is the scale that units were found by: none where there are no units.
+// ScaleOf returns the scale that units were computed by. It returns ScaleNone if units is nil.
 func ScaleOf(units *dataset.Units) Scale {
 	switch {
 	case units == nil || units.Rule == dataset.Raw:
@@ -53,11 +53,11 @@ func ScaleOf(units *dataset.Units) Scale {
 	}
 }
 
-// decides is the share of the variance above which one column decides alone which points are near.
+// decides is the share of the variance above which one column alone determines which points are near.
 const decides = 0.9
 
-// InUnits gives the data in the units that a scale asks for, and the units: nil where the data stay as they are. The
-// notices say what the data decided.
+// InUnits returns the data converted to the units of a scale, and the units, which are nil if the data is unchanged.
+// The notices report what was decided by the data.
 func InUnits(data dataset.Dataset, scale Scale) (scaled dataset.Dataset, units *dataset.Units, notices []Notice, err error) {
 	if units, notices, err = UnitsOf(data, scale); err != nil {
 		return nil, nil, nil, err
@@ -66,8 +66,9 @@ func InUnits(data dataset.Dataset, scale Scale) (scaled dataset.Dataset, units *
 	return scaled, units, notices, err
 }
 
-// UnitsOf are the units that a scale asks for; nil: the data stay as they are. Columns of words have units in any scale, so that
-// each weighs as much as a column of numbers.
+// UnitsOf returns the units of a scale for the data, nil if the data stays unchanged. Columns of words have units in
+// every scale, so that each weighs as much as a column of numbers. UnitsOf fails if the scale needs dense points and
+// the data has none.
 func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices []Notice, err error) {
 	points, dense := data.(*dataset.Points)
 	if !dense {
@@ -95,12 +96,12 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 	return dataset.UnitsBy(rule, points), notices, nil
 }
 
-// UnlikeUnits says why the columns of points are in several units, and "" where they may be in one. Columns of numbers beside
-// words tell of different things, and their spans only of how these are counted.
+// UnlikeUnits returns why the columns of points appear to have different units, or "" if they may have the same.
+// Numbers next to words are taken to measure different things, whatever their spans.
 func UnlikeUnits(points *dataset.Points) string {
 	spans := dataset.ColumnSpans(points)
 	switch {
-	case spans.Narrow == spans.Wide: // there are none to compare
+	case spans.Narrow == spans.Wide: // there are no two columns to compare
 		return ""
 	case len(points.Words) > 0:
 		return "columns of numbers stand beside columns of words"
@@ -110,7 +111,7 @@ func UnlikeUnits(points *dataset.Points) string {
 	return fmt.Sprintf("column %d has %.3g times the span of column %d", spans.Wide, spans.Ratio, spans.Narrow)
 }
 
-// oneDecides warns where one column decides alone which points are near.
+// oneDecides warns if one column alone determines which points are near.
 func oneDecides(points *dataset.Points) []Notice {
 	column, share, varying := dataset.ColumnSpread(points).Widest(points)
 	if share <= decides || varying < 2 {

@@ -1,6 +1,7 @@
-// Package clustering is what all algorithms share: the spec of a job, the interface Method that every algorithm
-// implements, the one loop that runs methods and their restarts, and the result. The algorithms themselves are in
-// the packages below: centroid, kernelkmeans and cut. None of them logs, reads a clock, or knows where rows live.
+// Package clustering holds what all algorithms share: the spec of a job, the Method interface that every algorithm
+// implements, the loop that runs methods and their restarts, and the result. The algorithms themselves are in the
+// packages below it, such as kmeans, kernelkmeans and spectral. None of them logs, reads a clock, or knows where rows
+// are stored.
 package clustering
 
 import (
@@ -11,53 +12,53 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
-// Spec is what the user asks for. With the data set it determines the answer to the last bit.
+// Spec is what the user asks for. Together with the data set it determines the answer to the last bit.
 type Spec struct {
 	K int
-	// MaxK, if not 0, asks for every number of clusters from K to MaxK: see package howmany.
+	// MaxK, if not 0, asks for every number of clusters from K to MaxK; see package krange.
 	MaxK int
 	Seed uint64
-	// The next three are 0 for the algorithms of package cut, which have their own: see cut.Eigenvectors.
-	Restarts      int     // 0: see Runs
-	MaxIterations int     // 0: the start is the result
-	Tolerance     float64 // stop when the objective decreases by at most this share; 0: never
+	// The next three are 0 for the algorithms of package spectral, which have their own; see spectral.Eigenvectors.
+	Restarts      int     // 0 means the default; see Runs
+	MaxIterations int     // of each restart; 0 returns the initial labels
+	Tolerance     float64 // stop when the relative decrease of the objective is at most this; 0 disables the check
 
 	Constraints []constraint.Constraint
-	Entail      bool // turn every pair that the constraints imply into a constraint
-	EntailSmall bool // the same, while there are fewer than MaxEntailedByDefault
+	Entail      bool // add every pair that the constraints imply as a constraint
+	EntailSmall bool // the same, but only if there are fewer than MaxEntailedByDefault
 	Seeds       []constraint.Seed
 
 	Start         Start
 	InitialLabels []int32 // for StartLabels
-	FarthestMean  bool    // farthest-first by mean instead of total distance
+	FarthestMean  bool    // StartFarthestFirst compares mean instead of total distances
 
-	// Choose tells that what is left open is chosen by the data, where the papers have a fixed value for it: how many
-	// restarts there are, where each begins, and the unit of the constraints' weights.
+	// Choose selects defaults that depend on the data instead of the fixed values of the papers: the number of restarts,
+	// the start of each, and the unit of constraint weights.
 	Choose bool
 
-	// Race lets the starts of k-means run on a sample of the rows where there are many, and only the best of them on all
-	// rows: see centroid.Problem.
+	// Race lets k-means run its restarts on a sample of the rows if there are many, and only the best of them on all rows;
+	// see kmeans.Problem.
 	Race bool
 
-	// Scale is what is done to the columns of dense points first.
+	// Scale is how the columns of dense points are scaled first.
 	Scale Scale
 
-	// Neighbors is how many nearest neighbors of each row are connected in a graph, which is clustered in place of the
-	// rows: see package knn. 0: the data are clustered as they are.
+	// Neighbors, if not 0, is the number of neighbors of each row in the nearest-neighbor graph that is clustered in place
+	// of the data; see package knn.
 	Neighbors       int
 	NeighborWeights neighbor.Weights
 
-	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
+	// HalfPrecision rounds dense matrices to float16, which halves the memory but changes the numeric class.
 	HalfPrecision bool
 
-	// Algorithm is the Options of one of the packages centroid, kernelkmeans and cut.
+	// Algorithm is the algorithm with its options, such as kmeans.Options.
 	Algorithm Algorithm
 }
 
-// DefaultMaxIterations limits a run when the user does not.
+// DefaultMaxIterations is the maximum number of iterations if the request has none.
 const DefaultMaxIterations = 100
 
-// NewSpec is what a request asks for, which the catalog has accepted, without its tables and its algorithm.
+// NewSpec returns the spec of a request that the catalog has accepted. The caller adds the tables and the algorithm.
 func NewSpec(r catalog.Request) Spec {
 	spec := Spec{
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
@@ -67,7 +68,7 @@ func NewSpec(r catalog.Request) Spec {
 		Neighbors: int(r.WholeOr("knn", 0)), NeighborWeights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian),
 	}
 	if spec.Start == StartDefault && r.Values["farthest"] != "" {
-		spec.Start = StartFarthestFirst // which it is about
+		spec.Start = StartFarthestFirst // the only start that uses it
 	}
 	a, _ := catalog.FindAlgorithm(r.Algorithm)
 	spec.Choose = a.Takes("paper") && !r.Is("paper", "true")
@@ -81,10 +82,10 @@ func NewSpec(r catalog.Request) Spec {
 	return spec
 }
 
-// DefaultRestarts is how many runs there are by default, so that a poor start costs nothing but time.
+// DefaultRestarts is the default number of restarts. Several restarts make the answer robust against a poor start.
 const DefaultRestarts = 10
 
-// Runs is how many runs from different starts there are.
+// Runs returns the number of restarts, at least 1.
 func (s Spec) Runs() int {
 	switch {
 	case s.Restarts > 0:
@@ -97,17 +98,17 @@ func (s Spec) Runs() int {
 
 // Algorithm is an algorithm with its options.
 type Algorithm interface {
-	// Name is the algorithm's name in the catalog.
+	// Name returns the name of the algorithm in the catalog.
 	Name() string
-	// Validate checks the tables of a spec of this algorithm; which options go together is checked by the catalog.
+	// Validate checks the tables of a spec of this algorithm. The catalog checks which options go together.
 	Validate(rows int, spec Spec) error
 }
 
-// Start is a way to make the first labels.
+// Start is how the initial labels are computed.
 type Start uint8
 
-// The starts. StartDefault is that of the paper, or where Spec.Choose says so a start for each restart: see
-// centroid.Problem and kernelkmeans.Problem.
+// The starts. StartDefault is the start of the paper or, if Spec.Choose is set, a different start for each restart; see
+// kmeans.Problem and kernelkmeans.Problem.
 const (
 	StartDefault Start = iota
 	StartFarthestFirst
@@ -118,21 +119,21 @@ const (
 	StartNeighborhoods
 	StartWeightedFarthestFirst
 	StartCentroids
-	StartSpectral   // kernel k-means alone: by k-means on the leading eigenvectors
-	StartMultilevel // kernel k-means on graphs alone: from the coarse to the fine
+	StartSpectral   // kernel k-means only: k-means on the leading eigenvectors
+	StartMultilevel // kernel k-means on graphs only: from coarse to fine levels
 )
 
-// String is the name of a start in the catalog.
+// String returns the name of the start in the catalog, "" for StartDefault.
 func (s Start) String() string {
 	return [...]string{"", "farthest-first", "random", "kmeans++", "labels", "seeds", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"}[s]
 }
 
-// Field is the path of an algorithm's option in the API.
+// Field returns the path of an algorithm's option in the API, such as "spec.cop_kmeans.max_restarts".
 func Field(a Algorithm, option string) string {
 	return "spec." + strings.ReplaceAll(a.Name(), "-", "_") + "." + option
 }
 
-// Random tells whether a start depends on chance.
+// Random reports whether the start depends on chance.
 func (s Start) Random() bool {
 	return s == StartRandom || s == StartKmeansPlusPlus || s == StartMultilevel
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// onlyRows is what there is to cluster, in a sentence.
+// onlyRows returns the number of rows as part of a sentence after "there".
 func onlyRows(rows int) string {
 	if rows == 1 {
 		return "is only 1 row"
@@ -13,7 +13,8 @@ func onlyRows(rows int) string {
 	return "are only " + text.Plural(rows, "row")
 }
 
-// Validate checks what the catalog cannot: the tables of a spec, against the number of rows.
+// Validate checks a spec against the number of rows, which the catalog does not know. The error is a *fault.Error that
+// names the field at fault.
 func Validate(rows int, spec Spec) error {
 	switch {
 	case spec.Algorithm == nil:
@@ -36,10 +37,10 @@ func Validate(rows int, spec Spec) error {
 	return spec.Algorithm.Validate(rows, spec)
 }
 
-// FieldNeighbors is the path of the number of neighbors in the API.
+// FieldNeighbors is the path of the number of neighbors in a request.
 const FieldNeighbors = "spec.neighbor_graph.neighbors"
 
-// ValidateNeighbors checks that rows have as many neighbors as are asked for.
+// ValidateNeighbors checks that spec.Neighbors is 0 or less than the number of rows.
 func ValidateNeighbors(rows int, spec Spec) error {
 	if spec.Neighbors == 0 || spec.Neighbors > 0 && spec.Neighbors < rows {
 		return nil
@@ -66,7 +67,7 @@ func validateStart(rows int, spec Spec) error {
 }
 
 func validateSeeds(rows int, spec Spec) error {
-	certain := map[int32]int32{} // the label of a point that is certain of it, -1 for one that is not
+	certain := map[int32]int32{} // the label of each seeded point; -1 if its seeds have probabilities
 	for at, s := range spec.Seeds {
 		if s.Index < 0 || int(s.Index) >= rows {
 			return fault.Invalid("INDEX_OUT_OF_RANGE", "seed %d names point %d, outside 0..%d", at, s.Index, rows-1).OnField("spec.supervision.seeds")

@@ -5,13 +5,13 @@ import (
 )
 
 const (
-	// FieldRange is the path of a range of k in the API.
+	// FieldRange is the path of the range of k in a request.
 	FieldRange = "spec.k_range"
-	// MaxRange is how many numbers of clusters a range has at most.
+	// MaxRange is the maximum number of values in a range of k.
 	MaxRange = 64
 )
 
-// validateRange checks a range of numbers of clusters.
+// validateRange checks a range of k, which is spec.K to spec.MaxK, against the number of rows, the seeds and the start.
 func validateRange(rows int, spec Spec) error {
 	refuse := func(format string, args ...any) error {
 		return fault.Invalid("BAD_K", format, args...).OnField(FieldRange)
