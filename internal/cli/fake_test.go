@@ -35,7 +35,7 @@ type fake struct {
 	stall func()
 
 	mu       sync.Mutex
-	watches  []uint64 // after_sequence of each watch
+	watches  []uint32 // after_sequence of each watch
 	uploads  int
 	datasets map[string]*cleavev1.Dataset
 	tables   map[string]*cleavev1.Table

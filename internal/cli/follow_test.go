@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
 
 // sendSteps sends the iterations with the numbers from..to, and then the end unless it is nil.
-func sendSteps(stream watchStream, from, to uint64, ended *cleavev1.JobEnded) error {
+func sendSteps(stream watchStream, from, to uint32, ended *cleavev1.JobEnded) error {
 	for sequence := from; sequence <= to; sequence++ {
 		event := &cleavev1.Event{Sequence: sequence, What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(sequence - 1), Objective: 1}}}
 		if err := stream.Send(clitest.EventItem(event)); err != nil {
@@ -67,7 +67,7 @@ SUCCEEDED: CONVERGED
 	if r.code != 0 || r.stdout != want {
 		t.Errorf("exit code %d\n%s%s\nwant\n%s", r.code, r.stdout, r.stderr, want)
 	}
-	if !slices.Equal(f.watches, []uint64{0, 2, 3}) {
+	if !slices.Equal(f.watches, []uint32{0, 2, 3}) {
 		t.Errorf("asked for what follows %v", f.watches)
 	}
 }

@@ -172,7 +172,7 @@ func (a *app) deleteJobs(ctx context.Context, c *client.Client, given []string, 
 }
 
 func (a *app) watchCommand() *cobra.Command {
-	var after uint64
+	var after uint32
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "watch JOB",
@@ -180,7 +180,7 @@ func (a *app) watchCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 	}
 	server := addServerFlag(cmd.Flags())
-	cmd.Flags().Uint64Var(&after, "after", 0, "show only events with numbers larger than `N`")
+	cmd.Flags().Uint32Var(&after, "after", 0, "show only events with numbers larger than `N`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every event as one line of JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.onJob(cmd.Context(), *server, args, func(c *client.Client, jobID string) error {
@@ -190,7 +190,7 @@ func (a *app) watchCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint64, asJSON bool) error {
+func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint32, asJSON bool) error {
 	var w client.Watcher = report.NewFullProgress(a.stdout)
 	if asJSON {
 		w = &report.EventLines{Events: a.stdout, Warnings: a.stderr}

@@ -30,7 +30,7 @@ func (f *forgetful) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Creat
 	for {
 		part, err := stream.Recv()
 		if err != nil {
-			return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: &cleavev1.Table{TableId: "t", Rows: uint64(f.rows)}})
+			return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: &cleavev1.Table{TableId: "t", Rows: uint32(f.rows)}})
 		}
 		for _, c := range part.GetRows().GetColumns()[:min(1, len(part.GetRows().GetColumns()))] {
 			f.rows += len(c.GetTexts().GetValues())

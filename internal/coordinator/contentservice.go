@@ -41,7 +41,7 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 	if err != nil {
 		return err
 	}
-	if err := s.c.cfg.Limits.checkRows(uint64(data.Rows())); err != nil {
+	if err := s.c.cfg.Limits.checkRows(uint32(data.Rows())); err != nil {
 		return err
 	}
 	if err := s.c.checkDisk(dataset.EncodedSize(data)); err != nil {

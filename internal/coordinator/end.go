@@ -162,7 +162,7 @@ func (e *jobEnd) fail(err error) {
 func (e *jobEnd) appendEnd(j *job) {
 	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message(), Error: e.failureProto()}
 	others := j.log.All()
-	e.event = &cleavev1.Event{Sequence: uint64(len(others) + 1), What: &cleavev1.Event_Ended{Ended: last}}
+	e.event = &cleavev1.Event{Sequence: uint32(len(others) + 1), What: &cleavev1.Event_Ended{Ended: last}}
 	e.events = slices.Concat(others, []*cleavev1.Event{e.event})
 }
 

@@ -122,7 +122,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func pointParts(rows, columns uint64, values ...float64) []*cleavev1.CreateDatasetRequest {
+func pointParts(rows, columns uint32, values ...float64) []*cleavev1.CreateDatasetRequest {
 	return []*cleavev1.CreateDatasetRequest{
 		{Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{
 			Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}},
@@ -145,7 +145,7 @@ func TestUploads(t *testing.T) {
 		{"NaN", pointParts(1, 2, 1, math.NaN()), codes.InvalidArgument, "NOT_FINITE"},
 		{"too few", pointParts(2, 2, 1, 2, 3), codes.InvalidArgument, "TOO_FEW_VALUES"},
 		{"too many", pointParts(1, 2, 1, 2, 3), codes.InvalidArgument, "TOO_MANY_VALUES"},
-		{"overflow", pointParts(1<<30, 1<<60), codes.InvalidArgument, "SIZE_OVERFLOW"},
+		{"overflow", pointParts(1<<30, 1<<31), codes.InvalidArgument, "SIZE_OVERFLOW"},
 		{"declared too large", pointParts(1000, 1), codes.ResourceExhausted, "DATASET_TOO_LARGE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func (h *harness) addEvents(job string, batches int) {
 		h.t.Fatal(err)
 	}
 	var txn store.Txn
-	for first := range uint64(batches) {
+	for first := range uint32(batches) {
 		txn.Put = append(txn.Put, store.Entry{Key: records.EventKey(job, first+1), Value: value})
 	}
 	if err := h.c.writer.Commit(txn); err != nil {

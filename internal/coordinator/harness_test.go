@@ -225,7 +225,7 @@ func (h *harness) job(id string) *cleavev1.Job {
 }
 
 // watch returns the events with larger numbers and the progress, once the stream has ended.
-func (h *harness) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1.Progress) {
+func (h *harness) watch(id string, after uint32) ([]*cleavev1.Event, []*cleavev1.Progress) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
 	defer cancel()
@@ -244,7 +244,7 @@ func (h *harness) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1
 			h.t.Fatal(err)
 		}
 		if e := item.GetEvent(); e != nil {
-			if want := after + uint64(len(events)) + 1; e.GetSequence() != want {
+			if want := after + uint32(len(events)) + 1; e.GetSequence() != want {
 				h.t.Fatalf("event %d came where %d should", e.GetSequence(), want)
 			}
 			events = append(events, e)

@@ -237,7 +237,7 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog
 
 // follow sends the events after sequence number *after as they become visible, with progress in between, until the
 // event that ends the job. It advances *after with every event sent.
-func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint64) error {
+func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint32) error {
 	silence := time.NewTimer(keepAliveInterval)
 	defer silence.Stop()
 	var shown uint64
@@ -281,12 +281,12 @@ func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint64) erro
 }
 
 // replay sends the events of a job that has ended, starting after sequence number *after, which it advances.
-func (c *Coordinator) replay(stream eventlog.Stream, record *statev1.JobRecord, after *uint64) error {
+func (c *Coordinator) replay(stream eventlog.Stream, record *statev1.JobRecord, after *uint32) error {
 	events, err := c.eventsOf(stream.Context(), record)
 	if err != nil {
 		return err
 	}
-	for _, e := range events[min(*after, uint64(len(events))):] {
+	for _, e := range events[min(*after, uint32(len(events))):] {
 		if err := eventlog.SendEvent(stream, e); err != nil {
 			return err
 		}

@@ -68,11 +68,11 @@ func TestWatchResumesAnywhere(t *testing.T) {
 
 	// Watchers that come before there are events, one of them for events that never come.
 	type seen struct {
-		after  uint64
+		after  uint32
 		events []*cleavev1.Event
 	}
 	watched := make(chan seen)
-	for _, after := range []uint64{0, 1, 2, 3, 99} {
+	for _, after := range []uint32{0, 1, 2, 3, 99} {
 		go func() {
 			events, _ := h.watch(id, after)
 			watched <- seen{after, events}
@@ -89,7 +89,7 @@ func TestWatchResumesAnywhere(t *testing.T) {
 			t.Errorf("after %d came %v, want %v", s.after, s.events, want)
 		}
 	}
-	for after := range uint64(5) { // again, from the outcome
+	for after := range uint32(5) { // again, from the outcome
 		if events, _ := h.watch(id, after); len(events) != len(whole[min(after, 3):]) {
 			t.Errorf("after %d came %d events of the outcome", after, len(events))
 		}

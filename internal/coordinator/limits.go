@@ -96,9 +96,9 @@ func overLimit(reason, field, what string, got, limit int64) error {
 }
 
 // checkRows rejects a data set that has, or claims to have, too many rows.
-func (l Limits) checkRows(rows uint64) error {
-	if l.Rows > 0 && rows > uint64(l.Rows) {
-		return overLimit("TOO_MANY_ROWS", "header", "rows", int64(min(rows, math.MaxInt64)), l.Rows)
+func (l Limits) checkRows(rows uint32) error {
+	if l.Rows > 0 && int64(rows) > l.Rows {
+		return overLimit("TOO_MANY_ROWS", "header", "rows", int64(rows), l.Rows)
 	}
 	return nil
 }
@@ -205,13 +205,14 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 		}
 		return durationpb.New(d)
 	}
+	count := func(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
 	return &cleavev1.Limits{
-		Rows: uint64(l.Rows), DatasetBytes: uint64(cfg.MaxDatasetBytes), MessageBytes: uint64(cfg.MaxMessageBytes),
-		Clusters: uint64(l.Clusters), Constraints: uint64(l.Constraints),
-		JobsRunning: uint64(cfg.MaxConcurrentJobs), JobsRunningPerOwner: uint64(l.RunningPerOwner),
-		JobsQueued: uint64(l.Queued), JobsQueuedPerOwner: uint64(l.QueuedPerOwner),
+		Rows: count(l.Rows), DatasetBytes: uint64(cfg.MaxDatasetBytes), MessageBytes: uint64(cfg.MaxMessageBytes),
+		Clusters: count(l.Clusters), Constraints: count(l.Constraints),
+		JobsRunning: count(int64(cfg.MaxConcurrentJobs)), JobsRunningPerOwner: count(int64(l.RunningPerOwner)),
+		JobsQueued: count(int64(l.Queued)), JobsQueuedPerOwner: count(int64(l.QueuedPerOwner)),
 		DefaultTimeLimit: duration(l.DefaultTime), MaxTimeLimit: duration(l.MaxTime),
-		Calls: uint64(l.Calls), Reads: uint64(l.Reads), Streams: uint64(l.Streams), SlowReader: duration(l.SlowReader),
+		Calls: count(int64(l.Calls)), Reads: count(int64(l.Reads)), Streams: count(int64(l.Streams)), SlowReader: duration(l.SlowReader),
 		UploadBytesPerSecond: uint64(l.UploadRate), UploadBytesPerSecondPerOwner: uint64(l.UploadRatePerOwner), UploadStall: duration(cfg.UploadStall),
 		DiskQuotaBytes: uint64(r.Quota), FreeDiskBytes: uint64(l.FreeDisk), KeepJobs: duration(r.KeepJobs), KeepDatasets: duration(r.KeepDatasets),
 	}
@@ -221,7 +222,7 @@ func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
 	queued, own, running := c.queue.waiting(identity.FromContext(ctx).Name)
 	calls, streams := c.gate.InWork()
 	return &cleavev1.Usage{
-		JobsRunning: uint64(running), JobsQueued: uint64(queued), JobsQueuedOwn: uint64(own),
-		Calls: uint64(calls), Streams: uint64(streams), DiskBytes: uint64(max(0, c.retention.used())),
+		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
+		Calls: uint32(calls), Streams: uint32(streams), DiskBytes: uint64(max(0, c.retention.used())),
 	}
 }

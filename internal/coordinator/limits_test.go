@@ -233,7 +233,7 @@ func (h *harness) refusedUpload(rows int) error {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	header := &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint64(rows), Columns: 1}}}
+	header := &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(rows), Columns: 1}}}
 	_ = stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}) // the answer says why not
 	return stream.RecvMsg(&cleavev1.CreateDatasetResponse{})
 }
@@ -252,7 +252,7 @@ func TestLimitsAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, u := got.GetLimits(), got.GetUsage()
-	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil || l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != uint64(callsPerProcessor*runtime.GOMAXPROCS(0)) {
+	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil || l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != uint32(callsPerProcessor*runtime.GOMAXPROCS(0)) {
 		t.Errorf("the limits are %v", l)
 	}
 	if u.GetJobsRunning() != 1 || u.GetJobsQueued() != 1 || u.GetJobsQueuedOwn() != 1 || u.GetCalls() != 1 {

@@ -164,26 +164,32 @@ func TestDownloadsBeginAnywhere(t *testing.T) {
 	}
 	wantError(t, err, codes.InvalidArgument, "OFFSET_OUT_OF_RANGE")
 
-	values := func(firstValue uint64, firstRow uint32) (model, scores []byte) {
+	values := func(firstValue uint64, firstRow uint32) (model, scores []float64) {
 		m, err := h.jobs.GetModel(t.Context(), &cleavev1.GetModelRequest{JobId: id, FirstValue: firstValue})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := wire.Receive(m.Recv, func(p *cleavev1.GetModelResponse) error { model = append(model, p.GetValues()...); return nil }); err != nil {
+		if err := wire.Receive(m.Recv, func(p *cleavev1.GetModelResponse) error {
+			model = append(model, p.GetValues().GetValues()...)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		s, err := h.jobs.GetRowScores(t.Context(), &cleavev1.GetRowScoresRequest{JobId: id, FirstRow: firstRow})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := wire.Receive(s.Recv, func(p *cleavev1.GetRowScoresResponse) error { scores = append(scores, p.GetValues()...); return nil }); err != nil {
+		if err := wire.Receive(s.Recv, func(p *cleavev1.GetRowScoresResponse) error {
+			scores = append(scores, p.GetValues().GetValues()...)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return model, scores
 	}
 	model, scores := values(0, 0)
 	laterModel, laterScores := values(2, 10)
-	if !slices.Equal(laterModel, model[2*wire.ValueBytes:]) || !slices.Equal(laterScores, scores[len(scores)/3:]) {
-		t.Errorf("the rest of %d and %d bytes has %d and %d", len(model), len(scores), len(laterModel), len(laterScores))
+	if !slices.Equal(laterModel, model[2:]) || !slices.Equal(laterScores, scores[len(scores)/3:]) {
+		t.Errorf("the rest of %d and %d values has %d and %d", len(model), len(scores), len(laterModel), len(laterScores))
 	}
 }

@@ -107,7 +107,7 @@ func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
 	}
 	j.counted = true
 	sequence, _ := j.log.Latest()
-	record.Attempts, record.AttemptEvents = record.GetAttempts()+1, sequence
+	record.Attempts, record.AttemptEvents = record.GetAttempts()+1, uint64(sequence)
 	record.AttemptTerms = append(record.AttemptTerms, term)
 }
 

@@ -36,7 +36,7 @@ func TestSlowReadersAreDropped(t *testing.T) {
 	}
 	h.settle(0, 1)
 	h.settle(0, 0) // nobody reads, and still it ends
-	var seen uint64
+	var seen uint32
 	for err == nil {
 		var item *cleavev1.WatchJobResponse
 		if item, err = stream.Recv(); item.GetEvent() != nil {
@@ -47,7 +47,7 @@ func TestSlowReadersAreDropped(t *testing.T) {
 	for _, detail := range status.Convert(err).Details() {
 		if info, is := detail.(*errdetails.ErrorInfo); is {
 			// The message that was given up may have been sent after all.
-			if last, _ := strconv.ParseUint(info.GetMetadata()["last_sequence"], 10, 64); last != seen && last+1 != seen {
+			if last, _ := strconv.ParseUint(info.GetMetadata()["last_sequence"], 10, 32); last != uint64(seen) && last+1 != uint64(seen) {
 				t.Errorf("the coordinator says %d, the last event was %d", last, seen)
 			}
 		}

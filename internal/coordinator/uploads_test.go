@@ -25,7 +25,7 @@ func (h *harness) beginUpload(rows, values int) datasetUpload {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	header := &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint64(rows), Columns: 1}}}
+	header := &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(rows), Columns: 1}}}
 	if err := stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
 		h.t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"math"
-	"math/bits"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -16,18 +15,18 @@ func Kind(p cleavev1.DatasetKind) dataset.Kind { return kinds[p] }
 func DatasetProto(d dataset.Dataset) *cleavev1.Dataset {
 	p := &cleavev1.Dataset{
 		Kind:  kinds.write(d.Kind()),
-		Rows:  uint64(d.Rows()),
+		Rows:  uint32(d.Rows()),
 		Bytes: uint64(dataset.EncodedSize(d)),
 	}
 	switch d := d.(type) {
 	case *dataset.Points:
-		p.Columns = uint64(d.D)
+		p.Columns = uint32(d.D)
 	case *dataset.Kernel:
-		p.Columns = uint64(d.N)
+		p.Columns = uint32(d.N)
 	case *dataset.Graph:
 		p.NonZeros = uint64(len(d.Column))
 	case *dataset.SparsePoints:
-		p.Columns = uint64(d.D)
+		p.Columns = uint32(d.D)
 		p.NonZeros = uint64(d.NonZeros())
 	}
 	return p
@@ -125,13 +124,13 @@ func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
 	switch form := header.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Points:
 		if u.counted = form.Points.GetRows() == 0; u.counted {
-			return u.declareColumns(form.Points.GetColumns())
+			return u.declareColumns(uint64(form.Points.GetColumns()))
 		}
-		return u.declare(form.Points.GetRows(), form.Points.GetColumns(), "header.points")
+		return u.declare(uint64(form.Points.GetRows()), uint64(form.Points.GetColumns()), "header.points")
 	case *cleavev1.DatasetHeader_Kernel:
-		return u.declare(form.Kernel.GetRows(), form.Kernel.GetRows(), "header.kernel")
+		return u.declare(uint64(form.Kernel.GetRows()), uint64(form.Kernel.GetRows()), "header.kernel")
 	case *cleavev1.DatasetHeader_Graph:
-		vertices := form.Graph.GetVertices()
+		vertices := uint64(form.Graph.GetVertices())
 		if vertices > dataset.MaxRows {
 			return tooManyRows(vertices).OnField("header.graph.vertices")
 		}
@@ -144,7 +143,7 @@ func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
 }
 
 // DeclaredRows returns the number of rows that the header of an upload declares, or 0 if it does not say.
-func DeclaredRows(header *cleavev1.DatasetHeader) uint64 {
+func DeclaredRows(header *cleavev1.DatasetHeader) uint32 {
 	switch form := header.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Points:
 		return form.Points.GetRows()
@@ -165,8 +164,8 @@ func (u *Upload) declare(rows, columns uint64, field string) error {
 	if rows > dataset.MaxRows {
 		return tooManyRows(rows).OnField(field)
 	}
-	high, count := bits.Mul64(rows, columns)
-	if high != 0 || count > math.MaxInt64/(2*valueBytes) {
+	count := rows * columns // below 2^63: the API has 32 bits for each, and rows has at most 31
+	if count > math.MaxInt64/(2*valueBytes) {
 		return fault.Invalid("SIZE_OVERFLOW", "%d rows of %d columns are more values than can be counted", rows, columns).OnField(field)
 	}
 	u.rows, u.columns, u.want = rows, columns, count

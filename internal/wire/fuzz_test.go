@@ -150,7 +150,7 @@ func FuzzNeighborGraph(f *testing.F) {
 		}
 		ceiling(t, len(a)+len(b)+len(c), func() {
 			g, err := ReceiveNeighborGraph(stream(parts))
-			if err == nil && uint64(g.N) != parts[0].GetHead().GetVertices() {
+			if err == nil && uint32(g.N) != parts[0].GetHead().GetVertices() {
 				t.Fatalf("%d vertices of %v", g.N, parts[0])
 			}
 		})

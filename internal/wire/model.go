@@ -48,8 +48,8 @@ const ValueBytes = 8
 
 // SendModel sends a head and then values, as written by WriteModel, in chunks.
 func SendModel(head *cleavev1.ModelHead, values io.Reader, send func(*cleavev1.GetModelResponse) error) error {
-	return sendValues(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetModelResponse {
-		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: chunk}}
+	return sendValues(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}, values, func(block *cleavev1.DenseValues) *cleavev1.GetModelResponse {
+		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: block}}
 	}, send)
 }
 
@@ -153,8 +153,8 @@ func WriteEmbedding(w io.Writer, e *clustering.Embedding) error { return writeVa
 
 // SendEmbedding sends a head and then values, as written by WriteEmbedding, in chunks.
 func SendEmbedding(head *cleavev1.EmbeddingHead, values io.Reader, send func(*cleavev1.GetEmbeddingResponse) error) error {
-	return sendValues(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetEmbeddingResponse {
-		return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: chunk}}
+	return sendValues(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}}, values, func(block *cleavev1.DenseValues) *cleavev1.GetEmbeddingResponse {
+		return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: block}}
 	}, send)
 }
 
@@ -288,8 +288,8 @@ func WriteRowScores(w io.Writer, s *clustering.RowScores) error {
 
 // SendRowScores sends a head and then values, as written by WriteRowScores, in chunks.
 func SendRowScores(head *cleavev1.RowScoresHead, values io.Reader, send func(*cleavev1.GetRowScoresResponse) error) error {
-	return sendValues(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Head{Head: head}}, values, func(chunk []byte) *cleavev1.GetRowScoresResponse {
-		return &cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Values{Values: chunk}}
+	return sendValues(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Head{Head: head}}, values, func(block *cleavev1.DenseValues) *cleavev1.GetRowScoresResponse {
+		return &cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Values{Values: block}}
 	}, send)
 }
 

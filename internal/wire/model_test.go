@@ -139,7 +139,7 @@ func TestModelsThatAreWrong(t *testing.T) {
 		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: h}}
 	}
 	numbers := func(v ...float64) *cleavev1.GetModelResponse {
-		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: PackFloat64s(v)}}
+		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: &cleavev1.DenseValues{Values: v}}}
 	}
 	const euclidean, identity = cleavev1.Distortion_DISTORTION_EUCLIDEAN, cleavev1.Metric_METRIC_IDENTITY
 	good := &cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: identity}
@@ -156,7 +156,6 @@ func TestModelsThatAreWrong(t *testing.T) {
 		"too many":             {head(good), numbers(1, 2), numbers(3)},
 		"two heads":            {head(good), head(good), numbers(1, 2)},
 		"not finite":           {head(good), numbers(1, math.NaN())},
-		"a torn value":         {head(good), {Part: &cleavev1.GetModelResponse_Values{Values: make([]byte, 15)}}},
 		"no clusters":          {head(&cleavev1.ModelHead{Distortion: euclidean, Columns: 2, Metric: identity})},
 		"no columns":           {head(&cleavev1.ModelHead{Distortion: euclidean, K: 2, Metric: identity})},
 		"no metric":            {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2}), numbers(1, 2)},

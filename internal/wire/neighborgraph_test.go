@@ -55,7 +55,7 @@ func TestNeighborGraphsSurviveTheWire(t *testing.T) {
 }
 
 func TestNoNeighborGraphs(t *testing.T) {
-	head := func(vertices, edges uint64) *cleavev1.GetNeighborGraphResponse {
+	head := func(vertices uint32, edges uint64) *cleavev1.GetNeighborGraphResponse {
 		return &cleavev1.GetNeighborGraphResponse{Part: &cleavev1.GetNeighborGraphResponse_Head{Head: &cleavev1.NeighborGraphHead{Vertices: vertices, Edges: edges}}}
 	}
 	edge := func(i, j uint32) *cleavev1.GetNeighborGraphResponse {
@@ -64,7 +64,7 @@ func TestNoNeighborGraphs(t *testing.T) {
 	for name, parts := range map[string][]*cleavev1.GetNeighborGraphResponse{
 		"no head":          {edge(0, 1)},
 		"no vertices":      {head(0, 1), edge(0, 1)},
-		"many vertices":    {head(1<<40, 1), edge(0, 1)},
+		"many vertices":    {head(1<<31, 1), edge(0, 1)},
 		"an edge too many": {head(3, 1), edge(0, 1), edge(1, 2)},
 		"a second head":    {head(3, 1), head(3, 1), edge(0, 1)},
 		"another vertex":   {head(3, 1), edge(0, 3)},

@@ -25,15 +25,15 @@ func Parts(name string, d dataset.Dataset, yield func(*cleavev1.CreateDatasetReq
 	var values []float64
 	switch d := d.(type) {
 	case *dataset.Points:
-		header.Form = &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint64(d.N), Columns: uint64(d.D)}}
+		header.Form = &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint32(d.N), Columns: uint32(d.D)}}
 		values = d.Values
 	case *dataset.Kernel:
-		header.Form = &cleavev1.DatasetHeader_Kernel{Kernel: &cleavev1.KernelForm{Rows: uint64(d.N)}}
+		header.Form = &cleavev1.DatasetHeader_Kernel{Kernel: &cleavev1.KernelForm{Rows: uint32(d.N)}}
 		values = d.Values
 	case *dataset.Graph:
-		header.Form = &cleavev1.DatasetHeader_Graph{Graph: &cleavev1.GraphForm{Vertices: uint64(d.N)}}
+		header.Form = &cleavev1.DatasetHeader_Graph{Graph: &cleavev1.GraphForm{Vertices: uint32(d.N)}}
 	case *dataset.SparsePoints:
-		header.Form = &cleavev1.DatasetHeader_SparsePoints{SparsePoints: &cleavev1.SparsePointsForm{Rows: uint64(d.N), Columns: uint64(d.D)}}
+		header.Form = &cleavev1.DatasetHeader_SparsePoints{SparsePoints: &cleavev1.SparsePointsForm{Rows: uint32(d.N), Columns: uint32(d.D)}}
 	}
 	if err := yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
@@ -196,12 +197,12 @@ func writeValues(w io.Writer, values []float64) error {
 }
 
 // sendValues sends a head, and then what writeValues wrote, in parts.
-func sendValues[P any](head P, values io.Reader, part func(chunk []byte) P, send func(P) error) error {
+func sendValues[P any](head P, values io.Reader, part func(*cleavev1.DenseValues) P, send func(P) error) error {
 	if err := send(head); err != nil {
 		return err
 	}
+	chunk := make([]byte, ChunkBytes)
 	for {
-		chunk := make([]byte, ChunkBytes)
 		n, err := io.ReadFull(values, chunk)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -209,7 +210,11 @@ func sendValues[P any](head P, values io.Reader, part func(chunk []byte) P, send
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
-		if err := send(part(chunk[:n])); err != nil {
+		block, err := UnpackFloat64s(chunk[:n])
+		if err != nil {
+			return err
+		}
+		if err := send(part(&cleavev1.DenseValues{Values: block})); err != nil {
 			return err
 		}
 	}
@@ -229,15 +234,15 @@ func receiveHead[P interface{ GetHead() *H }, H any](receive func() (P, error), 
 
 // receiveValues assembles exactly want numbers from the chunks of a stream, which ends with io.EOF. Memory grows with
 // what has arrived, never with what was promised. Errors of the stream are returned as they are.
-func receiveValues[P interface{ GetValues() []byte }](want uint64, receive func() (P, error)) ([]float64, error) {
+func receiveValues[P interface{ GetValues() *cleavev1.DenseValues }](want uint64, receive func() (P, error)) ([]float64, error) {
 	var values []float64
 	err := Receive(receive, func(part P) error {
-		more, err := UnpackFloat64s(part.GetValues())
-		if err == nil && (len(more) == 0 || uint64(len(values))+uint64(len(more)) > want) {
-			err = fmt.Errorf("wire: %d values after %d of %d", len(more), len(values), want)
+		more := part.GetValues().GetValues()
+		if len(more) == 0 || uint64(len(values))+uint64(len(more)) > want {
+			return fmt.Errorf("wire: %d values after %d of %d", len(more), len(values), want)
 		}
 		values = append(values, more...)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err

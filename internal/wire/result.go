@@ -153,7 +153,7 @@ func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 
 // LevelProto converts the start of a level.
 func LevelProto(l clustering.LevelBegan) *cleavev1.LevelStarted {
-	return &cleavev1.LevelStarted{Level: uint32(l.Level), Levels: uint32(l.Levels), Vertices: uint64(l.Vertices)}
+	return &cleavev1.LevelStarted{Level: uint32(l.Level), Levels: uint32(l.Levels), Vertices: uint32(l.Vertices)}
 }
 
 // SolverStepProto converts a step of an eigensolver.

@@ -70,7 +70,6 @@ func TestRowScoresThatAreNone(t *testing.T) {
 		"no rows":         {&cleavev1.RowScoresHead{Measure: 1}, nil},
 		"too few":         {&cleavev1.RowScoresHead{Rows: math.MaxInt32, Measure: 1}, make([]byte, 32)},
 		"too many":        {&cleavev1.RowScoresHead{Rows: 1, Measure: 1}, make([]byte, 24)},
-		"half a value":    {&cleavev1.RowScoresHead{Rows: 1, Runs: 2}, make([]byte, 4)},
 		"another measure": {&cleavev1.RowScoresHead{Rows: 1, Measure: 257}, make([]byte, 16)},
 		"too many runs":   {&cleavev1.RowScoresHead{Rows: 1, Runs: math.MaxUint32}, make([]byte, 8)},
 	} {

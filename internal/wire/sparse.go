@@ -35,7 +35,7 @@ const (
 
 func (u *Upload) declareSparse(form *cleavev1.SparsePointsForm) error {
 	const field = "header.sparse_points"
-	rows, columns := form.GetRows(), form.GetColumns()
+	rows, columns := uint64(form.GetRows()), uint64(form.GetColumns())
 	switch {
 	case columns == 0:
 		return fault.Invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed").OnField(field)
@@ -139,7 +139,7 @@ func neighborWeights(w neighbor.Weights) cleavev1.NeighborWeights {
 
 // SendNeighborGraph sends the head of a graph without loops, and then its edges in portions.
 func SendNeighborGraph(g *dataset.Graph, send func(*cleavev1.GetNeighborGraphResponse) error) error {
-	head := &cleavev1.NeighborGraphHead{Vertices: uint64(g.N), Edges: uint64(len(g.Column) / 2)}
+	head := &cleavev1.NeighborGraphHead{Vertices: uint32(g.N), Edges: uint64(len(g.Column) / 2)}
 	if err := send(&cleavev1.GetNeighborGraphResponse{Part: &cleavev1.GetNeighborGraphResponse_Head{Head: head}}); err != nil {
 		return err
 	}

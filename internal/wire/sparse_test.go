@@ -34,7 +34,7 @@ func anySparse(t *rapid.T, n int) *dataset.SparsePoints {
 	return points
 }
 
-func sparse(rows, columns uint64) *cleavev1.CreateDatasetRequest {
+func sparse(rows, columns uint32) *cleavev1.CreateDatasetRequest {
 	return headed(&cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_SparsePoints{
 		SparsePoints: &cleavev1.SparsePointsForm{Rows: rows, Columns: columns}}})
 }
@@ -48,7 +48,7 @@ func TestSparseUploadMayBeCutAnywhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anySparse(t, rapid.IntRange(1, 8).Draw(t, "n"))
 		u := NewUpload(roomy)
-		if err := u.Add(sparse(uint64(want.N), uint64(want.D))); err != nil {
+		if err := u.Add(sparse(uint32(want.N), uint32(want.D))); err != nil {
 			t.Fatal(err)
 		}
 		row, entry := 0, 0

@@ -21,7 +21,7 @@ var columnTypes = enumMap[cleavev1.ColumnType, table.Type]{
 
 // TableProto describes a table. The caller sets the id, name and time.
 func TableProto(t *table.Table) *cleavev1.Table {
-	p := &cleavev1.Table{Rows: uint64(t.Rows()), Bytes: uint64(t.EncodedSize())}
+	p := &cleavev1.Table{Rows: uint32(t.Rows()), Bytes: uint64(t.EncodedSize())}
 	for at := range t.Columns {
 		p.Columns = append(p.Columns, &cleavev1.TableColumn{Name: t.Columns[at].Name, Type: columnTypes.write(t.Columns[at].Type)})
 	}

@@ -38,9 +38,8 @@ var badUploads = []struct {
 	{"no columns", upload(points(3, 0)), codes.InvalidArgument, "EMPTY_DATA", "0 columns"},
 	{"too few values", upload(points(2, 2), values(1, 2, 3)), codes.InvalidArgument, "TOO_FEW_VALUES", "3 values"},
 	{"too many values", upload(points(2, 2), values(1, 2, 3), values(4, 5)), codes.InvalidArgument, "TOO_MANY_VALUES", "5 values"},
-	{"a size that overflows", upload(points(1<<30, 1<<40)), codes.InvalidArgument, "SIZE_OVERFLOW", "more values than can be counted"},
-	{"a size that wraps around", upload(points(1<<30, 1<<34)), codes.InvalidArgument, "SIZE_OVERFLOW", "more values than can be counted"},
-	{"too many rows", upload(points(1<<40, 1)), codes.InvalidArgument, "TOO_MANY_ROWS", "rows"},
+	{"a size that overflows", upload(points(1<<30, 1<<31)), codes.InvalidArgument, "SIZE_OVERFLOW", "more values than can be counted"},
+	{"too many rows", upload(points(1<<31, 1)), codes.InvalidArgument, "TOO_MANY_ROWS", "rows"},
 	{"more than the limit", upload(points(1<<20, 1<<20)), codes.ResourceExhausted, "DATASET_TOO_LARGE", "at most"},
 	{"an asymmetric kernel", upload(kernelOf(2), values(1, 0.5, 0.25, 1)), codes.InvalidArgument, "ASYMMETRIC_KERNEL", "0.5"},
 	{"a kernel that is not square", upload(kernelOf(2), values(1, 0, 0, 1, 0, 0)), codes.InvalidArgument, "TOO_MANY_VALUES", "2 rows of 2 columns"},
@@ -299,15 +298,15 @@ func upload(parts ...proto.Message) []*cleavev1.CreateDatasetRequest {
 	return requests
 }
 
-func points(rows, columns uint64) *cleavev1.DatasetHeader {
+func points(rows, columns uint32) *cleavev1.DatasetHeader {
 	return &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}}}
 }
 
-func kernelOf(rows uint64) *cleavev1.DatasetHeader {
+func kernelOf(rows uint32) *cleavev1.DatasetHeader {
 	return &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Kernel{Kernel: &cleavev1.KernelForm{Rows: rows}}}
 }
 
-func graphOf(vertices uint64) *cleavev1.DatasetHeader {
+func graphOf(vertices uint32) *cleavev1.DatasetHeader {
 	return &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Graph{Graph: &cleavev1.GraphForm{Vertices: vertices}}}
 }
 

@@ -52,7 +52,7 @@ func TestTheCoordinatorIsKilled(t *testing.T) {
 				_, err = c.Jobs.CreateJob(t.Context(), other)
 				wantError(t, "the request id with another spec", err, codes.AlreadyExists, "REQUEST_ID_REUSED")
 				kept, err := c.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: spec.GetDatasetId()})
-				if must(t, kept, err).GetDataset().GetRows() != uint64(load.data.Rows()) {
+				if must(t, kept, err).GetDataset().GetRows() != uint32(load.data.Rows()) {
 					t.Errorf("the data set is now %v", kept.GetDataset())
 				}
 				SameOutcome(t, "the job that had ended before", c.Outcome(done), before)

@@ -42,7 +42,7 @@ func (w *Watch) open() {
 	}
 	ctx, cancel := context.WithTimeout(w.client.t.Context(), 2*Timeout)
 	w.cancel = cancel
-	stream, err := w.client.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: w.job, AfterSequence: uint64(len(w.Events))})
+	stream, err := w.client.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: w.job, AfterSequence: uint32(len(w.Events))})
 	if w.Resumes && status.Code(err) == codes.Unavailable {
 		w.stream = brokenStream{err: err}
 		return
@@ -80,7 +80,7 @@ func (w *Watch) next() *cleavev1.WatchJobResponse {
 			t.Fatalf("the watch of job %s broke after event %d: %v", w.job, len(w.Events), err)
 		}
 		if e := item.GetEvent(); e != nil {
-			if want := uint64(len(w.Events) + 1); e.GetSequence() != want {
+			if want := uint32(len(w.Events) + 1); e.GetSequence() != want {
 				t.Fatalf("event %d came where %d should: %v", e.GetSequence(), want, e)
 			}
 			if w.Ended() {

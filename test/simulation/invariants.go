@@ -94,7 +94,7 @@ func (w *world) checkEvents(what string, a *acknowledged, c *collector, ended *c
 	want := a.load.events
 	if ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		before := max(0, len(c.events)-1)
-		last := &cleavev1.Event{Sequence: uint64(before + 1), What: &cleavev1.Event_Ended{Ended: ended}}
+		last := &cleavev1.Event{Sequence: uint32(before + 1), What: &cleavev1.Event_Ended{Ended: ended}}
 		want = append(slices.Clone(want[:min(before, len(want))]), last)
 	}
 	if !slices.EqualFunc(c.events, want, func(a, b *cleavev1.Event) bool { return proto.Equal(a, b) }) {

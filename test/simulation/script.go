@@ -55,7 +55,7 @@ func (w *world) impatient(name string, load *workload, after int) {
 	w.acknowledge(a)
 	a.seen = &collector{}
 	u.insist("watch before the end", func(ctx context.Context) error {
-		stream, err := u.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: a.job, AfterSequence: uint64(len(a.seen.events))})
+		stream, err := u.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: a.job, AfterSequence: uint32(len(a.seen.events))})
 		for err == nil && len(a.seen.events) < after {
 			var item *cleavev1.WatchJobResponse
 			if item, err = stream.Recv(); err == nil {

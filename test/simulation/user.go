@@ -94,7 +94,7 @@ func (c *collector) Item(item *cleavev1.WatchJobResponse) {
 	if e == nil {
 		return
 	}
-	if want := uint64(len(c.events) + 1); e.GetSequence() != want && c.wrong == nil {
+	if want := uint32(len(c.events) + 1); e.GetSequence() != want && c.wrong == nil {
 		c.wrong = fmt.Errorf("event %d came where %d should: %v", e.GetSequence(), want, e)
 	}
 	c.events = append(c.events, e)
@@ -126,7 +126,7 @@ func (u *user) follow(job string) (*collector, *cleavev1.JobEnded) {
 // followOn watches a job to its end, after what was seen of it.
 func (u *user) followOn(job string, seen *collector) (ended *cleavev1.JobEnded) {
 	u.insist("watch", func(ctx context.Context) (err error) {
-		ended, err = u.Follow(ctx, job, uint64(len(seen.events)), seen)
+		ended, err = u.Follow(ctx, job, uint32(len(seen.events)), seen)
 		return err
 	})
 	return ended

@@ -94,7 +94,7 @@ func createWatched(ctx context.Context, c *client) (jobs []string, err error) {
 // eventKey is an event of one of the jobs.
 type eventKey struct {
 	job      string
-	sequence uint64
+	sequence uint32
 }
 
 // arrival is when an event was made, and how long it took to each of the watches.

@@ -180,33 +180,33 @@ func (x *GetLimitsResponse) GetUsage() *Usage {
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Maximum number of rows in one data set.
-	Rows uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Rows uint32 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Maximum size of one data set or table, in bytes of its canonical encoding.
 	DatasetBytes uint64 `protobuf:"varint,2,opt,name=dataset_bytes,json=datasetBytes,proto3" json:"dataset_bytes,omitempty"`
 	// Maximum size of one request message, in bytes.
 	MessageBytes uint64 `protobuf:"varint,3,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
 	// Maximum number of clusters in one job.
-	Clusters uint64 `protobuf:"varint,4,opt,name=clusters,proto3" json:"clusters,omitempty"`
+	Clusters uint32 `protobuf:"varint,4,opt,name=clusters,proto3" json:"clusters,omitempty"`
 	// Maximum number of constraints, or of beliefs, in one job.
-	Constraints uint64 `protobuf:"varint,5,opt,name=constraints,proto3" json:"constraints,omitempty"`
+	Constraints uint32 `protobuf:"varint,5,opt,name=constraints,proto3" json:"constraints,omitempty"`
 	// Maximum number of jobs running at once.
-	JobsRunning uint64 `protobuf:"varint,6,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
+	JobsRunning uint32 `protobuf:"varint,6,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
 	// Maximum number of jobs of one owner running at once.
-	JobsRunningPerOwner uint64 `protobuf:"varint,7,opt,name=jobs_running_per_owner,json=jobsRunningPerOwner,proto3" json:"jobs_running_per_owner,omitempty"`
+	JobsRunningPerOwner uint32 `protobuf:"varint,7,opt,name=jobs_running_per_owner,json=jobsRunningPerOwner,proto3" json:"jobs_running_per_owner,omitempty"`
 	// Maximum number of jobs waiting to run.
-	JobsQueued uint64 `protobuf:"varint,8,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
+	JobsQueued uint32 `protobuf:"varint,8,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
 	// Maximum number of jobs of one owner waiting to run.
-	JobsQueuedPerOwner uint64 `protobuf:"varint,9,opt,name=jobs_queued_per_owner,json=jobsQueuedPerOwner,proto3" json:"jobs_queued_per_owner,omitempty"`
+	JobsQueuedPerOwner uint32 `protobuf:"varint,9,opt,name=jobs_queued_per_owner,json=jobsQueuedPerOwner,proto3" json:"jobs_queued_per_owner,omitempty"`
 	// Time limit of jobs that do not request one.
 	DefaultTimeLimit *durationpb.Duration `protobuf:"bytes,10,opt,name=default_time_limit,json=defaultTimeLimit,proto3" json:"default_time_limit,omitempty"`
 	// Longest time limit that a job may request.
 	MaxTimeLimit *durationpb.Duration `protobuf:"bytes,11,opt,name=max_time_limit,json=maxTimeLimit,proto3" json:"max_time_limit,omitempty"`
 	// Maximum number of calls that plan, submit or evaluate jobs and are served at once. Further calls wait.
-	Calls uint64 `protobuf:"varint,12,opt,name=calls,proto3" json:"calls,omitempty"`
+	Calls uint32 `protobuf:"varint,12,opt,name=calls,proto3" json:"calls,omitempty"`
 	// Maximum number of lookup calls served at once.
-	Reads uint64 `protobuf:"varint,22,opt,name=reads,proto3" json:"reads,omitempty"`
+	Reads uint32 `protobuf:"varint,22,opt,name=reads,proto3" json:"reads,omitempty"`
 	// Maximum number of open streams.
-	Streams uint64 `protobuf:"varint,13,opt,name=streams,proto3" json:"streams,omitempty"`
+	Streams uint32 `protobuf:"varint,13,opt,name=streams,proto3" json:"streams,omitempty"`
 	// Longest time a client may take to accept one message of a stream. A slower stream fails with UNAVAILABLE.
 	SlowReader *durationpb.Duration `protobuf:"bytes,14,opt,name=slow_reader,json=slowReader,proto3" json:"slow_reader,omitempty"`
 	// Maximum rate of all uploads together, in bytes per second.
@@ -257,7 +257,7 @@ func (*Limits) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *Limits) GetRows() uint64 {
+func (x *Limits) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
 	}
@@ -278,42 +278,42 @@ func (x *Limits) GetMessageBytes() uint64 {
 	return 0
 }
 
-func (x *Limits) GetClusters() uint64 {
+func (x *Limits) GetClusters() uint32 {
 	if x != nil {
 		return x.Clusters
 	}
 	return 0
 }
 
-func (x *Limits) GetConstraints() uint64 {
+func (x *Limits) GetConstraints() uint32 {
 	if x != nil {
 		return x.Constraints
 	}
 	return 0
 }
 
-func (x *Limits) GetJobsRunning() uint64 {
+func (x *Limits) GetJobsRunning() uint32 {
 	if x != nil {
 		return x.JobsRunning
 	}
 	return 0
 }
 
-func (x *Limits) GetJobsRunningPerOwner() uint64 {
+func (x *Limits) GetJobsRunningPerOwner() uint32 {
 	if x != nil {
 		return x.JobsRunningPerOwner
 	}
 	return 0
 }
 
-func (x *Limits) GetJobsQueued() uint64 {
+func (x *Limits) GetJobsQueued() uint32 {
 	if x != nil {
 		return x.JobsQueued
 	}
 	return 0
 }
 
-func (x *Limits) GetJobsQueuedPerOwner() uint64 {
+func (x *Limits) GetJobsQueuedPerOwner() uint32 {
 	if x != nil {
 		return x.JobsQueuedPerOwner
 	}
@@ -334,21 +334,21 @@ func (x *Limits) GetMaxTimeLimit() *durationpb.Duration {
 	return nil
 }
 
-func (x *Limits) GetCalls() uint64 {
+func (x *Limits) GetCalls() uint32 {
 	if x != nil {
 		return x.Calls
 	}
 	return 0
 }
 
-func (x *Limits) GetReads() uint64 {
+func (x *Limits) GetReads() uint32 {
 	if x != nil {
 		return x.Reads
 	}
 	return 0
 }
 
-func (x *Limits) GetStreams() uint64 {
+func (x *Limits) GetStreams() uint32 {
 	if x != nil {
 		return x.Streams
 	}
@@ -415,15 +415,15 @@ func (x *Limits) GetKeepDatasets() *durationpb.Duration {
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of jobs running.
-	JobsRunning uint64 `protobuf:"varint,1,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
+	JobsRunning uint32 `protobuf:"varint,1,opt,name=jobs_running,json=jobsRunning,proto3" json:"jobs_running,omitempty"`
 	// Number of jobs waiting to run.
-	JobsQueued uint64 `protobuf:"varint,2,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
+	JobsQueued uint32 `protobuf:"varint,2,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
 	// Number of the caller's jobs waiting to run.
-	JobsQueuedOwn uint64 `protobuf:"varint,3,opt,name=jobs_queued_own,json=jobsQueuedOwn,proto3" json:"jobs_queued_own,omitempty"`
+	JobsQueuedOwn uint32 `protobuf:"varint,3,opt,name=jobs_queued_own,json=jobsQueuedOwn,proto3" json:"jobs_queued_own,omitempty"`
 	// Number of calls being served that count toward Limits.calls.
-	Calls uint64 `protobuf:"varint,4,opt,name=calls,proto3" json:"calls,omitempty"`
+	Calls uint32 `protobuf:"varint,4,opt,name=calls,proto3" json:"calls,omitempty"`
 	// Number of open streams.
-	Streams uint64 `protobuf:"varint,5,opt,name=streams,proto3" json:"streams,omitempty"`
+	Streams uint32 `protobuf:"varint,5,opt,name=streams,proto3" json:"streams,omitempty"`
 	// Disk space used by data and results, in bytes; 0 if the coordinator has no quota.
 	DiskBytes     uint64 `protobuf:"varint,6,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -460,35 +460,35 @@ func (*Usage) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Usage) GetJobsRunning() uint64 {
+func (x *Usage) GetJobsRunning() uint32 {
 	if x != nil {
 		return x.JobsRunning
 	}
 	return 0
 }
 
-func (x *Usage) GetJobsQueued() uint64 {
+func (x *Usage) GetJobsQueued() uint32 {
 	if x != nil {
 		return x.JobsQueued
 	}
 	return 0
 }
 
-func (x *Usage) GetJobsQueuedOwn() uint64 {
+func (x *Usage) GetJobsQueuedOwn() uint32 {
 	if x != nil {
 		return x.JobsQueuedOwn
 	}
 	return 0
 }
 
-func (x *Usage) GetCalls() uint64 {
+func (x *Usage) GetCalls() uint32 {
 	if x != nil {
 		return x.Calls
 	}
 	return 0
 }
 
-func (x *Usage) GetStreams() uint64 {
+func (x *Usage) GetStreams() uint32 {
 	if x != nil {
 		return x.Streams
 	}
@@ -870,22 +870,22 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x06limits\x18\x01 \x01(\v2\x11.cleave.v1.LimitsR\x06limits\x12&\n" +
 	"\x05usage\x18\x02 \x01(\v2\x10.cleave.v1.UsageR\x05usage\"\xe4\a\n" +
 	"\x06Limits\x12\x12\n" +
-	"\x04rows\x18\x01 \x01(\x04R\x04rows\x12#\n" +
+	"\x04rows\x18\x01 \x01(\rR\x04rows\x12#\n" +
 	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x12#\n" +
 	"\rmessage_bytes\x18\x03 \x01(\x04R\fmessageBytes\x12\x1a\n" +
-	"\bclusters\x18\x04 \x01(\x04R\bclusters\x12 \n" +
-	"\vconstraints\x18\x05 \x01(\x04R\vconstraints\x12!\n" +
-	"\fjobs_running\x18\x06 \x01(\x04R\vjobsRunning\x123\n" +
-	"\x16jobs_running_per_owner\x18\a \x01(\x04R\x13jobsRunningPerOwner\x12\x1f\n" +
-	"\vjobs_queued\x18\b \x01(\x04R\n" +
+	"\bclusters\x18\x04 \x01(\rR\bclusters\x12 \n" +
+	"\vconstraints\x18\x05 \x01(\rR\vconstraints\x12!\n" +
+	"\fjobs_running\x18\x06 \x01(\rR\vjobsRunning\x123\n" +
+	"\x16jobs_running_per_owner\x18\a \x01(\rR\x13jobsRunningPerOwner\x12\x1f\n" +
+	"\vjobs_queued\x18\b \x01(\rR\n" +
 	"jobsQueued\x121\n" +
-	"\x15jobs_queued_per_owner\x18\t \x01(\x04R\x12jobsQueuedPerOwner\x12G\n" +
+	"\x15jobs_queued_per_owner\x18\t \x01(\rR\x12jobsQueuedPerOwner\x12G\n" +
 	"\x12default_time_limit\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\x10defaultTimeLimit\x12?\n" +
 	"\x0emax_time_limit\x18\v \x01(\v2\x19.google.protobuf.DurationR\fmaxTimeLimit\x12\x14\n" +
-	"\x05calls\x18\f \x01(\x04R\x05calls\x12\x14\n" +
-	"\x05reads\x18\x16 \x01(\x04R\x05reads\x12\x18\n" +
-	"\astreams\x18\r \x01(\x04R\astreams\x12:\n" +
+	"\x05calls\x18\f \x01(\rR\x05calls\x12\x14\n" +
+	"\x05reads\x18\x16 \x01(\rR\x05reads\x12\x18\n" +
+	"\astreams\x18\r \x01(\rR\astreams\x12:\n" +
 	"\vslow_reader\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"slowReader\x125\n" +
 	"\x17upload_bytes_per_second\x18\x0f \x01(\x04R\x14uploadBytesPerSecond\x12G\n" +
@@ -896,12 +896,12 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\tkeep_jobs\x18\x14 \x01(\v2\x19.google.protobuf.DurationR\bkeepJobs\x12>\n" +
 	"\rkeep_datasets\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\fkeepDatasets\"\xc2\x01\n" +
 	"\x05Usage\x12!\n" +
-	"\fjobs_running\x18\x01 \x01(\x04R\vjobsRunning\x12\x1f\n" +
-	"\vjobs_queued\x18\x02 \x01(\x04R\n" +
+	"\fjobs_running\x18\x01 \x01(\rR\vjobsRunning\x12\x1f\n" +
+	"\vjobs_queued\x18\x02 \x01(\rR\n" +
 	"jobsQueued\x12&\n" +
-	"\x0fjobs_queued_own\x18\x03 \x01(\x04R\rjobsQueuedOwn\x12\x14\n" +
-	"\x05calls\x18\x04 \x01(\x04R\x05calls\x12\x18\n" +
-	"\astreams\x18\x05 \x01(\x04R\astreams\x12\x1d\n" +
+	"\x0fjobs_queued_own\x18\x03 \x01(\rR\rjobsQueuedOwn\x12\x14\n" +
+	"\x05calls\x18\x04 \x01(\rR\x05calls\x12\x18\n" +
+	"\astreams\x18\x05 \x01(\rR\astreams\x12\x1d\n" +
 	"\n" +
 	"disk_bytes\x18\x06 \x01(\x04R\tdiskBytes\"P\n" +
 	"\x12ListWorkersRequest\x12\x1b\n" +

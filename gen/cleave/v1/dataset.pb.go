@@ -359,9 +359,9 @@ func (*DatasetHeader_SparsePoints) isDatasetHeader_Form() {}
 type PointsForm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of points; 0 means that the coordinator counts them when the upload ends.
-	Rows uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Rows uint32 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Number of features of each point.
-	Columns       uint64 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
+	Columns       uint32 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -396,14 +396,14 @@ func (*PointsForm) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *PointsForm) GetRows() uint64 {
+func (x *PointsForm) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
 	}
 	return 0
 }
 
-func (x *PointsForm) GetColumns() uint64 {
+func (x *PointsForm) GetColumns() uint32 {
 	if x != nil {
 		return x.Columns
 	}
@@ -414,7 +414,7 @@ func (x *PointsForm) GetColumns() uint64 {
 type GraphForm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of vertices; 0 means the largest vertex number among the edges plus one.
-	Vertices      uint64 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	Vertices      uint32 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -449,7 +449,7 @@ func (*GraphForm) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *GraphForm) GetVertices() uint64 {
+func (x *GraphForm) GetVertices() uint32 {
 	if x != nil {
 		return x.Vertices
 	}
@@ -460,7 +460,7 @@ func (x *GraphForm) GetVertices() uint64 {
 type KernelForm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of rows of the matrix.
-	Rows          uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Rows          uint32 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -495,7 +495,7 @@ func (*KernelForm) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *KernelForm) GetRows() uint64 {
+func (x *KernelForm) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
 	}
@@ -506,9 +506,9 @@ func (x *KernelForm) GetRows() uint64 {
 type SparsePointsForm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of points; 0 means that the coordinator counts them when the upload ends.
-	Rows uint64 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Rows uint32 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Number of features of each point.
-	Columns       uint64 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
+	Columns       uint32 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -543,14 +543,14 @@ func (*SparsePointsForm) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *SparsePointsForm) GetRows() uint64 {
+func (x *SparsePointsForm) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
 	}
 	return 0
 }
 
-func (x *SparsePointsForm) GetColumns() uint64 {
+func (x *SparsePointsForm) GetColumns() uint32 {
 	if x != nil {
 		return x.Columns
 	}
@@ -881,9 +881,9 @@ type Dataset struct {
 	// The form of the data.
 	Kind DatasetKind `protobuf:"varint,3,opt,name=kind,proto3,enum=cleave.v1.DatasetKind" json:"kind,omitempty"`
 	// Number of points, vertices, or rows of a kernel matrix.
-	Rows uint64 `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
+	Rows uint32 `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Number of features of points, or of rows of a kernel matrix; 0 for a graph.
-	Columns uint64 `protobuf:"varint,5,opt,name=columns,proto3" json:"columns,omitempty"`
+	Columns uint32 `protobuf:"varint,5,opt,name=columns,proto3" json:"columns,omitempty"`
 	// Number of stored nonzero entries of sparse points or of the symmetric adjacency matrix of a graph.
 	NonZeros uint64 `protobuf:"varint,6,opt,name=non_zeros,json=nonZeros,proto3" json:"non_zeros,omitempty"`
 	// Size of the canonical encoding, in bytes.
@@ -945,14 +945,14 @@ func (x *Dataset) GetKind() DatasetKind {
 	return DatasetKind_DATASET_KIND_UNSPECIFIED
 }
 
-func (x *Dataset) GetRows() uint64 {
+func (x *Dataset) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
 	}
 	return 0
 }
 
-func (x *Dataset) GetColumns() uint64 {
+func (x *Dataset) GetColumns() uint32 {
 	if x != nil {
 		return x.Columns
 	}
@@ -1290,16 +1290,16 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\x04form\":\n" +
 	"\n" +
 	"PointsForm\x12\x12\n" +
-	"\x04rows\x18\x01 \x01(\x04R\x04rows\x12\x18\n" +
-	"\acolumns\x18\x02 \x01(\x04R\acolumns\"'\n" +
+	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x18\n" +
+	"\acolumns\x18\x02 \x01(\rR\acolumns\"'\n" +
 	"\tGraphForm\x12\x1a\n" +
-	"\bvertices\x18\x01 \x01(\x04R\bvertices\" \n" +
+	"\bvertices\x18\x01 \x01(\rR\bvertices\" \n" +
 	"\n" +
 	"KernelForm\x12\x12\n" +
-	"\x04rows\x18\x01 \x01(\x04R\x04rows\"@\n" +
+	"\x04rows\x18\x01 \x01(\rR\x04rows\"@\n" +
 	"\x10SparsePointsForm\x12\x12\n" +
-	"\x04rows\x18\x01 \x01(\x04R\x04rows\x12\x18\n" +
-	"\acolumns\x18\x02 \x01(\x04R\acolumns\"%\n" +
+	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x18\n" +
+	"\acolumns\x18\x02 \x01(\rR\acolumns\"%\n" +
 	"\vDenseValues\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\x01R\x06values\"U\n" +
 	"\x05Edges\x12\x18\n" +
@@ -1322,8 +1322,8 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12*\n" +
 	"\x04kind\x18\x03 \x01(\x0e2\x16.cleave.v1.DatasetKindR\x04kind\x12\x12\n" +
-	"\x04rows\x18\x04 \x01(\x04R\x04rows\x12\x18\n" +
-	"\acolumns\x18\x05 \x01(\x04R\acolumns\x12\x1b\n" +
+	"\x04rows\x18\x04 \x01(\rR\x04rows\x12\x18\n" +
+	"\acolumns\x18\x05 \x01(\rR\acolumns\x12\x1b\n" +
 	"\tnon_zeros\x18\x06 \x01(\x04R\bnonZeros\x12\x14\n" +
 	"\x05bytes\x18\a \x01(\x04R\x05bytes\x12;\n" +
 	"\vcreate_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +

@@ -234,7 +234,7 @@ func (Phase) EnumDescriptor() ([]byte, []int) {
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of this event within its job, starting at 1.
-	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	Sequence uint32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// What happened. Exactly one is set.
 	//
 	// Types that are valid to be assigned to What:
@@ -284,7 +284,7 @@ func (*Event) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *Event) GetSequence() uint64 {
+func (x *Event) GetSequence() uint32 {
 	if x != nil {
 		return x.Sequence
 	}
@@ -927,7 +927,7 @@ type LevelStarted struct {
 	// Number of levels.
 	Levels uint32 `protobuf:"varint,2,opt,name=levels,proto3" json:"levels,omitempty"`
 	// Number of vertices of the graph on this level.
-	Vertices      uint64 `protobuf:"varint,3,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	Vertices      uint32 `protobuf:"varint,3,opt,name=vertices,proto3" json:"vertices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -976,7 +976,7 @@ func (x *LevelStarted) GetLevels() uint32 {
 	return 0
 }
 
-func (x *LevelStarted) GetVertices() uint64 {
+func (x *LevelStarted) GetVertices() uint32 {
 	if x != nil {
 		return x.Vertices
 	}
@@ -1144,7 +1144,7 @@ func (x *MethodTried) GetCannotLinksRight() uint32 {
 type EventsRevoked struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the first void event.
-	FirstSequence uint64 `protobuf:"varint,1,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
+	FirstSequence uint32 `protobuf:"varint,1,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
 	// A human-readable explanation.
 	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1181,7 +1181,7 @@ func (*EventsRevoked) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *EventsRevoked) GetFirstSequence() uint64 {
+func (x *EventsRevoked) GetFirstSequence() uint32 {
 	if x != nil {
 		return x.FirstSequence
 	}
@@ -1519,7 +1519,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\x9c\x04\n" +
 	"\x05Event\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\x04R\bsequence\x125\n" +
+	"\bsequence\x18\x01 \x01(\rR\bsequence\x125\n" +
 	"\arestart\x18\x02 \x01(\v2\x19.cleave.v1.RestartStartedH\x00R\arestart\x124\n" +
 	"\titeration\x18\x03 \x01(\v2\x14.cleave.v1.IterationH\x00R\titeration\x12.\n" +
 	"\x05shift\x18\x04 \x01(\v2\x16.cleave.v1.ShiftChangeH\x00R\x05shift\x12/\n" +
@@ -1574,7 +1574,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\fLevelStarted\x12\x14\n" +
 	"\x05level\x18\x01 \x01(\rR\x05level\x12\x16\n" +
 	"\x06levels\x18\x02 \x01(\rR\x06levels\x12\x1a\n" +
-	"\bvertices\x18\x03 \x01(\x04R\bvertices\"q\n" +
+	"\bvertices\x18\x03 \x01(\rR\bvertices\"q\n" +
 	"\x06Method\x12&\n" +
 	"\x05space\x18\x01 \x01(\x0e2\x10.cleave.v1.SpaceR\x05space\x12?\n" +
 	"\x0econstraint_use\x18\x02 \x01(\x0e2\x18.cleave.v1.ConstraintUseR\rconstraintUse\"\xfc\x01\n" +
@@ -1588,7 +1588,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\fcannot_links\x18\x06 \x01(\rR\vcannotLinks\x12,\n" +
 	"\x12cannot_links_right\x18\a \x01(\rR\x10cannotLinksRight\"P\n" +
 	"\rEventsRevoked\x12%\n" +
-	"\x0efirst_sequence\x18\x01 \x01(\x04R\rfirstSequence\x12\x18\n" +
+	"\x0efirst_sequence\x18\x01 \x01(\rR\rfirstSequence\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\":\n" +
 	"\x06Notice\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x18\n" +

@@ -193,7 +193,7 @@ type Job struct {
 	// When the job ended; unset until then.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// Sequence number of the last event; 0 if there is none yet.
-	LastSequence uint64 `protobuf:"varint,13,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
+	LastSequence uint32 `protobuf:"varint,13,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
 	// Number of iterations accepted so far.
 	Iterations uint32 `protobuf:"varint,14,opt,name=iterations,proto3" json:"iterations,omitempty"`
 	// Name of the objective being minimized or maximized.
@@ -325,7 +325,7 @@ func (x *Job) GetEndTime() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Job) GetLastSequence() uint64 {
+func (x *Job) GetLastSequence() uint32 {
 	if x != nil {
 		return x.LastSequence
 	}
@@ -480,7 +480,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\n" +
 	"start_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
 	"\bend_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12#\n" +
-	"\rlast_sequence\x18\r \x01(\x04R\flastSequence\x12\x1e\n" +
+	"\rlast_sequence\x18\r \x01(\rR\flastSequence\x12\x1e\n" +
 	"\n" +
 	"iterations\x18\x0e \x01(\rR\n" +
 	"iterations\x12%\n" +

@@ -771,7 +771,7 @@ type WatchJobRequest struct {
 	// The job to watch. Required.
 	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	// Sends only events with larger sequence numbers; 0 means all events.
-	AfterSequence uint64 `protobuf:"varint,2,opt,name=after_sequence,json=afterSequence,proto3" json:"after_sequence,omitempty"`
+	AfterSequence uint32 `protobuf:"varint,2,opt,name=after_sequence,json=afterSequence,proto3" json:"after_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -813,7 +813,7 @@ func (x *WatchJobRequest) GetJobId() string {
 	return ""
 }
 
-func (x *WatchJobRequest) GetAfterSequence() uint64 {
+func (x *WatchJobRequest) GetAfterSequence() uint32 {
 	if x != nil {
 		return x.AfterSequence
 	}
@@ -1261,7 +1261,7 @@ func (x *GetRowScoresResponse) GetHead() *RowScoresHead {
 	return nil
 }
 
-func (x *GetRowScoresResponse) GetValues() []byte {
+func (x *GetRowScoresResponse) GetValues() *DenseValues {
 	if x != nil {
 		if x, ok := x.Part.(*GetRowScoresResponse_Values); ok {
 			return x.Values
@@ -1280,9 +1280,9 @@ type GetRowScoresResponse_Head struct {
 }
 
 type GetRowScoresResponse_Values struct {
-	// The next values as little-endian float64, row by row: distance and margin if the head names a measure, then
+	// The next values row by row: distance and margin if the head names a measure, then
 	// confidence if the head counts at least two runs. NaN means that the row has no such value.
-	Values []byte `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
+	Values *DenseValues `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 
 func (*GetRowScoresResponse_Head) isGetRowScoresResponse_Part() {}
@@ -1404,7 +1404,7 @@ func (x *GetModelResponse) GetHead() *ModelHead {
 	return nil
 }
 
-func (x *GetModelResponse) GetValues() []byte {
+func (x *GetModelResponse) GetValues() *DenseValues {
 	if x != nil {
 		if x, ok := x.Part.(*GetModelResponse_Values); ok {
 			return x.Values
@@ -1423,9 +1423,9 @@ type GetModelResponse_Head struct {
 }
 
 type GetModelResponse_Values struct {
-	// The next values as little-endian float64: the centroids row by row, the landmarks if there are any, the metric,
+	// The next values of the model: the centroids row by row, the landmarks if there are any, the metric,
 	// and the units if there are any.
-	Values []byte `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
+	Values *DenseValues `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 
 func (*GetModelResponse_Head) isGetModelResponse_Part() {}
@@ -1547,7 +1547,7 @@ func (x *GetEmbeddingResponse) GetHead() *EmbeddingHead {
 	return nil
 }
 
-func (x *GetEmbeddingResponse) GetValues() []byte {
+func (x *GetEmbeddingResponse) GetValues() *DenseValues {
 	if x != nil {
 		if x, ok := x.Part.(*GetEmbeddingResponse_Values); ok {
 			return x.Values
@@ -1566,8 +1566,8 @@ type GetEmbeddingResponse_Head struct {
 }
 
 type GetEmbeddingResponse_Values struct {
-	// The next values as little-endian float64, row by row.
-	Values []byte `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
+	// The next values row by row.
+	Values *DenseValues `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 
 func (*GetEmbeddingResponse_Head) isGetEmbeddingResponse_Part() {}
@@ -1711,7 +1711,7 @@ func (*GetNeighborGraphResponse_Edges) isGetNeighborGraphResponse_Part() {}
 type NeighborGraphHead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of vertices.
-	Vertices uint64 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	Vertices uint32 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
 	// Number of undirected edges.
 	Edges         uint64 `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1748,7 +1748,7 @@ func (*NeighborGraphHead) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{26}
 }
 
-func (x *NeighborGraphHead) GetVertices() uint64 {
+func (x *NeighborGraphHead) GetVertices() uint32 {
 	if x != nil {
 		return x.Vertices
 	}
@@ -2090,7 +2090,7 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x11DeleteJobResponse\"O\n" +
 	"\x0fWatchJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12%\n" +
-	"\x0eafter_sequence\x18\x02 \x01(\x04R\rafterSequence\"w\n" +
+	"\x0eafter_sequence\x18\x02 \x01(\rR\rafterSequence\"w\n" +
 	"\x10WatchJobResponse\x12(\n" +
 	"\x05event\x18\x01 \x01(\v2\x10.cleave.v1.EventH\x00R\x05event\x121\n" +
 	"\bprogress\x18\x02 \x01(\v2\x13.cleave.v1.ProgressH\x00R\bprogressB\x06\n" +
@@ -2115,25 +2115,25 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x03ids\x18\v \x03(\tR\x03ids\"I\n" +
 	"\x13GetRowScoresRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1b\n" +
-	"\tfirst_row\x18\x02 \x01(\rR\bfirstRow\"h\n" +
+	"\tfirst_row\x18\x02 \x01(\rR\bfirstRow\"\x80\x01\n" +
 	"\x14GetRowScoresResponse\x12.\n" +
-	"\x04head\x18\x01 \x01(\v2\x18.cleave.v1.RowScoresHeadH\x00R\x04head\x12\x18\n" +
-	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
+	"\x04head\x18\x01 \x01(\v2\x18.cleave.v1.RowScoresHeadH\x00R\x04head\x120\n" +
+	"\x06values\x18\x02 \x01(\v2\x16.cleave.v1.DenseValuesH\x00R\x06valuesB\x06\n" +
 	"\x04part\"I\n" +
 	"\x0fGetModelRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vfirst_value\x18\x02 \x01(\x04R\n" +
-	"firstValue\"`\n" +
+	"firstValue\"x\n" +
 	"\x10GetModelResponse\x12*\n" +
-	"\x04head\x18\x01 \x01(\v2\x14.cleave.v1.ModelHeadH\x00R\x04head\x12\x18\n" +
-	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
+	"\x04head\x18\x01 \x01(\v2\x14.cleave.v1.ModelHeadH\x00R\x04head\x120\n" +
+	"\x06values\x18\x02 \x01(\v2\x16.cleave.v1.DenseValuesH\x00R\x06valuesB\x06\n" +
 	"\x04part\"I\n" +
 	"\x13GetEmbeddingRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1b\n" +
-	"\tfirst_row\x18\x02 \x01(\rR\bfirstRow\"h\n" +
+	"\tfirst_row\x18\x02 \x01(\rR\bfirstRow\"\x80\x01\n" +
 	"\x14GetEmbeddingResponse\x12.\n" +
-	"\x04head\x18\x01 \x01(\v2\x18.cleave.v1.EmbeddingHeadH\x00R\x04head\x12\x18\n" +
-	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
+	"\x04head\x18\x01 \x01(\v2\x18.cleave.v1.EmbeddingHeadH\x00R\x04head\x120\n" +
+	"\x06values\x18\x02 \x01(\v2\x16.cleave.v1.DenseValuesH\x00R\x06valuesB\x06\n" +
 	"\x04part\"0\n" +
 	"\x17GetNeighborGraphRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"\x80\x01\n" +
@@ -2142,7 +2142,7 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x05edges\x18\x02 \x01(\v2\x10.cleave.v1.EdgesH\x00R\x05edgesB\x06\n" +
 	"\x04part\"E\n" +
 	"\x11NeighborGraphHead\x12\x1a\n" +
-	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
+	"\bvertices\x18\x01 \x01(\rR\bvertices\x12\x14\n" +
 	"\x05edges\x18\x02 \x01(\x04R\x05edges\"d\n" +
 	"\x11PredictJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1d\n" +
@@ -2250,11 +2250,12 @@ var file_cleave_v1_job_service_proto_goTypes = []any{
 	(*Progress)(nil),                 // 41: cleave.v1.Progress
 	(*Result)(nil),                   // 42: cleave.v1.Result
 	(*RowScoresHead)(nil),            // 43: cleave.v1.RowScoresHead
-	(*ModelHead)(nil),                // 44: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),            // 45: cleave.v1.EmbeddingHead
-	(*Edges)(nil),                    // 46: cleave.v1.Edges
-	(*TableInput)(nil),               // 47: cleave.v1.TableInput
-	(*Evaluation)(nil),               // 48: cleave.v1.Evaluation
+	(*DenseValues)(nil),              // 44: cleave.v1.DenseValues
+	(*ModelHead)(nil),                // 45: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),            // 46: cleave.v1.EmbeddingHead
+	(*Edges)(nil),                    // 47: cleave.v1.Edges
+	(*TableInput)(nil),               // 48: cleave.v1.TableInput
+	(*Evaluation)(nil),               // 49: cleave.v1.Evaluation
 }
 var file_cleave_v1_job_service_proto_depIdxs = []int32{
 	32, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
@@ -2276,49 +2277,52 @@ var file_cleave_v1_job_service_proto_depIdxs = []int32{
 	41, // 16: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
 	42, // 17: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
 	43, // 18: cleave.v1.GetRowScoresResponse.head:type_name -> cleave.v1.RowScoresHead
-	44, // 19: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	45, // 20: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
-	27, // 21: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
-	46, // 22: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
-	35, // 23: cleave.v1.PredictJobResponse.notices:type_name -> cleave.v1.Notice
-	47, // 24: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
-	47, // 25: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
-	48, // 26: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	1,  // 27: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
-	3,  // 28: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	5,  // 29: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	7,  // 30: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	9,  // 31: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	11, // 32: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	13, // 33: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	15, // 34: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	17, // 35: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	19, // 36: cleave.v1.JobService.GetRowScores:input_type -> cleave.v1.GetRowScoresRequest
-	21, // 37: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	23, // 38: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
-	25, // 39: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
-	28, // 40: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	30, // 41: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	2,  // 42: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
-	4,  // 43: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	6,  // 44: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	8,  // 45: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	10, // 46: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	12, // 47: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	14, // 48: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	16, // 49: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	18, // 50: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	20, // 51: cleave.v1.JobService.GetRowScores:output_type -> cleave.v1.GetRowScoresResponse
-	22, // 52: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	24, // 53: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
-	26, // 54: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
-	29, // 55: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	31, // 56: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	42, // [42:57] is the sub-list for method output_type
-	27, // [27:42] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	44, // 19: cleave.v1.GetRowScoresResponse.values:type_name -> cleave.v1.DenseValues
+	45, // 20: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	44, // 21: cleave.v1.GetModelResponse.values:type_name -> cleave.v1.DenseValues
+	46, // 22: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
+	44, // 23: cleave.v1.GetEmbeddingResponse.values:type_name -> cleave.v1.DenseValues
+	27, // 24: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
+	47, // 25: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
+	35, // 26: cleave.v1.PredictJobResponse.notices:type_name -> cleave.v1.Notice
+	48, // 27: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
+	48, // 28: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
+	49, // 29: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	1,  // 30: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
+	3,  // 31: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	5,  // 32: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	7,  // 33: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	9,  // 34: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	11, // 35: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	13, // 36: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	15, // 37: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	17, // 38: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	19, // 39: cleave.v1.JobService.GetRowScores:input_type -> cleave.v1.GetRowScoresRequest
+	21, // 40: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	23, // 41: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
+	25, // 42: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
+	28, // 43: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	30, // 44: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	2,  // 45: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
+	4,  // 46: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	6,  // 47: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	8,  // 48: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	10, // 49: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	12, // 50: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	14, // 51: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	16, // 52: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	18, // 53: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	20, // 54: cleave.v1.JobService.GetRowScores:output_type -> cleave.v1.GetRowScoresResponse
+	22, // 55: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	24, // 56: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
+	26, // 57: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
+	29, // 58: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	31, // 59: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	45, // [45:60] is the sub-list for method output_type
+	30, // [30:45] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_service_proto_init() }

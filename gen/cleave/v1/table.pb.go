@@ -734,7 +734,7 @@ type Table struct {
 	// The columns, in order.
 	Columns []*TableColumn `protobuf:"bytes,3,rep,name=columns,proto3" json:"columns,omitempty"`
 	// Number of rows.
-	Rows uint64 `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
+	Rows uint32 `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Size of the canonical encoding, in bytes.
 	Bytes uint64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// When the caller uploaded it.
@@ -794,7 +794,7 @@ func (x *Table) GetColumns() []*TableColumn {
 	return nil
 }
 
-func (x *Table) GetRows() uint64 {
+func (x *Table) GetRows() uint32 {
 	if x != nil {
 		return x.Rows
 	}
@@ -1247,7 +1247,7 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\btable_id\x18\x01 \x01(\tR\atableId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x120\n" +
 	"\acolumns\x18\x03 \x03(\v2\x16.cleave.v1.TableColumnR\acolumns\x12\x12\n" +
-	"\x04rows\x18\x04 \x01(\x04R\x04rows\x12\x14\n" +
+	"\x04rows\x18\x04 \x01(\rR\x04rows\x12\x14\n" +
 	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12;\n" +
 	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\",\n" +

@@ -42,7 +42,7 @@ type Watcher interface {
 
 // Follow watches a job until it ends. When the connection breaks it connects again and asks for the events
 // after the last one it has seen, so that no event is missed or seen twice.
-func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watcher) (*cleavev1.JobEnded, error) {
+func (c *Client) Follow(ctx context.Context, jobID string, after uint32, w Watcher) (*cleavev1.JobEnded, error) {
 	pause := backoff.New(reconnects)
 	lastContact, timeout := time.Now(), firstTimeout
 	if c.leader.several() {
@@ -98,7 +98,7 @@ func whyAgain(err error, refused bool) string {
 
 // watchOnce follows one stream to its end and calls heard with every message. A stream that ends before its
 // job gives io.EOF.
-func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint64, w Watcher, heard func()) (*cleavev1.JobEnded, error) {
+func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w Watcher, heard func()) (*cleavev1.JobEnded, error) {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silence := time.AfterFunc(silenceTimeout, cancel)

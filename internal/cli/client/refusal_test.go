@@ -105,7 +105,7 @@ func TestDownloadsGoOn(t *testing.T) {
 
 // recorder notes what a watcher is told.
 type recorder struct {
-	events   []uint64
+	events   []uint32
 	warnings []string
 }
 

@@ -130,6 +130,6 @@ var SpectralFiles = func() map[string]string {
 
 // SolverItem is what a watch sends for a step of an eigensolver.
 func SolverItem(step uint32, residual float64, converged uint32) *cleavev1.WatchJobResponse {
-	return EventItem(&cleavev1.Event{Sequence: uint64(step), What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{
+	return EventItem(&cleavev1.Event{Sequence: uint32(step), What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{
 		Step: step, Products: 10 * step, Residual: residual, Tolerance: 1e-8, Converged: converged, Wanted: 2}}})
 }

@@ -90,7 +90,7 @@ func Load(ctx context.Context, state store.State, job string, commit func(store.
 			return l, eventsDamaged(job, entry.Key, err)
 		}
 		for at, e := range batch.GetEvents() {
-			if want := uint64(len(l.durable) + at + 1); e.GetSequence() != want {
+			if want := uint32(len(l.durable) + at + 1); e.GetSequence() != want {
 				return l, eventsDamaged(job, entry.Key, fmt.Errorf("event %d is in the place of event %d", e.GetSequence(), want))
 			}
 		}
@@ -127,7 +127,7 @@ func (l *Log) Append(e *cleavev1.Event) error {
 
 // add numbers a new event; l.mu is held.
 func (l *Log) add(e *cleavev1.Event) {
-	e.Sequence = uint64(len(l.durable) + len(l.pending) + 1)
+	e.Sequence = uint32(len(l.durable) + len(l.pending) + 1)
 	l.pending = append(l.pending, e)
 	signal(l.wake)
 	if len(l.pending) >= flushEvents {
@@ -272,11 +272,11 @@ type News struct {
 }
 
 // After returns the visible events with larger sequence numbers.
-func (l *Log) After(sequence uint64) News {
+func (l *Log) After(sequence uint32) News {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.durable)
-	n := News{Events: l.durable[min(sequence, uint64(last)):last:last], Changed: l.changed}
+	n := News{Events: l.durable[min(int(sequence), last):last:last], Changed: l.changed}
 	n.Ended = last > 0 && l.durable[last-1].GetEnded() != nil
 	n.encoded = l.recent[max(0, len(l.recent)-len(n.Events)):len(l.recent):len(l.recent)]
 	return n
@@ -291,10 +291,10 @@ func (n News) Send(at int, stream Stream) error {
 }
 
 // Latest returns the sequence number of the last visible event, and the last visible iteration or nil.
-func (l *Log) Latest() (sequence uint64, iteration *cleavev1.Iteration) {
+func (l *Log) Latest() (sequence uint32, iteration *cleavev1.Iteration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return uint64(len(l.durable)), l.step
+	return uint32(len(l.durable)), l.step
 }
 
 // DurableCount returns the number of visible events.

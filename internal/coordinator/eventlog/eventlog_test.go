@@ -58,7 +58,7 @@ func TestEventLogEqualsWhatWasAppended(t *testing.T) {
 				t.Fatalf("%d events of %d, ended: %v", len(got), len(want), news.Ended)
 			}
 			for at := range want {
-				if !proto.Equal(got[at], want[at]) || got[at].GetSequence() != uint64(at+1) {
+				if !proto.Equal(got[at], want[at]) || got[at].GetSequence() != uint32(at+1) {
 					t.Fatalf("event %d is %.100v", at+1, got[at])
 				}
 			}

@@ -42,7 +42,7 @@ func TestEventsThatCameOfLiesAreRevoked(t *testing.T) {
 
 	var numbers []float64
 	for at, e := range l.All() {
-		if e.GetSequence() != uint64(at+1) {
+		if e.GetSequence() != uint32(at+1) {
 			t.Errorf("event %d is %v", at+1, e)
 		}
 		if r := e.GetRevoked(); r != nil && r.GetMessage() == "" {

@@ -84,7 +84,7 @@ func JobOfKey(key string) string {
 }
 
 // EventKey returns the key of the batch of events that begins with the given sequence number.
-func EventKey(id string, first uint64) string { return fmt.Sprintf("%s%020d", EventsPrefix(id), first) }
+func EventKey(id string, first uint32) string { return fmt.Sprintf("%s%020d", EventsPrefix(id), first) }
 
 // JobKey returns the key of a job's record. It inverts the hexadecimal digits of the id: ids grow with time, so the newest
 // job has the smallest key and is listed first.
