@@ -16,10 +16,10 @@ type attempt struct {
 	restart int
 	heard   *recorder
 	piece   *snapshot.Piece
-	method  Method
+	method  Stepper
 	notices []Notice  // all notices reported by the method so far
 	result  *Result   // nil if it ended without labels, or if an earlier process found that it did not win
-	value   float64   // Method.Value at the end
+	value   float64   // Stepper.Value at the end
 	found   *Labeling // the final labels; nil if there are none or the family does not keep runs
 }
 
@@ -70,7 +70,7 @@ func (a *attempt) begin(lane *Lane) (*Result, error) {
 	if restarts := a.family.Restarts(); restarts > 1 {
 		a.heard.Restart(a.restart, restarts)
 	}
-	a.method = a.family.Method(a.restart, lane, a.heard)
+	a.method = a.family.NewStepper(a.restart, lane, a.heard)
 	report, err := a.method.Init(a.ctx)
 	if err != nil {
 		return nil, err

@@ -18,16 +18,16 @@ func (s Space) String() string {
 	return [...]string{"", "rows", "standardized", "neighbors", "standardized-neighbors", "graph", "levels"}[s]
 }
 
-// Use is how a method uses constraints.
-type Use uint8
+// ConstraintUse is how a method uses constraints.
+type ConstraintUse uint8
 
 // The uses of constraints.
 const (
-	UseNone   Use = iota + 1 // constraints are ignored
-	UseSoft                  // a violated constraint costs its weight
-	UseHard                  // must-linked points are merged into one, and implied cannot-links hold too
-	UseMetric                // as UseHard, and a metric is learned
-	UseCuts                  // constraints select coordinates from the span of additional eigenvectors; see package span
+	UseNone   ConstraintUse = iota + 1 // constraints are ignored
+	UseSoft                            // a violated constraint costs its weight
+	UseHard                            // must-linked points are merged into one, and implied cannot-links hold too
+	UseMetric                          // as UseHard, and a metric is learned
+	UseCuts                            // constraints select coordinates from the span of additional eigenvectors; see package span
 
 	// A classifier is fitted to the rows whose group follows from the constraints, and predicts the group of all others;
 	// see package discriminant.
@@ -36,19 +36,19 @@ const (
 )
 
 // String returns the name of the use in the catalog, "" for 0.
-func (u Use) String() string {
+func (u ConstraintUse) String() string {
 	return [...]string{"", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread"}[u]
 }
 
-// Way is a method that auto may choose: a space to cluster in, and how constraints are used.
-type Way struct {
-	Space Space
-	Use   Use
+// Method is a method that auto may choose: a space to cluster in, and how constraints are used.
+type Method struct {
+	Space         Space
+	ConstraintUse ConstraintUse
 }
 
 // Trial counts the held-out constraints that a way satisfied.
 type Trial struct {
-	Way
+	Method
 	// Fold is the fold that was held out, counted from 1 to Folds. It is 0 for a way that ignores constraints, and for
 	// sums over all folds.
 	Fold, Folds int
@@ -80,15 +80,15 @@ func PairAgreement(together, parted, joined, apart int) float64 {
 
 // Choice records how auto chose among several ways.
 type Choice struct {
-	Chosen Way
-	// Trials holds the ways that were compared, summed over the folds. It is empty if there were too few constraints.
-	Trials []TriedWay
+	Chosen Method
+	// Tried holds the ways that were compared, summed over the folds. It is empty if there were too few constraints.
+	Tried []MethodScore
 	// Reason explains the choice to the user.
 	Reason string
 }
 
-// TriedWay is a way with its score.
-type TriedWay struct {
+// MethodScore is a way with its score.
+type MethodScore struct {
 	Trial
 	// Advantage is how many standard errors more of the held-out constraints it satisfies than the way that would be used
 	// without constraints.

@@ -54,7 +54,7 @@ func (r *restartObserver) pass(event func(Observer)) {
 	r.pending = append(r.pending, event)
 }
 
-func (r *restartObserver) K(k KBegan) { r.pass(func(o Observer) { o.K(k) }) }
+func (r *restartObserver) K(k KStarted) { r.pass(func(o Observer) { o.K(k) }) }
 
 func (r *restartObserver) Restart(restart, restarts int) {
 	r.pass(func(o Observer) { o.Restart(restart, restarts) })
@@ -68,8 +68,8 @@ func (r *restartObserver) Shift(s ShiftChange) { r.pass(func(o Observer) { o.Shi
 
 func (r *restartObserver) Notice(n Notice) { r.pass(func(o Observer) { o.Notice(n) }) }
 
-func (r *restartObserver) Solver(s SolverStep) { r.pass(func(o Observer) { o.Solver(s) }) }
-func (r *restartObserver) Level(l LevelBegan)  { r.pass(func(o Observer) { o.Level(l) }) }
+func (r *restartObserver) Solver(s SolverStep)  { r.pass(func(o Observer) { o.Solver(s) }) }
+func (r *restartObserver) Level(l LevelStarted) { r.pass(func(o Observer) { o.Level(l) }) }
 
 func (r *restartObserver) Trial(t Trial) { r.pass(func(o Observer) { o.Trial(t) }) }
 

@@ -71,7 +71,7 @@ func (r *recorder) Solver(s SolverStep) {
 }
 
 // Level implements Observer.
-func (r *recorder) Level(l LevelBegan) {
+func (r *recorder) Level(l LevelStarted) {
 	r.log.Int(int(heardLevel))
 	r.log.Int(l.Level)
 	r.log.Int(l.Levels)
@@ -82,14 +82,14 @@ func (r *recorder) Level(l LevelBegan) {
 // Trial implements Observer.
 func (r *recorder) Trial(t Trial) {
 	r.log.Int(int(heardTrial))
-	for _, v := range []int{int(t.Space), int(t.Use), t.Fold, t.Folds, t.MustLinks, t.MustLinksRight, t.CannotLinks, t.CannotLinksRight} {
+	for _, v := range []int{int(t.Space), int(t.ConstraintUse), t.Fold, t.Folds, t.MustLinks, t.MustLinksRight, t.CannotLinks, t.CannotLinksRight} {
 		r.log.Int(v)
 	}
 	r.observer.Trial(t)
 }
 
 // K implements Observer. It does not log k, which does not belong to a restart.
-func (r *recorder) K(k KBegan) { r.observer.K(k) }
+func (r *recorder) K(k KStarted) { r.observer.K(k) }
 
 // Phase implements Observer.
 func (r *recorder) Phase(p Phase) { r.observer.Phase(p) }
@@ -130,12 +130,12 @@ func readHeard(r *snapshot.Reader, restarts int) *heard {
 			}
 			event = func(o Observer) { o.Solver(s) }
 		case heardLevel:
-			l := LevelBegan{r.Int(), r.Int(), r.Int()}
+			l := LevelStarted{r.Int(), r.Int(), r.Int()}
 			event = func(o Observer) { o.Level(l) }
 		case heardTrial:
-			t := Trial{Way: Way{Space(r.Int()), Use(r.Int())}, Fold: r.Int(), Folds: r.Int(),
+			t := Trial{Method: Method{Space(r.Int()), ConstraintUse(r.Int())}, Fold: r.Int(), Folds: r.Int(),
 				MustLinks: r.Int(), MustLinksRight: r.Int(), CannotLinks: r.Int(), CannotLinksRight: r.Int()}
-			r.Check(t.Space <= SpaceLevels && t.Use <= UseSpread)
+			r.Check(t.Space <= SpaceLevels && t.ConstraintUse <= UseSpread)
 			event = func(o Observer) { o.Trial(t) }
 		default:
 			r.Check(false)

@@ -39,7 +39,7 @@ type Result struct {
 	Choice              *Choice         // nil unless the algorithm was auto
 	NeighborGraph       *NeighborGraph  // nil unless a nearest-neighbor graph was clustered
 	Landmarks           *LandmarkReport // nil unless landmarks were used
-	HowMany             *HowMany        // nil unless a range of k was given
+	KSelection          *KSelection     // nil unless a range of k was given
 	Rows                *RowScores      // nil if there are no scores
 	Suspects            []Suspect       // the strongest first
 	// Runs holds the labels of all runs, such as restarts, including those of the result. Vote consumes it.

@@ -74,7 +74,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 	if r.Bool() {
 		result = &Result{Restart: a.restart, History: said.history, Shifts: said.shifts, Warnings: notices, StopReason: StopReason(r.Int())}
 		r.Check(result.StopReason <= StopMaxProducts)
-		m, can := a.family.Method(a.restart, lane, heard).(Resumable)
+		m, can := a.family.NewStepper(a.restart, lane, heard).(Resumable)
 		if !can || r.Err() != nil {
 			return nil, false, nil
 		}

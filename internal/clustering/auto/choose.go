@@ -45,7 +45,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 		return base.alone, choice, nil
 	case must == 0 || cannot == 0: // a few seeds may be one in each fold, without a pair to hold out
 		r.noticeOneKind(must, cannot)
-		choice.Chosen.Use = r.firmUse(base)
+		choice.Chosen.ConstraintUse = r.firmUse(base)
 	case must+cannot < heldout.EnoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
 	default:
@@ -58,7 +58,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := r.fit(ctx, s, []task{{use: choice.Chosen.Use, fold: heldout.None}})
+	answers, err := r.fit(ctx, s, []task{{use: choice.Chosen.ConstraintUse, fold: heldout.None}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +75,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
+	choice := &clustering.Choice{Chosen: clustering.Method{Space: first.name, ConstraintUse: clustering.UseNone}}
 	switch first.name {
 	case clustering.SpaceLevels:
 		choice.Reason = "graphs are cut from coarse to fine"
@@ -117,7 +117,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 }
 
 // firmUse is how constraints enter where ways are not compared.
-func (r *run) firmUse(s *space) clustering.Use {
+func (r *run) firmUse(s *space) clustering.ConstraintUse {
 	if s.levels != nil || r.supervision.Contradictions > 0 {
 		return clustering.UseSoft
 	}
@@ -134,8 +134,8 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 			return err
 		}
 		right := r.right(s.alone)
-		tried := r.tried(clustering.Way{Space: name, Use: clustering.UseNone}, right, best)
-		choice.Trials = append(choice.Trials, tried)
+		tried := r.tried(clustering.Method{Space: name, ConstraintUse: clustering.UseNone}, right, best)
+		choice.Tried = append(choice.Tried, tried)
 		r.o.Trial(tried.Trial)
 		if tried.Advantage > leastAdvantageFew {
 			base, best = s, right
@@ -143,7 +143,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		}
 	}
 	r.noticeFew(len(r.supervision.Pairs))
-	uses := []clustering.Use{r.firmUse(base)}
+	uses := []clustering.ConstraintUse{r.firmUse(base)}
 	if base.plain != nil && base.graph != nil && r.spec.K > 1 {
 		uses = append(uses, clustering.UseCuts)
 	}
@@ -151,17 +151,17 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	if err != nil {
 		return err
 	}
-	var tried clustering.TriedWay
+	var tried clustering.MethodScore
 	for at := range uses {
 		one := r.tried(rights[at].way, rights[at].right, best)
-		choice.Trials = append(choice.Trials, one)
+		choice.Tried = append(choice.Tried, one)
 		if at == 0 || one.Agreement() > tried.Agreement() {
 			tried = one
 		}
 	}
-	choice.Chosen = tried.Way
+	choice.Chosen = tried.Method
 	if tried.Advantage < clearlyWorse {
-		choice.Chosen.Use = clustering.UseNone
+		choice.Chosen.ConstraintUse = clustering.UseNone
 		choice.Reason += fmt.Sprintf("; constraints are ignored, because an answer fitted to some of them agrees less with the others (%.2f)", tried.Agreement())
 	}
 	return nil
@@ -174,18 +174,18 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	if err != nil {
 		return err
 	}
-	var rights []wayRight                // of those that were fitted to all folds
-	var best, taken *clustering.TriedWay // of all ways, and of those that may replace the answer without constraints
-	var usual *clustering.TriedWay       // the one that is taken where none may: it hardly differs
+	var rights []wayRight                   // of those that were fitted to all folds
+	var best, taken *clustering.MethodScore // of all ways, and of those that may replace the answer without constraints
+	var usual *clustering.MethodScore       // the one that is taken where none may: it hardly differs
 	for _, one := range tried {
 		if one.folds < r.folds {
-			choice.Trials = append(choice.Trials, r.triedFirst(one, baseRight))
+			choice.Tried = append(choice.Tried, r.triedFirst(one, baseRight))
 			continue
 		}
 		rights = append(rights, one)
 		tried := r.tried(one.way, one.right, baseRight)
-		choice.Trials = append(choice.Trials, tried)
-		if one.way == (clustering.Way{Space: clustering.SpaceLevels, Use: clustering.UseSoft}) {
+		choice.Tried = append(choice.Tried, tried)
+		if one.way == (clustering.Method{Space: clustering.SpaceLevels, ConstraintUse: clustering.UseSoft}) {
 			usual = &tried
 		}
 		if r.better(&tried, best) {
@@ -198,18 +198,18 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	without := r.trial(choice.Chosen, baseRight, heldout.None).Agreement()
 	switch {
 	case taken == nil && usual != nil && r.mayBeUsual(*usual):
-		choice.Chosen = usual.Way
+		choice.Chosen = usual.Method
 		choice.Reason = fmt.Sprintf("no other method agrees clearly better with held-out constraints (this one by %.2f, ignoring them by %.2f); %s", usual.Agreement(), without, choice.Reason)
 	case taken == nil:
 		choice.Reason = fmt.Sprintf("ignoring the constraints agrees as well with held-out ones (%.2f) as using them; %s", without, choice.Reason)
 	case len(r.supervision.Seeds) > 0:
-		choice.Chosen = taken.Way
-		choice.Reason = r.seedReason(taken, choice.Trials, without)
+		choice.Chosen = taken.Method
+		choice.Reason = r.seedReason(taken, choice.Tried, without)
 	case r.trusted():
-		choice.Chosen = taken.Way
+		choice.Chosen = taken.Method
 		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so all are taken as certain", taken.Agreement(), r.supervision.Checked)
 	default:
-		choice.Chosen = taken.Way
+		choice.Chosen = taken.Method
 		choice.Reason = fmt.Sprintf("it agrees with held-out constraints by %.2f, ignoring them by %.2f: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
 	}
 	r.noticeTrials(best, rights)
@@ -217,7 +217,7 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 }
 
 // seedReason says why a way is taken where seeds are given.
-func (r *run) seedReason(taken *clustering.TriedWay, trials []clustering.TriedWay, without float64) string {
+func (r *run) seedReason(taken *clustering.MethodScore, trials []clustering.MethodScore, without float64) string {
 	best := taken.Agreement()
 	for _, other := range trials {
 		best = max(best, other.Agreement())
@@ -230,29 +230,29 @@ func (r *run) seedReason(taken *clustering.TriedWay, trials []clustering.TriedWa
 }
 
 // better tells whether a way agrees better than another, which may be nil. Of equals those that use constraints win.
-func (r *run) better(a, b *clustering.TriedWay) bool {
+func (r *run) better(a, b *clustering.MethodScore) bool {
 	if b == nil {
 		return true
 	}
 	own, other := r.merit(a), r.merit(b)
-	return own > other || own == other && b.Use == clustering.UseNone
+	return own > other || own == other && b.ConstraintUse == clustering.UseNone
 }
 
 // merit is the agreement of a way with held-out supervision, and what discriminants are ahead by.
-func (r *run) merit(w *clustering.TriedWay) float64 {
-	if seeds := len(r.supervision.Seeds); seeds > 0 && w.Use == clustering.UseDiscriminant {
+func (r *run) merit(w *clustering.MethodScore) float64 {
+	if seeds := len(r.supervision.Seeds); seeds > 0 && w.ConstraintUse == clustering.UseDiscriminant {
 		return w.Agreement() + seedBonus/math.Sqrt(float64(seeds))
 	}
 	return w.Agreement()
 }
 
 // mayReplace tells whether a way is good enough to replace the answer without constraints.
-func (r *run) mayReplace(w clustering.TriedWay) bool {
+func (r *run) mayReplace(w clustering.MethodScore) bool {
 	_, dense := r.data.(*dataset.Points)
 	switch {
 	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0 && dense:
 		return true // seeds are certain
-	case r.trusted() && (w.Use == clustering.UseHard || w.Use == clustering.UseMetric): // the others take no constraint for certain, or make more of it
+	case r.trusted() && (w.ConstraintUse == clustering.UseHard || w.ConstraintUse == clustering.UseMetric): // the others take no constraint for certain, or make more of it
 		return w.Advantage >= clearlyWorse
 	case r.supervision.Contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
@@ -262,7 +262,7 @@ func (r *run) mayReplace(w clustering.TriedWay) bool {
 
 // mayBeUsual tells whether soft constraints on levels are good enough to be taken where no way may replace the answer without
 // constraints.
-func (r *run) mayBeUsual(w clustering.TriedWay) bool {
+func (r *run) mayBeUsual(w clustering.MethodScore) bool {
 	if r.supervision.Contradictions > 0 {
 		return w.Advantage >= 0
 	}
@@ -277,8 +277,8 @@ func (r *run) trusted() bool {
 // ways are the uses of constraints that folds compare in each space. Where constraints contradict each other some of
 // them are wrong; then none is taken for certain. Where they vouch for each other, all are. Cuts, which compare
 // constraints by themselves, are tried in the first graph.
-func (r *run) ways() map[clustering.Space][]clustering.Use {
-	ways := map[clustering.Space][]clustering.Use{}
+func (r *run) ways() map[clustering.Space][]clustering.ConstraintUse {
+	ways := map[clustering.Space][]clustering.ConstraintUse{}
 	_, dense := r.data.(*dataset.Points)
 	for _, name := range r.names {
 		if r.spec.K > 1 && (name == clustering.SpaceGraph || ofNeighbors(name)) {
@@ -310,7 +310,7 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 // addKnownUses adds the uses that start from known groups: a discriminant in the spaces of rows, and spreading in every
 // graph; of a given graph, once. Groups that pairs tell are few, and their discriminant is tried in standardized columns only,
 // where there are any.
-func (r *run) addKnownUses(ways map[clustering.Space][]clustering.Use) {
+func (r *run) addKnownUses(ways map[clustering.Space][]clustering.ConstraintUse) {
 	given := false
 	everywhere := len(r.supervision.Seeds) > 0 || !slices.Contains(r.names, clustering.SpaceStandardized)
 	for _, name := range r.names {

@@ -17,7 +17,7 @@ import (
 
 // task is one fit: how constraints enter, and the fold that is held out; heldout.None: none is.
 type task struct {
-	use   clustering.Use
+	use   clustering.ConstraintUse
 	fold  int
 	brief bool // from fewer starts, to see whether a way is worth more
 }

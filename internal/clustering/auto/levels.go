@@ -38,7 +38,7 @@ func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error 
 		}
 		s.levels.total += s.levels.degrees[i]
 	}
-	alone, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelBegan(l)) })
+	alone, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelStarted(l)) })
 	if err != nil {
 		return err
 	}

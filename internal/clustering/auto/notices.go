@@ -69,7 +69,7 @@ const (
 )
 
 // noticeTrials says what the held-out constraints tell of the answer, and the answers of the constraints.
-func (r *run) noticeTrials(best *clustering.TriedWay, rights []wayRight) {
+func (r *run) noticeTrials(best *clustering.MethodScore, rights []wayRight) {
 	if best.Agreement() < nearChance {
 		r.notice(clustering.Notice{Code: "NEAR_CHANCE", Message: fmt.Sprintf(
 			"the best way agrees with the held-out constraints by %.2f, and 0 is chance: the data say little about the classes that the constraints come from", best.Agreement())})
@@ -79,7 +79,7 @@ func (r *run) noticeTrials(best *clustering.TriedWay, rights []wayRight) {
 	}
 	// A way is good if it is not clearly worse than the best.
 	var good [][]bool
-	at := slices.IndexFunc(rights, func(one wayRight) bool { return one.way == best.Way })
+	at := slices.IndexFunc(rights, func(one wayRight) bool { return one.way == best.Method })
 	for _, other := range rights {
 		if r.supervision.Advantage(rights[at].right, other.right) <= leastAdvantage {
 			good = append(good, other.right)

@@ -63,9 +63,9 @@ type run struct {
 	opened      map[clustering.Space]*space
 	releases    []func()
 	notices     []clustering.Notice
-	ofFolds     map[clustering.Way][]clustering.Labeling // the answers to folds
-	heldOut     map[clustering.Way][]bool                // which held-out pairs they have right
-	suspects    []clustering.Suspect                     // without their strengths
+	ofFolds     map[clustering.Method][]clustering.Labeling // the answers to folds
+	heldOut     map[clustering.Method][]bool                // which held-out pairs they have right
+	suspects    []clustering.Suspect                        // without their strengths
 }
 
 // Run runs a problem.
@@ -105,7 +105,7 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 	}
 	result.Suspects = withStrengths(r.suspects, margins)
 	right := r.heldOut[result.Choice.Chosen]
-	if right == nil && result.Choice.Chosen.Use == clustering.UseNone { // it was shown no pair
+	if right == nil && result.Choice.Chosen.ConstraintUse == clustering.UseNone { // it was shown no pair
 		right = r.right(found)
 	}
 	labels := r.enforce(result.Labels, margins, right)
@@ -126,7 +126,7 @@ func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
 		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Way][]clustering.Labeling{}, heldOut: map[clustering.Way][]bool{},
+		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{},
 	}, err
 }
 

@@ -27,8 +27,8 @@ func (r *run) score(ctx context.Context, found *answer, result *clustering.Resul
 }
 
 // rememberFolds keeps the labels of a way's answers to folds. Without constraints these are all the same answer.
-func (r *run) rememberFolds(way clustering.Way, answers []*answer) {
-	if way.Use == clustering.UseNone || way.Use == clustering.UseDiscriminant { // whose answers to folds are of some rows only
+func (r *run) rememberFolds(way clustering.Method, answers []*answer) {
+	if way.ConstraintUse == clustering.UseNone || way.ConstraintUse == clustering.UseDiscriminant { // whose answers to folds are of some rows only
 		return
 	}
 	for _, a := range answers {

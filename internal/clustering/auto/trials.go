@@ -20,7 +20,7 @@ const (
 
 // wayRight is a way and which of the held-out pairs it has right.
 type wayRight struct {
-	way   clustering.Way
+	way   clustering.Method
 	right []bool
 	folds int // that it was fitted to: all of them, or the first where it fell far behind
 }
@@ -35,22 +35,22 @@ func (r *run) tryWays(ctx context.Context, base []bool) ([]wayRight, error) {
 	if isLong {
 		slices.SortStableFunc(order, func(a, b clustering.Space) int { return rank(a) - rank(b) })
 	}
-	found := map[clustering.Way]wayRight{}
-	var best *clustering.TriedWay // that may replace the answer without constraints
+	found := map[clustering.Method]wayRight{}
+	var best *clustering.MethodScore // that may replace the answer without constraints
 	for _, name := range order {
 		s, err := r.open(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		groups := [][]clustering.Use{ways[name]}
+		groups := [][]clustering.ConstraintUse{ways[name]}
 		if isLong && len(ways[name]) > 0 && ways[name][0] == clustering.UseCuts { // which is the best more often than others
-			groups = [][]clustering.Use{ways[name][:1], ways[name][1:]}
+			groups = [][]clustering.ConstraintUse{ways[name][:1], ways[name][1:]}
 		}
 		for _, uses := range groups {
 			var ahead []bool
 			switch {
 			case isLong && best != nil:
-				ahead = found[best.Way].right
+				ahead = found[best.Method].right
 			case isLong:
 				ahead = base
 			}
@@ -72,7 +72,7 @@ func (r *run) tryWays(ctx context.Context, base []bool) ([]wayRight, error) {
 	var all []wayRight
 	for _, name := range r.names {
 		for _, use := range ways[name] {
-			all = append(all, found[clustering.Way{Space: name, Use: use}])
+			all = append(all, found[clustering.Method{Space: name, ConstraintUse: use}])
 		}
 	}
 	return all, nil
@@ -94,10 +94,10 @@ func (r *run) takesLong() bool {
 
 // crossValidate tells for each use of constraints in a space which held-out pairs it has right. Uses that are hopelessly behind
 // ahead, which may be nil, by a brief fit to the first fold are fitted to no other.
-func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use, ahead []bool) ([]wayRight, error) {
+func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.ConstraintUse, ahead []bool) ([]wayRight, error) {
 	rights := make([]wayRight, len(uses))
 	for at, use := range uses {
-		rights[at] = wayRight{way: clustering.Way{Space: s.name, Use: use}, folds: r.folds}
+		rights[at] = wayRight{way: clustering.Method{Space: s.name, ConstraintUse: use}, folds: r.folds}
 	}
 	if ahead != nil {
 		if err := r.screen(ctx, s, rights, ahead); err != nil {
@@ -108,7 +108,7 @@ func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use
 	for _, one := range rights {
 		if one.folds == r.folds {
 			for fold := range r.folds {
-				tasks = append(tasks, task{use: one.way.Use, fold: fold})
+				tasks = append(tasks, task{use: one.way.ConstraintUse, fold: fold})
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (r *run) screen(ctx context.Context, s *space, rights []wayRight, ahead []b
 	var tasks []task
 	for at, one := range rights {
 		if mayBeBrief(one.way) {
-			places, tasks = append(places, at), append(tasks, task{use: one.way.Use, brief: true})
+			places, tasks = append(places, at), append(tasks, task{use: one.way.ConstraintUse, brief: true})
 		}
 	}
 	if len(tasks) == 0 {
@@ -159,8 +159,8 @@ func (r *run) screen(ctx context.Context, s *space, rights []wayRight, ahead []b
 
 // mayBeBrief tells whether a way has fits from several starts, of which a brief one has fewer. Ways that hardly take any time have no
 // need of it, and a discriminant is chosen by more than what it has right.
-func mayBeBrief(w clustering.Way) bool {
-	return w.Use == clustering.UseSoft || w.Use == clustering.UseHard || w.Use == clustering.UseMetric
+func mayBeBrief(w clustering.Method) bool {
+	return w.ConstraintUse == clustering.UseSoft || w.ConstraintUse == clustering.UseHard || w.ConstraintUse == clustering.UseMetric
 }
 
 // isHopeless tells whether a way is so far behind another in the first fold that it cannot be chosen.
@@ -182,15 +182,15 @@ func picked(values []bool, places []int) []bool {
 }
 
 // tried is a way with its score over all folds.
-func (r *run) tried(way clustering.Way, right, base []bool) clustering.TriedWay {
-	return clustering.TriedWay{Trial: r.trial(way, right, heldout.None), Advantage: r.supervision.Advantage(right, base)}
+func (r *run) tried(way clustering.Method, right, base []bool) clustering.MethodScore {
+	return clustering.MethodScore{Trial: r.trial(way, right, heldout.None), Advantage: r.supervision.Advantage(right, base)}
 }
 
 // triedFirst is a way with its score over the folds that it was fitted to.
-func (r *run) triedFirst(one wayRight, base []bool) clustering.TriedWay {
+func (r *run) triedFirst(one wayRight, base []bool) clustering.MethodScore {
 	some, places := r.supervision.First(one.folds)
 	right := picked(one.right, places)
-	return clustering.TriedWay{Trial: some.Trial(one.way, right, one.folds, heldout.None), Advantage: some.Advantage(right, picked(base, places))}
+	return clustering.MethodScore{Trial: some.Trial(one.way, right, one.folds, heldout.None), Advantage: some.Advantage(right, picked(base, places))}
 }
 
 // right tells of every held-out pair whether the answers have it right.
@@ -203,6 +203,6 @@ func (r *run) right(answers ...*answer) []bool {
 }
 
 // trial counts what is right in a fold, or in all of them.
-func (r *run) trial(way clustering.Way, right []bool, fold int) clustering.Trial {
+func (r *run) trial(way clustering.Method, right []bool, fold int) clustering.Trial {
 	return r.supervision.Trial(way, right, r.folds, fold)
 }

@@ -23,7 +23,7 @@ type Family string
 const (
 	AutoFamily     Family = "auto"     // several ways over one of the others, by the data
 	KernelFamily   Family = "kernel"   // sweeps over a matrix
-	CentroidFamily Family = "vector"   // points and centroids
+	KMeansFamily   Family = "k-means"  // points and centroids
 	SpectralFamily Family = "spectral" // eigenvectors of a matrix
 )
 

@@ -21,9 +21,9 @@ type Recorder struct {
 	Notices    []clustering.Notice
 	Restarts   []int
 	Steps      []clustering.SolverStep
-	Levels     []clustering.LevelBegan
+	Levels     []clustering.LevelStarted
 	Trials     []clustering.Trial
-	Ks         []clustering.KBegan
+	Ks         []clustering.KStarted
 	EarlySteps int // steps of eigensolvers before the first iteration
 }
 
@@ -46,10 +46,10 @@ func (r *Recorder) Trial(t clustering.Trial) { r.Trials = append(r.Trials, t) }
 func (r *Recorder) Solver(s clustering.SolverStep) { r.Steps = append(r.Steps, s) }
 
 // K implements clustering.Observer.
-func (r *Recorder) K(k clustering.KBegan) { r.Ks = append(r.Ks, k) }
+func (r *Recorder) K(k clustering.KStarted) { r.Ks = append(r.Ks, k) }
 
 // Level implements clustering.Observer.
-func (r *Recorder) Level(l clustering.LevelBegan) { r.Levels = append(r.Levels, l) }
+func (r *Recorder) Level(l clustering.LevelStarted) { r.Levels = append(r.Levels, l) }
 
 // Iteration implements clustering.Observer.
 func (r *Recorder) Iteration(_ int, e clustering.HistoryEntry) {

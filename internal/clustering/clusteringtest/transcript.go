@@ -28,7 +28,7 @@ func (t *Transcript) write(what string, values ...any) {
 }
 
 // K implements clustering.Observer.
-func (t *Transcript) K(k clustering.KBegan) { t.write("k", k) }
+func (t *Transcript) K(k clustering.KStarted) { t.write("k", k) }
 
 // Restart implements clustering.Observer.
 func (t *Transcript) Restart(restart, _ int) { t.write("restart", restart) }
@@ -48,7 +48,7 @@ func (t *Transcript) Notice(n clustering.Notice) { t.write("notice", n) }
 func (t *Transcript) Solver(s clustering.SolverStep) { t.write("solver", s) }
 
 // Level implements clustering.Observer.
-func (t *Transcript) Level(l clustering.LevelBegan) { t.write("level", l) }
+func (t *Transcript) Level(l clustering.LevelStarted) { t.write("level", l) }
 
 // Trial implements clustering.Observer.
 func (t *Transcript) Trial(trial clustering.Trial) { t.write("trial", trial) }

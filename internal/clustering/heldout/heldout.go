@@ -197,8 +197,8 @@ func (s *Supervision) Right(labels ...[]int32) []bool {
 }
 
 // Trial counts what a way has right without a fold, or over all folds.
-func (s *Supervision) Trial(way clustering.Way, right []bool, folds, fold int) clustering.Trial {
-	t := clustering.Trial{Way: way, Folds: folds}
+func (s *Supervision) Trial(way clustering.Method, right []bool, folds, fold int) clustering.Trial {
+	t := clustering.Trial{Method: way, Folds: folds}
 	for at, pair := range s.Pairs {
 		count, good := &t.CannotLinks, &t.CannotLinksRight
 		if pair.Must {

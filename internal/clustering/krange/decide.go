@@ -39,14 +39,14 @@ const (
 
 // decide proposes a number by the scores: the agreement with so many held-out pairs, or the stability in such parts of the
 // data.
-func decide(h *clustering.HowMany, pairs int, part string) {
+func decide(h *clustering.KSelection, pairs int, part string) {
 	if h.Scores[0].Agreement != nil {
 		decideByAgreement(h, pairs)
 	} else {
 		decideByStability(h, part)
 	}
-	if h.Proposed == h.Max && h.Sureness == clustering.Clear {
-		h.Sureness = clustering.Likely
+	if h.Proposed == h.Max && h.Confidence == clustering.Clear {
+		h.Confidence = clustering.Likely
 	}
 	if h.Proposed == h.Max {
 		h.Reason += "; it is the last of the range, so that more may be better"
@@ -54,7 +54,7 @@ func decide(h *clustering.HowMany, pairs int, part string) {
 }
 
 // decideByAgreement proposes the number that agrees best with the held-out constraints, of equals the smallest.
-func decideByAgreement(h *clustering.HowMany, pairs int) {
+func decideByAgreement(h *clustering.KSelection, pairs int) {
 	best := h.Scores[0]
 	for _, s := range h.Scores {
 		if *s.Agreement > *best.Agreement {
@@ -72,20 +72,20 @@ func decideByAgreement(h *clustering.HowMany, pairs int) {
 	}
 	switch {
 	case len(h.Plausible) > 1:
-		h.Sureness = clustering.Unsure
+		h.Confidence = clustering.Unsure
 		h.Reason = fmt.Sprintf("%s agree alike with the constraints that were held out (%d: %.2f)", list(h.Plausible, "and"), best.K, top)
 	case top < goodAgreement:
-		h.Sureness = clustering.Likely
+		h.Confidence = clustering.Likely
 		h.Reason = fmt.Sprintf("%d agrees best with the constraints that were held out, but little (%.2f; 0 is chance)", best.K, top)
 	default:
-		h.Sureness = clustering.Clear
+		h.Confidence = clustering.Clear
 		h.Reason = fmt.Sprintf("%d agrees best with the constraints that were held out (%.2f)", best.K, top)
 	}
 }
 
 // decideByStability proposes the largest number whose clusters come out again from a part of the data, if they are not much
 // less apart than those of another such number.
-func decideByStability(h *clustering.HowMany, part string) {
+func decideByStability(h *clustering.KSelection, part string) {
 	var stables []clustering.KScore
 	top := h.Scores[0]
 	for _, s := range h.Scores {
@@ -97,7 +97,7 @@ func decideByStability(h *clustering.HowMany, part string) {
 		}
 	}
 	if len(stables) == 0 {
-		h.Proposed, h.Sureness = top.K, clustering.Unsure
+		h.Proposed, h.Confidence = top.K, clustering.Unsure
 		for _, s := range h.Scores {
 			if stabilityOf(s) >= stabilityOf(top)-(stable-plausible) {
 				h.Plausible = append(h.Plausible, s.K)
@@ -161,25 +161,25 @@ func farther(all []clustering.KScore, taken clustering.KScore) (k int, is bool) 
 }
 
 // explainStability says why a number is proposed, and how sure that is.
-func explainStability(h *clustering.HowMany, taken clustering.KScore, part string) {
+func explainStability(h *clustering.KSelection, taken clustering.KScore, part string) {
 	says := comesOutAgain(taken, part)
 	if len(h.Plausible) > 1 {
-		h.Sureness = clustering.Unsure
+		h.Confidence = clustering.Unsure
 		h.Reason = fmt.Sprintf("%s, but %s would do too: look at each", says, list(without(h.Plausible, taken.K), "or"))
 		return
 	}
-	h.Sureness = clustering.Clear
+	h.Confidence = clustering.Clear
 	beyond := -1.0
 	for _, s := range h.Scores {
 		if s.K > taken.K {
 			beyond = max(beyond, stabilityOf(s))
 			if taken.Silhouette != nil && alike(s, taken) && apart(s) > float64(clearSilhouette*apart(taken)) {
-				h.Sureness = clustering.Likely
+				h.Confidence = clustering.Likely
 			}
 		}
 	}
 	if stabilityOf(taken) < clearStability || beyond > stabilityOf(taken)-clearFall {
-		h.Sureness = clustering.Likely
+		h.Confidence = clustering.Likely
 	}
 	h.Reason = says
 	switch {
@@ -229,7 +229,7 @@ func farthest(all []clustering.KScore, s clustering.KScore) clustering.KScore {
 }
 
 // isPeak tells whether a silhouette is larger than those of all smaller numbers in its kind of space, and its number not the first.
-func isPeak(h *clustering.HowMany, best clustering.KScore) bool {
+func isPeak(h *clustering.KSelection, best clustering.KScore) bool {
 	if best.Silhouette == nil || best.K == h.Min {
 		return false
 	}

@@ -39,8 +39,8 @@ func newFolds(n int, spec clustering.Spec) (*folds, error) {
 // any other algorithm is run once more for each fold.
 func (r *run) agreement(ctx context.Context, spec clustering.Spec, result *clustering.Result) (*float64, error) {
 	if result.Choice != nil {
-		for _, tried := range result.Choice.Trials {
-			if tried.Way == result.Choice.Chosen {
+		for _, tried := range result.Choice.Tried {
+			if tried.Method == result.Choice.Chosen {
 				agreement := tried.Agreement()
 				return &agreement, nil
 			}

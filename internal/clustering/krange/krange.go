@@ -60,9 +60,9 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 		r.gaps = gaps
 	}
 	var results []*clustering.Result
-	report := &clustering.HowMany{Min: spec.K, Max: spec.MaxK}
+	report := &clustering.KSelection{Min: spec.K, Max: spec.MaxK}
 	for k := spec.K; k <= spec.MaxK; k++ {
-		o.K(clustering.KBegan{K: k, Min: spec.K, Max: spec.MaxK})
+		o.K(clustering.KStarted{K: k, Min: spec.K, Max: spec.MaxK})
 		result, score, err := r.one(snapshot.Within(ctx, fmt.Sprintf("k %d", k)), k)
 		if ctx.Err() != nil && len(results) > 0 {
 			break // with those that are done
@@ -90,11 +90,11 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 	for _, result := range results {
 		report.Labels = append(report.Labels, result.Labels)
 	}
-	best.HowMany = report
+	best.KSelection = report
 	for _, notice := range best.Warnings {
 		o.Notice(notice)
 	}
-	if report.Sureness == clustering.Unsure {
+	if report.Confidence == clustering.Unsure {
 		notice := clustering.Notice{Code: "UNSURE_K", Message: report.Reason}
 		best.Warnings = append(best.Warnings[:len(best.Warnings):len(best.Warnings)], notice)
 		o.Notice(notice)

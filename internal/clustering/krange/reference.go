@@ -21,9 +21,9 @@ const (
 // compareWithCloud doubts a proposal of two clusters that are hardly more stable than the halves of a single normal distribution with
 // the covariance of the data: a cloud that is longer than wide is always cut across its length. Three or more clusters of a
 // cloud are not stable.
-func (r *run) compareWithCloud(ctx context.Context, h *clustering.HowMany, part string) error {
+func (r *run) compareWithCloud(ctx context.Context, h *clustering.KSelection, part string) error {
 	points, dense := r.origin.Data.(*dataset.Points)
-	if h.Proposed != 2 || h.Sureness == clustering.Unsure || r.folds != nil || !dense || ctx.Err() != nil {
+	if h.Proposed != 2 || h.Confidence == clustering.Unsure || r.folds != nil || !dense || ctx.Err() != nil {
 		return nil
 	}
 	two := h.Scores[2-h.Min]
@@ -32,7 +32,7 @@ func (r *run) compareWithCloud(ctx context.Context, h *clustering.HowMany, part 
 	if err != nil || len(found) == 0 || stabilityOf(two) >= found[0]+beyondCloud {
 		return err
 	}
-	h.Sureness = clustering.Unsure
+	h.Confidence = clustering.Unsure
 	h.Reason = fmt.Sprintf("%s, but so do the halves of a cloud of the same shape without clusters (%.2f): there may be none", comesOutAgain(two, part), found[0])
 	return nil
 }

@@ -3,7 +3,7 @@
 //
 //	K ~ K_nm K_mm^-1 K_mn = Phi Phi',    phi(x) = L^-1/2 U'(k(x, l_1), ..., k(x, l_m)),    K_mm = U L U'.
 //
-// Kernel k-means on the approximation is k-means on the rows of Phi, which the vector family runs: its centers are those in
+// Kernel k-means on the approximation is k-means on the rows of Phi, which the k-means family runs: its centers are those in
 // the span of the landmarks (Chitta et al. 2011).
 package landmark
 
@@ -88,7 +88,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	return p, nil
 }
 
-// onFeatures is the spec of the vector family: PC-KMeans where there are constraints. It starts at seeds where there are any;
+// onFeatures is the spec of the k-means family: PC-KMeans where there are constraints. It starts at seeds where there are any;
 // a start that is drawn is one of the sample, and runs with constraints begin at what is found there.
 func onFeatures(spec clustering.Spec) clustering.Spec {
 	algorithm := kmeans.Kmeans

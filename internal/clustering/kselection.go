@@ -1,9 +1,9 @@
 package clustering
 
-// HowMany records how a number of clusters was proposed; see package krange.
-type HowMany struct {
+// KSelection records how a number of clusters was proposed; see package krange.
+type KSelection struct {
 	Min, Max, Proposed int
-	Sureness           Sureness
+	Confidence         Confidence
 	Plausible          []int // the numbers that the scores support, ascending, including Proposed
 	Reason             string
 	Scores             []KScore  // one per k, starting at Min; fewer if the run was canceled
@@ -27,15 +27,15 @@ type KScore struct {
 	Eigengap *float64
 }
 
-// Sureness is how certain a proposal is.
-type Sureness uint8
+// Confidence is how certain a proposal is.
+type Confidence uint8
 
-// The degrees of sureness.
+// The degrees of confidence.
 const (
-	Unsure Sureness = iota + 1 // several numbers are equally plausible
-	Likely                     // more plausible than the alternatives
-	Clear                      // all evidence supports it
+	Unsure Confidence = iota + 1 // several numbers are equally plausible
+	Likely                       // more plausible than the alternatives
+	Clear                        // all evidence supports it
 )
 
 // String returns the name of the degree in the API, "" for 0.
-func (s Sureness) String() string { return [...]string{"", "unsure", "likely", "clear"}[s] }
+func (s Confidence) String() string { return [...]string{"", "unsure", "likely", "clear"}[s] }
