@@ -40,16 +40,16 @@ func (u ConstraintUse) String() string {
 	return [...]string{"", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread"}[u]
 }
 
-// Method is a method that auto may choose: a space to cluster in, and how constraints are used.
+// Method is one of the methods that auto chooses from: a space to cluster in, and how constraints are used.
 type Method struct {
 	Space         Space
 	ConstraintUse ConstraintUse
 }
 
-// Trial counts the held-out constraints that a way satisfied.
+// Trial counts the held-out constraints that a method satisfied.
 type Trial struct {
 	Method
-	// Fold is the fold that was held out, counted from 1 to Folds. It is 0 for a way that ignores constraints, and for
+	// Fold is the fold that was held out, counted from 1 to Folds. It is 0 for a method that ignores constraints, and for
 	// sums over all folds.
 	Fold, Folds int
 	// Number of held-out constraints of each kind, and how many of them the labels satisfy.
@@ -78,19 +78,19 @@ func PairAgreement(together, parted, joined, apart int) float64 {
 	return 2 * (float64(a*d) - float64(b*c)) / scale
 }
 
-// Choice records how auto chose among several ways.
+// Choice records how auto chose among several methods.
 type Choice struct {
 	Chosen Method
-	// Tried holds the ways that were compared, summed over the folds. It is empty if there were too few constraints.
+	// Tried holds the methods that were compared, summed over the folds. It is empty if there were too few constraints.
 	Tried []MethodScore
 	// Reason explains the choice to the user.
 	Reason string
 }
 
-// MethodScore is a way with its score.
+// MethodScore is a method with its score.
 type MethodScore struct {
 	Trial
-	// Advantage is how many standard errors more of the held-out constraints it satisfies than the way that would be used
+	// Advantage is how many standard errors more of the held-out constraints it satisfies than the method that would be used
 	// without constraints.
 	Advantage float64
 }

@@ -10,7 +10,7 @@ type Observer interface {
 	Notice(n Notice)
 	Solver(s SolverStep)
 	Level(l LevelStarted)
-	Trial(t Trial)     // a way was tried with one fold of the constraints held out
+	Trial(t Trial)     // a method was tried with one fold of the constraints held out
 	Phase(phase Phase) // for live progress only
 }
 

@@ -46,7 +46,7 @@ type Result struct {
 	Runs []Labeling
 }
 
-// Suspect is a seed or a constraint that the data contradicts: the ways that agree best with the supervision get it
+// Suspect is a seed or a constraint that the data contradicts: the methods that agree best with the supervision get it
 // wrong when it is held out.
 type Suspect struct {
 	Row   int32

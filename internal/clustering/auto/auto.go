@@ -1,8 +1,9 @@
-// Package auto answers when nothing but data, k and constraints is given. It has several ways: a way is a space
-// (the rows as they are, standardized, or the eigenvectors of a graph) and a use of the constraints. Without
-// constraints one rule chooses the space; with them, the way that agrees best with constraints that it was not shown.
-// The fits are those of packages centroid and span. Rows, neighbors and given matrices are computed with wherever the
-// data live; graphs of neighbors and eigenvectors are small enough for this process.
+// Package auto clusters data when the user names no algorithm. It chooses among several methods: a method is a space
+// (the rows, unchanged or standardized, or the eigenvectors of a graph) and a use of the constraints. Without
+// constraints, a rule chooses the space. With constraints, the method that agrees best with held-out constraints wins.
+// The fits themselves are done by packages kmeans, span, multilevel and discriminant. Operations on rows, neighbors and
+// given matrices run on Executors, wherever the data is; neighbor graphs and their eigenvectors are small enough for
+// this process.
 package auto
 
 import (
@@ -15,25 +16,25 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Executors make what computes over the data, wherever they live. What they return is released by the returned
-// function.
+// Executors creates the executors of operations on the data, wherever it is stored. The caller must call the returned
+// functions to release them.
 type Executors interface {
-	// Rows runs the operations of k-means over the rows of the data, in the units of the problem.
+	// Rows returns an executor of k-means on the rows of the data, in the units of p.
 	Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error)
-	// Neighbors are the nearest other rows of every row in the given units, count of each, the nearest first.
+	// Neighbors returns count nearest other rows of every row, nearest first, in the given units.
 	Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error)
-	// Matrix multiplies the data, which are a graph or a kernel matrix, with vectors.
+	// Matrix returns a multiplier of the data, which is a graph or a kernel matrix, with vectors.
 	Matrix(ctx context.Context) (embedding.Multiplier, func(), error)
 }
 
-// MatrixProblem is the problem whose executor multiplies a graph's adjacency matrix, or a kernel matrix, with vectors.
+// MatrixProblem returns the problem whose executor multiplies the matrix of a graph or kernel with vectors.
 func MatrixProblem(data dataset.Dataset) (*kernelkmeans.Problem, error) {
 	return kernelkmeans.Prepare(data, clustering.Spec{
 		K: 1, Restarts: 1, Algorithm: &kernelkmeans.Options{Objective: kernelkmeans.ObjectiveRatioAssociation},
 	})
 }
 
-// NewMatrix multiplies within this process.
+// NewMatrix returns a multiplier that runs in this process.
 func NewMatrix(ctx context.Context, data dataset.Dataset, threads int) (embedding.Multiplier, error) {
 	p, err := MatrixProblem(data)
 	if err != nil {

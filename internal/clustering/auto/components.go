@@ -10,16 +10,16 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// centered is the operator C K C, C = I - 1 1'/n: the kernel matrix of points less their mean.
+// centered is the operator C K C with C = I - 1 1'/n, the kernel matrix of points minus their mean.
 type centered struct {
 	matrix embedding.Multiplier
 	n      int
 }
 
-// Rows implements spectral.Operator.
+// Rows implements eigen.Operator.
 func (c centered) Rows() int { return c.n }
 
-// Multiply implements spectral.Operator.
+// Multiply implements eigen.Operator.
 func (c centered) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	shifted := make([][]float64, len(columns))
 	for v, column := range columns {
@@ -44,8 +44,8 @@ func lessMean(values []float64) []float64 {
 	return less
 }
 
-// principalComponents are coordinates by the k leading eigenvectors of a centered kernel matrix, scaled by the roots of
-// their eigenvalues. Directions of negative eigenvalues have no length.
+// principalComponents returns coordinates by the k leading eigenvectors of the centered kernel matrix, scaled by the
+// roots of their eigenvalues. Negative eigenvalues count as 0.
 func (r *run) principalComponents(ctx context.Context, matrix embedding.Multiplier) (*coordinates, error) {
 	count := min(r.spec.K, r.n)
 	pairs, err := eigen.Largest(ctx, centered{matrix, r.n}, count, r.spec.Random(clustering.StreamEigen), r.reporter.SolverOptions(eigenTolerance))

@@ -6,7 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// normalizedCut is the sum over clusters of the share of their edges' weight that leaves them.
+// normalizedCut returns the sum, over clusters, of the share of their edge weight that leaves them.
 func normalizedCut(g *dataset.Graph, labels []int32, k int) float64 {
 	inside, total := edgesOfClusters(g, labels, k)
 	cut := 0.0
@@ -18,7 +18,7 @@ func normalizedCut(g *dataset.Graph, labels []int32, k int) float64 {
 	return cut
 }
 
-// loosestCluster is the one that the largest share of its edges' weight leaves.
+// loosestCluster returns the cluster that the largest share of its edge weight leaves.
 func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
 	inside, total := edgesOfClusters(g, labels, k)
 	loosest, least := int32(0), math.Inf(1)
@@ -30,8 +30,8 @@ func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
 	return loosest
 }
 
-// edgesOfClusters are the weights of the edges within each cluster, and of all that its vertices have. Vertices without a
-// label, -1, have none.
+// edgesOfClusters returns, for each cluster, the weight of the edges inside it and of all edges of its vertices. Labels
+// of -1 are ignored.
 func edgesOfClusters(g *dataset.Graph, labels []int32, k int) (inside, total []float64) {
 	inside, total = make([]float64, k), make([]float64, k)
 	for i, c := range labels {

@@ -13,14 +13,14 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// eigenspan is more than k eigenvectors of a graph, in the span of which constraints choose coordinates.
+// eigenspan holds more than k eigenvectors of a graph. Constraints select coordinates from their span.
 type eigenspan struct {
 	vectors [][]float64
 	costs   []float64 // 1 - eigenvalue
 }
 
-// openSpan finds the eigenvectors, once. The first is the one that belongs to the whole graph, (d + t)^1/2; those after
-// the k-th are needed for their span only.
+// openSpan computes the eigenvectors on the first call. The first is known, (d + t)^1/2; those after the k-th may be
+// rough, because only their span matters.
 func (r *run) openSpan(ctx context.Context, s *space) error {
 	if s.span != nil {
 		return nil
@@ -29,7 +29,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.Pairs))
 	whole, square := make([]float64, c.Rows()), 0.0
 	for i, f := range c.factor {
-		if whole[i] = 1; f > 0 { // without any edge all vertices are alike
+		if whole[i] = 1; f > 0 { // without edges all vertices are alike
 			whole[i] = 1 / f
 		}
 		square += float64(whole[i] * whole[i])
@@ -49,10 +49,10 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	return nil
 }
 
-// foldSample is how many points the candidates of a fold are compared by: comparing ways takes less care than the answer.
+// foldSample is the number of points by which candidates are compared in a fold, where less precision suffices.
 const foldSample = 5000
 
-// fitCuts lets constraints choose coordinates.
+// fitCuts lets the constraints select coordinates.
 func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
 	kept, err := constraint.NewSet(len(s.plain.kept), s.plain.among(r.n, r.shown(t)), constraint.UnitWeight)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set
 	return all, nil
 }
 
-// loosest is the cluster whose rows agree least: that of the shortest mean.
+// loosest returns the cluster whose rows agree least, the one with the shortest mean.
 func (e *coordinates) loosest(labels []int32, k int) int32 {
 	sums, sizes := make([]float64, k*e.columns), make([]float64, k)
 	for row, c := range labels {

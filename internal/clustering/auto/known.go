@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// known returns the rows whose group is known when a fold is held out, or nil where the supervision tells fewer than two
-// groups. Seeds tell groups; so do must-link components that are pairwise apart, if there are k of them.
+// known returns the rows whose group is known when a fold is held out, or nil if there are fewer than two groups. Seeds
+// define groups. Without seeds, k must-link components that are pairwise apart do.
 func (r *run) known(fold int) *discriminant.Known {
 	set, err := constraint.NewSet(r.n, r.shown(task{use: clustering.UseHard, fold: fold}), constraint.UnitWeight)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *run) known(fold int) *discriminant.Known {
 		if seed, isSeed := seeded[i]; isSeed {
 			group, certainty = seed.Label, seed.Chance
 		} else if r.supervision.Contradictions > 0 {
-			continue // what follows from constraints that contradict each other is not known
+			continue // contradictory constraints imply nothing
 		}
 		k.Rows, k.Groups, k.Trust = append(k.Rows, i), append(k.Groups, group), append(k.Trust, certainty)
 		present[group] = true
@@ -51,8 +51,7 @@ func (r *run) known(fold int) *discriminant.Known {
 	return k
 }
 
-// allGroupsKnown tells whether every one of the k clusters has a known row, so that methods that can only make known
-// groups can answer.
+// allGroupsKnown reports whether each of the k clusters has a known row, as uses that start from known groups need.
 func (r *run) allGroupsKnown() bool {
 	known := r.known(heldout.None)
 	if known == nil {
@@ -65,8 +64,8 @@ func (r *run) allGroupsKnown() bool {
 	return !slices.Contains(present, false)
 }
 
-// groupsOf finds k must-link components that are pairwise apart, beginning with the largest, and numbers them. It returns an
-// empty map where there are not as many, or where constraints contradict each other.
+// groupsOf finds and numbers k must-link components that are pairwise apart, trying large ones first. It returns an
+// empty map if there are too few or if constraints contradict each other.
 func groupsOf(set *constraint.Set, k int) map[int32]int32 {
 	components := set.Components()
 	var order []int32
@@ -93,9 +92,9 @@ func groupsOf(set *constraint.Set, k int) map[int32]int32 {
 	return groups
 }
 
-// completeGroups adds the components that are apart from all groups but one: they belong to that one.
+// completeGroups adds components that are apart from all groups but one, to which they must belong.
 func completeGroups(set *constraint.Set, groups map[int32]int32, k int) {
-	apart := make(map[int32]map[int32]bool) // the groups that a component is apart from
+	apart := make(map[int32]map[int32]bool) // for each component, the groups it is apart from
 	var order []int32
 	link := func(c, other int32) {
 		if group, isKnown := groups[other]; isKnown {

@@ -7,14 +7,14 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 )
 
-// numbersBySeeds are the numbers that clusters get so that they are those of the seeds: the cluster and the label that
-// most seeds have in common first, then the next of what is left. Clusters without seeds get the numbers that are left.
+// numbersBySeeds returns new numbers for clusters that match the labels of seeds, matching the cluster and label that
+// most seeds have in common first. Clusters without seeds get the remaining numbers.
 func numbersBySeeds(k int, labels []int32, seeds []heldout.Seed) []int32 {
 	count := make(map[[2]int32]int)
 	for _, s := range seeds {
 		count[[2]int32{labels[s.Point], s.Label}]++
 	}
-	common := make([][2]int32, 0, len(count)) // cluster and label
+	common := make([][2]int32, 0, len(count)) // pairs of cluster and label
 	for pair := range count {
 		common = append(common, pair)
 	}
@@ -39,7 +39,7 @@ func numbersBySeeds(k int, labels []int32, seeds []heldout.Seed) []int32 {
 	return numbers
 }
 
-// renumber gives the clusters of a result other numbers.
+// renumber gives the clusters of a result new numbers.
 func renumber(r *clustering.Result, numbers []int32) {
 	r.Labels = slices.Clone(r.Labels)
 	for i, c := range r.Labels {

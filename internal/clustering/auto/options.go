@@ -5,16 +5,16 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
-// Options are the algorithm's options. Fields of 0 take the defaults.
+// Options holds the options of the algorithm. Zero values mean the defaults.
 type Options struct {
-	Neighbors int // of each row in the graph of nearest neighbors
-	Folds     int // that the constraints are divided into
+	Neighbors int // neighbors of each row in the nearest-neighbor graph
+	Folds     int // number of folds of the constraints
 	Enforce   Enforcement
-	// Brief cuts graphs briefly: see multilevel.Options. It is no option of users.
+	// Brief makes cuts of graphs brief; see multilevel.Options. Users cannot set it.
 	Brief bool
 }
 
-// NewOptions are what a request asks for, which the catalog has accepted.
+// NewOptions returns the options of a request that the catalog has accepted.
 func NewOptions(r catalog.Request) *Options {
 	return &Options{Neighbors: int(r.WholeOr("neighbors", 0)), Folds: int(r.WholeOr("folds", 0)), Enforce: catalog.Named(r.Values["enforce"], EnforceNever)}
 }

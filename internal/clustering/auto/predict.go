@@ -8,11 +8,10 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// voters is how many of the nearest points of a run decide about a new one.
+// voters is the number of nearest neighbors that vote on the label of a new point.
 const voters = 10
 
-// Predict gives new points the labels of the points of a run by neighbors that they are nearest to, in the units of
-// the run.
+// Predict labels new points by their nearest neighbors among labeled points, in the units of the scale.
 func Predict(ctx context.Context, scale clustering.Scale, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int) ([]int32, error) {
 	return knn.Predict(ctx, scale, voters, trained, labels, fresh, threads)
 }

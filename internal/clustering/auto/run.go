@@ -14,19 +14,18 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Problem is a spec checked against its data.
+// Problem is a spec that was checked against its data.
 type Problem struct {
 	Warnings []clustering.Notice
 
-	spec    clustering.Spec
-	options Options
-	data    dataset.Dataset
-	n       int
-	// How many neighbors each row has in the graph of nearest neighbors, and how many parts constraints are divided into.
-	neighbors, folds int
-	names            []clustering.Space // in which the data can be clustered; see spaceNames
-	given            *constraint.Set    // the constraints of the user, without those that seeds stand for
-	shared           *Shared            // with problems of other k; nil: there are none
+	spec             clustering.Spec
+	options          Options
+	data             dataset.Dataset
+	n                int
+	neighbors, folds int                // neighbors of each row in the nearest-neighbor graph; folds of the constraints
+	spaces           []clustering.Space // in which the data can be clustered; see listSpaces
+	given            *constraint.Set    // the user's constraints, without those that follow from seeds
+	shared           *Shared            // with problems of other k; may be nil
 }
 
 // Prepare checks a spec against the data.
@@ -34,7 +33,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	spec.Entail = false // where constraints are hard, so is what they imply
+	spec.Entail = false // hard constraints include what they imply anyway
 	o := spec.Algorithm.(*Options)
 	p := &Problem{
 		spec: spec, options: *o, data: data, n: data.Rows(),
@@ -44,14 +43,14 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
 		return nil, err
 	}
-	p.names = p.spaceNames()
+	p.spaces = p.listSpaces()
 	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting {
 		p.Warnings = append(p.Warnings, notice)
 	}
 	return p, nil
 }
 
-// run is a problem on its executors.
+// run is the state of a running problem.
 type run struct {
 	*Problem
 	executors   Executors
@@ -59,16 +58,16 @@ type run struct {
 	threads     int
 	reporter    *embedding.Reporter
 	supervision *heldout.Supervision
-	none        *constraint.Set // no constraints
+	none        *constraint.Set // the empty set
 	opened      map[clustering.Space]*space
 	releases    []func()
 	notices     []clustering.Notice
-	ofFolds     map[clustering.Method][]clustering.Labeling // the answers to folds
+	ofFolds     map[clustering.Method][]clustering.Labeling // the labels found in each fold
 	heldOut     map[clustering.Method][]bool                // which held-out pairs they have right
-	suspects    []clustering.Suspect                        // without their strengths
+	suspects    []clustering.Suspect                        // strengths are not set yet
 }
 
-// Run runs a problem.
+// Run runs a problem. It fails if the context ends before there is an answer.
 func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*clustering.Result, error) {
 	r, err := newRun(p, x, o)
 	if err != nil {
@@ -97,7 +96,7 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 	return result, nil
 }
 
-// respect makes supervision hold in a result, and lists what the data speak against.
+// respect enforces the supervision in a result and lists what the data contradicts.
 func (r *run) respect(ctx context.Context, found *answer, result *clustering.Result) error {
 	var margins []float64
 	if result.Rows != nil {
@@ -105,7 +104,7 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 	}
 	result.Suspects = withStrengths(r.suspects, margins)
 	right := r.heldOut[result.Choice.Chosen]
-	if right == nil && result.Choice.Chosen.ConstraintUse == clustering.UseNone { // it was shown no pair
+	if right == nil && result.Choice.Chosen.ConstraintUse == clustering.UseNone { // it has seen no pair
 		right = r.right(found)
 	}
 	labels := r.enforce(result.Labels, margins, right)
@@ -130,14 +129,14 @@ func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	}, err
 }
 
-// release releases what the spaces hold.
+// release releases the executors of all spaces.
 func (r *run) release() {
 	for _, release := range r.releases {
 		release()
 	}
 }
 
-// Supervision is the constraints and seeds of a problem in folds.
+// Supervision divides the constraints and seeds of the problem into folds.
 func (p *Problem) Supervision() *heldout.Supervision {
 	return heldout.New(p.given, p.spec.Seeds, p.spec.K, p.folds, p.spec.Random(clustering.StreamFolds))
 }
@@ -147,7 +146,7 @@ func (r *run) notice(n clustering.Notice) {
 	r.o.Notice(n)
 }
 
-// report makes the result of the answer. Its history is that of the start that won.
+// report converts an answer to a result. The history is that of the start that won.
 func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Result {
 	result := *found.result
 	result.Labels, result.Choice = found.labels, choice
@@ -178,7 +177,7 @@ func (r *run) countSizes(result *clustering.Result) {
 	}
 }
 
-// finish adds what the labels say of the constraints, and the notices.
+// finish adds the satisfied constraints and the notices.
 func (r *run) finish(result *clustering.Result) {
 	result.Satisfaction = r.given.Satisfaction(result.Labels)
 	r.noticeUnits(result.Choice.Chosen.Space)
@@ -188,7 +187,7 @@ func (r *run) finish(result *clustering.Result) {
 	result.Warnings = r.notices
 }
 
-// oneAtATime lets several searches for eigenvectors share an executor, whose products are valid until the next call.
+// oneAtATime lets concurrent eigensolvers share a multiplier, whose products are valid only until the next call.
 type oneAtATime struct {
 	embedding.Multiplier
 	mu sync.Mutex

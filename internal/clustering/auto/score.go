@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// score adds to the result the distances of rows in the space of the answer.
+// score adds the distances of rows, in the space of the answer, to the result.
 func (r *run) score(ctx context.Context, found *answer, result *clustering.Result) error {
 	switch s := r.opened[result.Choice.Chosen.Space]; {
 	case found.own != nil:
@@ -26,18 +26,19 @@ func (r *run) score(ctx context.Context, found *answer, result *clustering.Resul
 	return nil
 }
 
-// rememberFolds keeps the labels of a way's answers to folds. Without constraints these are all the same answer.
-func (r *run) rememberFolds(way clustering.Method, answers []*answer) {
-	if way.ConstraintUse == clustering.UseNone || way.ConstraintUse == clustering.UseDiscriminant { // whose answers to folds are of some rows only
+// rememberFolds keeps the labels that a method found in each fold. Without constraints they are all the same, and a
+// discriminant labels only some rows.
+func (r *run) rememberFolds(m clustering.Method, answers []*answer) {
+	if m.ConstraintUse == clustering.UseNone || m.ConstraintUse == clustering.UseDiscriminant {
 		return
 	}
 	for _, a := range answers {
-		r.ofFolds[way] = append(r.ofFolds[way], clustering.NewLabeling(a.labels, r.spec.K))
+		r.ofFolds[m] = append(r.ofFolds[m], clustering.NewLabeling(a.labels, r.spec.K))
 	}
 }
 
-// edgeShares are, for every vertex, the share of the weights of its edges that leads out of its cluster, and out of the
-// other cluster that most of them lead to. Loops do not count. A vertex without edges has no shares.
+// edgeShares returns, for every vertex, the share of its edge weight that leads out of its own cluster, and out of the
+// other cluster with the most of it. Loops do not count. Both are +Inf for a vertex without edges.
 func edgeShares(g *dataset.Graph, labels []int32, k int) (own, next []float64) {
 	own, next = make([]float64, g.N), make([]float64, g.N)
 	to, seen := make([]float64, k), make([]int32, 0, k)

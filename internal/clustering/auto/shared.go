@@ -9,29 +9,29 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// Shared is what problems on the same data that differ in k have in common, run one after the other: graphs of neighbors, and
-// eigenvectors of graphs, of which a smaller k takes the first.
+// Shared holds what problems on the same data with different k have in common: neighbor graphs and their eigenvectors,
+// of which a smaller k uses the first. The problems must run one after another.
 type Shared struct {
 	maxK   int
 	graphs map[clustering.Space]*dataset.Graph
 	eigen  map[clustering.Space]*sharedEigen
 }
 
-// sharedEigen are the eigenvectors of a graph without some vertices.
+// sharedEigen holds the eigenvectors of a graph restricted to the kept vertices.
 type sharedEigen struct {
 	keep  []bool
 	pairs eigen.Eigenpairs
 }
 
-// NewShared is for problems of at most so many clusters.
+// NewShared returns a Shared for problems of at most maxK clusters.
 func NewShared(maxK int) *Shared {
 	return &Shared{maxK: maxK, graphs: map[clustering.Space]*dataset.Graph{}, eigen: map[clustering.Space]*sharedEigen{}}
 }
 
-// Share makes a problem use, and add to, what others have found.
+// Share makes p reuse, and add to, the results of other problems. It must be called before Run.
 func (p *Problem) Share(s *Shared) { p.shared = s }
 
-// graph is the graph of neighbors of a space, made once.
+// graph returns the neighbor graph of a space. It calls find on the first call. A nil s shares nothing.
 func (s *Shared) graph(name clustering.Space, find func() (*dataset.Graph, error)) (*dataset.Graph, error) {
 	if s == nil {
 		return find()
@@ -46,7 +46,8 @@ func (s *Shared) graph(name clustering.Space, find func() (*dataset.Graph, error
 	return g, err
 }
 
-// largest are the leading eigenvectors of the graph of a space with those vertices that are kept, found once for all k.
+// largest returns the leading eigenvectors of the graph of a space, restricted to the kept vertices. It calls search,
+// for the largest k, on the first call.
 func (s *Shared) largest(ctx context.Context, name clustering.Space, keep []bool, c *contraction, count int, search func(ctx context.Context, count int) (eigen.Eigenpairs, error)) (eigen.Eigenpairs, error) {
 	if s == nil {
 		return search(ctx, count)

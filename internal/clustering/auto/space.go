@@ -15,31 +15,31 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// space is a representation of the data: rows, or the eigenvectors of a graph.
+// space is a representation of the data: rows, eigenvectors of a graph, or the graph itself.
 type space struct {
 	name      clustering.Space
-	units     *dataset.Units // that neighbors were found in; nil: as the rows are given
-	graph     *dataset.Graph // nil: rows
+	units     *dataset.Units // in which neighbors were found; nil if unchanged
+	graph     *dataset.Graph // nil for a space of rows
 	adjacency embedding.Multiplier
-	plain     *coordinates // nil: the rows of the data themselves
-	span      *eigenspan   // nil: not needed yet
-	rows      *rows        // of the data, or of the plain coordinates
-	levels    *levels      // nil: the space has coordinates
-	alone     *answer      // without constraints
+	plain     *coordinates // nil if the space is the rows of the data
+	span      *eigenspan   // nil until needed
+	rows      *rows        // the rows of the data or of plain
+	levels    *levels      // nil unless the space is SpaceLevels
+	alone     *answer      // the answer without constraints
 }
 
-// answer is labels of all points and the run that they come from.
+// answer holds the labels of all points and the run that found them.
 type answer struct {
 	labels []int32
 	result *clustering.Result
-	at     *coordinates // nil: the rows of the data
+	at     *coordinates // nil if found on the rows of the data
 
-	// Of a discriminant: the distances of rows to their own group and to the nearest other, and a description of it.
+	// Set by discriminants: distances of rows from their own group and from the nearest other, and a description.
 	own, next []float64
 	note      string
 }
 
-// open makes a space, once.
+// open returns a space. It creates it on the first call.
 func (r *run) open(ctx context.Context, name clustering.Space) (*space, error) {
 	if s, opened := r.opened[name]; opened {
 		return s, nil
@@ -78,7 +78,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		if err != nil {
 			return nil, err
 		}
-		// The graph is made here, and a step of the eigensolver takes far longer than the product with its few edges.
+		// The graph is in this process, and products with its few edges take little of the time of the eigensolver.
 		adjacency, err := NewMatrix(ctx, graph, r.threads)
 		if err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 	return nil, fmt.Errorf("auto: there is no space %d", name)
 }
 
-// neighborGraph makes the graph of nearest neighbors in some units.
+// neighborGraph computes the nearest-neighbor graph in the given units.
 func (r *run) neighborGraph(ctx context.Context, units *dataset.Units) (*dataset.Graph, error) {
 	count := neighbor.Count(r.n, r.neighbors)
 	nearest, err := knn.Remember(ctx, r.n, count, func(ctx context.Context) ([]int32, error) {
@@ -101,7 +101,7 @@ func (r *run) neighborGraph(ctx context.Context, units *dataset.Units) (*dataset
 	return neighbor.Graph(r.n, count, nearest)
 }
 
-// openRows makes the space of the data's own rows.
+// openRows opens the rows of the data.
 func (r *run) openRows(ctx context.Context, s *space) error {
 	problem, err := r.Rows(s.name)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *run) openRows(ctx context.Context, s *space) error {
 	return nil
 }
 
-// openGraph makes the space of a graph's eigenvectors.
+// openGraph opens the space of eigenvectors of a graph.
 func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacency embedding.Multiplier) (err error) {
 	s.graph, s.adjacency = g, &oneAtATime{Multiplier: adjacency}
 	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.shared, r.reporter.SolverOptions(eigenTolerance)); err != nil {
@@ -133,8 +133,8 @@ func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacen
 	return nil
 }
 
-// openComponents makes the space of a kernel matrix's k leading principal components, in which distances are as close
-// to those of the kernel as k columns allow.
+// openComponents opens the k leading principal components of a kernel matrix, whose distances approximate those of the
+// kernel as closely as k columns can.
 func (r *run) openComponents(ctx context.Context, s *space) (err error) {
 	matrix, release, err := r.executors.Matrix(ctx)
 	if err != nil {
@@ -151,8 +151,8 @@ func (r *run) openComponents(ctx context.Context, s *space) (err error) {
 	return nil
 }
 
-// expand gives every point a label: those that were left out are attached to the clusters of the others. A point that
-// nothing connects has a row of zeros, which is nearest to the shortest centroid, that of the loosest cluster.
+// expand labels all points: those without coordinates are attached to clusters. A point without any connection counts
+// as a row of zeros, which is nearest to the shortest centroid, that of the loosest cluster.
 func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *constraint.Set) *answer {
 	all := clustering.Unassigned(r.n)
 	for row, point := range at.kept {

@@ -10,10 +10,10 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// Distances gives those of a row to others.
+// Distances stores the distances of row i from other rows in out.
 type Distances func(i int32, to []int32, out []float64)
 
-// distances are those of the space that a result was found in, and how many values a row has there.
+// distances returns the distances in the space that a result was found in, and the number of values per row.
 func (r *run) distances(result *clustering.Result) (Distances, int, error) {
 	if e := result.Embedding; e != nil {
 		return euclidean(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values}), e.Columns, nil
@@ -71,7 +71,7 @@ func byEntries(data *dataset.Kernel) Distances {
 	}
 }
 
-// byProducts makes distances of n rows from their inner products, which of gives.
+// byProducts derives the distances of n rows from their inner products, which of computes.
 func byProducts(n int, of Distances, distance func(product, own, other float64) float64) Distances {
 	norms := make([]float64, n)
 	for i := range int32(n) {

@@ -11,15 +11,9 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// folds is supervision that each k is compared by.
-type folds struct {
-	*heldout.Supervision
-	count int
-}
-
-// newFolds divides the supervision of a job; nil: there is too little of it, or pairs of one kind alone, to which one
-// cluster or many would always answer best.
-func newFolds(n int, spec clustering.Spec) (*folds, error) {
+// newFolds divides the supervision of a job into folds. It returns nil if there is too little of it, or only pairs of
+// one kind, which a single cluster or very many would always satisfy best.
+func newFolds(n int, spec clustering.Spec) (*heldout.Supervision, error) {
 	if len(spec.Constraints)+len(spec.Seeds) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to divide
 	}
@@ -28,15 +22,15 @@ func newFolds(n int, spec clustering.Spec) (*folds, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folds{heldout.New(set, spec.Seeds, spec.MaxK, auto.DefaultFolds, spec.Random(clustering.StreamFolds)), auto.DefaultFolds}
-	if must, cannot := f.Kinds(); must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs {
-		return nil, nil //nolint:nilnil // it is too little
+	s := heldout.New(set, spec.Seeds, spec.MaxK, auto.DefaultFolds, spec.Random(clustering.StreamFolds))
+	if must, cannot := s.Kinds(); must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs {
+		return nil, nil //nolint:nilnil // there is too little
 	}
-	return f, nil
+	return s, nil
 }
 
-// agreement is how well the job agrees with supervision that it is not shown. auto has compared its ways by that already;
-// any other algorithm is run once more for each fold.
+// agreement returns how well the job agrees with held-out supervision. auto has already compared its methods that way;
+// other algorithms run once more for each fold.
 func (r *run) agreement(ctx context.Context, spec clustering.Spec, result *clustering.Result) (*float64, error) {
 	if result.Choice != nil {
 		for _, tried := range result.Choice.Tried {
@@ -47,7 +41,7 @@ func (r *run) agreement(ctx context.Context, spec clustering.Spec, result *clust
 		}
 	}
 	var labels [][]int32
-	for fold := range r.folds.count {
+	for fold := range auto.DefaultFolds {
 		found, err := snapshot.Once(ctx, fmt.Sprintf("fold %d", fold), (*snapshot.Writer).Int32s,
 			func(reader *snapshot.Reader) []int32 { return reader.Labels(len(result.Labels), spec.K) },
 			func(ctx context.Context) ([]int32, error) {

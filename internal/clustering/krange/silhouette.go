@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// Silhouettes are of all points up to so many rows, and above of a sample of as many, compared with each other.
+	// mostSilhouettes is the maximum number of rows whose silhouettes are computed, from distances among them.
 	mostSilhouettes = 4096
-	// Fewer where rows are long: the values that are read for them are bounded, for each k to a fraction of a second.
+	// There are fewer if rows are long, so that a k takes a fraction of a second.
 	leastSilhouettes     = 512
 	mostSilhouetteValues = 1 << 28
 )
 
-// silhouette is the mean silhouette of labels, in the space that was clustered.
+// silhouette returns the mean silhouette of the labels in the space that was clustered.
 func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) (*float64, error) {
 	distances, width, err := r.distances(result)
 	if err != nil {
@@ -30,7 +30,7 @@ func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) 
 	return &mean, err
 }
 
-// everyRow are at most so many of n rows, evenly spaced.
+// everyRow returns at most most of n rows, evenly spaced.
 func everyRow(n, most int) []int32 {
 	count := min(n, most)
 	rows := make([]int32, count)
@@ -40,8 +40,8 @@ func everyRow(n, most int) []int32 {
 	return rows
 }
 
-// Silhouette is the mean of profile.Silhouette over some rows. Rows in no cluster, with labels below 0, are left out. The distances
-// of a row are asked for together, in the order of rows.
+// Silhouette returns the mean of profile.Silhouette over some rows. Rows with labels below 0 are ignored. All distances
+// of a row are requested together.
 func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Distances, threads int) (float64, error) {
 	var kept []int32
 	sizes := make([]int, k)

@@ -8,8 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// stability is how well the clusters come out again when only a part of the data is clustered, in the mean of several
-// parts; nil: it is not known, because a part cannot be clustered so.
+// stability returns how well the clusters are found again in parts of the data, as a mean over the parts. It returns
+// nil if a part cannot be clustered.
 func (r *run) stability(ctx context.Context, spec clustering.Spec, labels []int32) (*float64, error) {
 	values, err := snapshot.Once(ctx, "stability", (*snapshot.Writer).Floats, (*snapshot.Reader).Floats,
 		func(ctx context.Context) ([]float64, error) { return r.strengths(snapshot.Without(ctx), spec, labels) })
@@ -19,7 +19,7 @@ func (r *run) stability(ctx context.Context, spec clustering.Spec, labels []int3
 	return meanStability(values), nil
 }
 
-// meanStability is that of all parts; nil: one could not be clustered.
+// meanStability returns the mean over all parts, nil if one could not be clustered.
 func meanStability(strengths []float64) *float64 {
 	mean := 0.0
 	for _, v := range strengths {
@@ -31,7 +31,7 @@ func meanStability(strengths []float64) *float64 {
 	return &mean
 }
 
-// strengths are those of the labels in each part, -1 where it cannot be clustered.
+// strengths returns the prediction strength of the labels in each part, -1 if it cannot be clustered.
 func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int32) ([]float64, error) {
 	values := make([]float64, len(r.parts))
 	err := parallel.NewPool(r.threads).Run(ctx, r.threads, len(r.parts), func(at int) error {
@@ -44,7 +44,7 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 			return ctx.Err()
 		}
 		if err != nil {
-			return nil //nolint:nilerr // as of an algorithm that needs constraints, where the part has none
+			return nil //nolint:nilerr // for example, an algorithm needs constraints and the part has none
 		}
 		of := labels
 		if p.rows != nil {
@@ -59,15 +59,15 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 	return values, err
 }
 
-// Strength is how well two labelings of the same points have each other's clusters: for each cluster of one of them the
-// share of its pairs of points that are together in the other, the least of a labeling's clusters, and the mean of the
-// two. It is the prediction strength of Tibshirani and Walther (2005), between two answers instead of an answer and a
-// prediction. Labels below 0 are those of points in no cluster.
+// Strength returns how well two labelings of the same points reproduce each other's clusters. It is the share of pairs
+// of a cluster that are together in the other labeling, for the worst cluster of each labeling, averaged over both. It
+// is the prediction strength of Tibshirani and Walther (2005), between two answers instead of an answer and a
+// prediction. Points with labels below 0 are ignored.
 func Strength(a, b []int32, k int) float64 {
 	return (leastKept(a, b, k) + leastKept(b, a, k)) / 2
 }
 
-// leastKept is the least share of a cluster's pairs that another labeling has together.
+// leastKept returns the smallest share, over clusters, of pairs that another labeling keeps together.
 func leastKept(of, in []int32, k int) float64 {
 	counts, sizes := make([]int64, k*k), make([]int64, k)
 	for i, c := range of {
