@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
-// Transcript is an observer that writes down all it hears, in order and to the last bit.
+// Transcript is an observer that records all events in order, with the bits of all numbers.
 type Transcript struct {
 	mu    sync.Mutex
 	Lines []string
@@ -53,10 +53,10 @@ func (t *Transcript) Level(l clustering.LevelStarted) { t.write("level", l) }
 // Trial implements clustering.Observer.
 func (t *Transcript) Trial(trial clustering.Trial) { t.write("trial", trial) }
 
-// Phase implements clustering.Observer. Phases are about what happens now, not part of the answer.
+// Phase implements clustering.Observer. Phases are not part of the answer.
 func (t *Transcript) Phase(clustering.Phase) {}
 
-// Bits writes down a value to the last bit, and what its pointers point to.
+// Bits formats a value with all bits of its numbers. It follows pointers.
 func Bits(v any) string {
 	b := &strings.Builder{}
 	writeBits(b, reflect.ValueOf(v))

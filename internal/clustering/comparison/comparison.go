@@ -1,10 +1,11 @@
-// Package comparison tells who names an algorithm when the default would do better. Both are fitted to a part of the
-// supervision and compared by the pairs that they were not shown, in this process, where that takes little time.
+// Package comparison warns users who named an algorithm if auto agrees clearly better with held-out pairs. It fits both
+// to part of the supervision, in this process, if that takes little time.
 package comparison
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
@@ -15,13 +16,13 @@ import (
 )
 
 const (
-	// clearlyBetter is by how many standard errors the default must agree better with the held-out pairs, and worthTelling
-	// by how much: many pairs of seeds tell differences that matter to nobody.
+	// auto must agree better by more than clearlyBetter standard errors and by more than worthTelling: with many pairs
+	// of seeds, even irrelevant differences are significant.
 	clearlyBetter = 2.0
 	worthTelling  = 0.05
 )
 
-// Comparison is a job that names an algorithm, the same job by the default, and their supervision in folds.
+// Comparison is a job that names an algorithm, the same job by auto, and their supervision in folds.
 type Comparison struct {
 	data        dataset.Dataset
 	spec        clustering.Spec
@@ -29,8 +30,8 @@ type Comparison struct {
 	supervision *heldout.Supervision
 }
 
-// New prepares the comparison; nil where there is none to make: the algorithm is the default, it would take long, as for a range of k, or too
-// few pairs can be held out to tell anything.
+// New prepares a comparison. It returns nil if there is none to make: the algorithm is auto, the comparison would take
+// long, as for a range of k, or too few pairs can be held out.
 func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 	if !takenByDefault(spec.Algorithm) || !small(data, spec) || spec.MaxK > 0 {
 		return nil
@@ -40,7 +41,7 @@ func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 		Constraints: spec.Constraints, Seeds: spec.Seeds, Algorithm: &auto.Options{},
 	})
 	if err != nil {
-		return nil // what is wrong is for the job to say
+		return nil // the job itself reports what is wrong
 	}
 	c := &Comparison{data, spec, problem, problem.Supervision()}
 	must, cannot := c.supervision.Kinds()
@@ -50,7 +51,7 @@ func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 	return c
 }
 
-// takenByDefault tells whether the default could be given the same supervision.
+// takenByDefault reports whether auto accepts the same supervision.
 func takenByDefault(a clustering.Algorithm) bool {
 	switch options := a.(type) {
 	case *auto.Options:
@@ -61,17 +62,14 @@ func takenByDefault(a clustering.Algorithm) bool {
 	return true
 }
 
-// Run makes the comparison. It returns what is to be said, nil if there is nothing.
+// Run compares. It returns a notice, or nil if auto is not clearly better.
 func (c *Comparison) Run(ctx context.Context, threads int) (*clustering.Notice, error) {
 	named, err := c.named(ctx, threads)
 	if err != nil {
 		return nil, err
 	}
-	perfect := make([]bool, len(named))
-	for at := range perfect {
-		perfect[at] = true
-	}
-	if !c.beats(perfect, named) { // so that the default would not either
+	perfect := slices.Repeat([]bool{true}, len(named))
+	if !c.beats(perfect, named) { // so auto could not either
 		return nil, nil
 	}
 	other, err := auto.HeldOut(ctx, c.byDefault, local.Executors(c.data, threads))

@@ -5,11 +5,10 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Attach gives a cluster, 0..k-1, to every vertex that has none (-1). Those that edges or must-links connect stay
-// together and join the cluster that has the most of their neighbors and must-linked points, less their cannot-linked
-// ones; of equal ones the largest, of equally large ones the lowest. Sizes are those of the labels that are given, so
-// that vertices which nothing connects all join the largest of the clusters that were found. The graph or the constraints
-// may be nil.
+// Attach assigns a cluster, 0 to k-1, to every vertex with label -1. Such vertices that edges or must-links connect
+// stay together. They join the cluster with the most of their neighbors and must-linked points minus their
+// cannot-linked ones; ties go to the largest cluster, then to the lowest number. Vertices without any connection join
+// the largest cluster. Sizes are those of the given labels. The graph and the constraints may be nil.
 func Attach(labels []int32, k int, g *dataset.Graph, set *constraint.Set) {
 	AttachTo(labels, k, g, set, elected(sizesOf(labels, k), nil))
 }
@@ -24,7 +23,7 @@ func sizesOf(labels []int32, k int) []int {
 	return sizes
 }
 
-// AttachTo is Attach with another cluster than the largest for vertices which nothing connects.
+// AttachTo is like Attach, but vertices without any connection join the cluster otherwise.
 func AttachTo(labels []int32, k int, g *dataset.Graph, set *constraint.Set, otherwise int32) {
 	sizes := sizesOf(labels, k)
 	must, cannot := partners(labels, set)
@@ -74,7 +73,7 @@ func AttachTo(labels []int32, k int, g *dataset.Graph, set *constraint.Set, othe
 	}
 }
 
-// partners are the points that those without a label are constrained with.
+// partners returns the points that are constrained with each point without a label.
 func partners(labels []int32, set *constraint.Set) (must, cannot map[int32][]int32) {
 	must, cannot = map[int32][]int32{}, map[int32][]int32{}
 	if set == nil {
@@ -95,7 +94,7 @@ func partners(labels []int32, set *constraint.Set) (must, cannot map[int32][]int
 	return must, cannot
 }
 
-// elected is the cluster with the most votes; of equal ones the largest, then the lowest.
+// elected returns the cluster with the most votes. Ties go to the largest, then to the lowest number.
 func elected(sizes []int, votes map[int32]int) int32 {
 	best := int32(0)
 	for c := range int32(len(sizes)) {

@@ -3,29 +3,28 @@
 package component
 
 import (
+	"slices"
+
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Pieces are the connected parts of a graph, numbered by their lowest vertices.
+// Pieces holds the connected components of a graph, numbered by their lowest vertices.
 type Pieces struct {
 	Of   []int32 // the piece of each vertex
-	Size []int   // the vertices of each piece
-	// Bound tells of each piece whether an edge joins two of its vertices that must-links do not join anyway. A vertex
-	// without edges, or with none but a loop, is a piece that is not bound.
+	Size []int   // the number of vertices of each piece
+	// Bound reports for each piece whether an edge joins two of its vertices that must-links do not. A vertex without
+	// edges other than a loop is a piece that is not bound.
 	Bound []bool
 }
 
-// Count is the number of pieces.
+// Count returns the number of pieces.
 func (p Pieces) Count() int { return len(p.Size) }
 
-// Find finds the pieces of a graph. Vertices of one component of the must-links count as connected; nil: there are no
-// must-links. Edges of a smaller magnitude than least connect nothing, nor do edges of weight 0.
+// Find finds the pieces of a graph. Vertices of the same must-link component count as connected; together may be nil.
+// Edges of weight 0 or of a magnitude below least are ignored.
 func Find(g *dataset.Graph, together *constraint.Components, least float64) Pieces {
-	p := Pieces{Of: make([]int32, g.N)}
-	for i := range p.Of {
-		p.Of[i] = -1
-	}
+	p := Pieces{Of: slices.Repeat([]int32{-1}, g.N)}
 	var queue []int32
 	for i := range g.N {
 		if p.Of[i] >= 0 {
@@ -65,13 +64,13 @@ func Find(g *dataset.Graph, together *constraint.Components, least float64) Piec
 	return p
 }
 
-// smallShare is the share of the mean cluster, n/k, below which a piece is small.
+// smallShare is the share of the mean cluster size, n/k, below which a piece is small.
 const smallShare = 0.1
 
-// Keep tells which pieces take part in an eigenproblem for k clusters. Small ones do not: each has an eigenvector of
-// its own, as good as that of the best cut, so that k clusters would be some of them and all the rest. Nor do pieces
-// that are not bound, which have nothing to be cut. The largest of the bound ones is always kept; and all of these are
-// where the small ones have more vertices than the others, since then they are not debris but what the graph is.
+// Keep reports which pieces take part in an eigenproblem for k clusters. Small pieces do not: each has an eigenvector
+// of its own that is as good as the best cut, so the clusters would be small pieces and everything else. Unbound pieces
+// do not either, because there is nothing to cut. The largest bound piece is always kept. If small pieces have more
+// vertices than the others, the graph consists of them, and all bound pieces are kept.
 func (p Pieces) Keep(k int) []bool {
 	keep := make([]bool, p.Count())
 	largest, kept, bound := -1, 0, 0

@@ -10,11 +10,11 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 )
 
-// exactRows is for how many points at most the run by the matrix is made too, to compare with: it then takes seconds.
+// exactRows is the maximum number of points for which the full matrix is run too, for comparison. It takes seconds.
 const exactRows = 5000
 
-// compare reports how near the labels are to those of the same job by the matrix of all points, which runs in this
-// process. The objective of a job with constraints is not reported: its penalties are others than those of features.
+// compare reports how close the labels are to those of the same job with the full matrix, which it runs in this
+// process. With constraints, it reports no objective, because penalties differ from those on features.
 func (p *Problem) compare(ctx context.Context, labels []int32, report *clustering.LandmarkReport) error {
 	if p.points == nil {
 		return nil

@@ -45,8 +45,8 @@ func Run(ctx context.Context, p *Problem, x kmeans.Executor, o clustering.Observ
 	return result, nil
 }
 
-// lost is the share of the kernel that features leave out. Kernels that are not positive semidefinite may have a trace
-// that says nothing.
+// lost returns the share of the kernel that the features lose, 1 if the trace is not positive, as for some kernels that
+// are not positive semidefinite.
 func (p *Problem) lost(rest float64) float64 {
 	if !(p.trace > 0) {
 		return 1
@@ -54,9 +54,9 @@ func (p *Problem) lost(rest float64) float64 {
 	return min(max(0, rest/p.trace), 1)
 }
 
-// rest is what features leave out of the points' squared lengths, the sum of k(x, x) - |phi(x)|^2. A center in the span
-// of the landmarks is as much farther from the points themselves than from their features, so that adding it to the
-// distortion of features gives the kernel k-means objective with such centers: at least that with centers that are free.
+// rest returns the sum of k(x, x) - |phi(x)|^2, the part of the squared lengths that features lose. Centers in the span
+// of the landmarks are farther from the points than from their features by that amount, so adding it to the distortion
+// of features gives the kernel k-means objective for such centers, an upper bound of that for free centers.
 func (p *Problem) rest(ctx context.Context, x kmeans.Executor) (float64, error) {
 	origin := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 1, Centroids: make([]float64, p.Columns())}
 	squares, err := x.Nearest(ctx, []vector.Query{{Model: origin}})
@@ -66,7 +66,7 @@ func (p *Problem) rest(ctx context.Context, x kmeans.Executor) (float64, error) 
 	return p.trace - partition.SumByTile(p.Rows(), func(i int) float64 { return squares[0][i] }), nil
 }
 
-// withRest hears the objectives of kernel k-means instead of those of features.
+// withRest converts objectives on features to those of kernel k-means.
 type withRest struct {
 	clustering.Observer
 	rest float64

@@ -9,24 +9,24 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// completion completes the matrix of all pairs from the known ones, within the span: with y_i the first `width` entries
-// of V[i,:]/l_i it looks for a symmetric M near I_k, ones on the first k places of the diagonal, such that y_i'M y_j is 1
-// for must-links and 0 for cannot-links,
+// completion completes the matrix of all pairs from the known ones, within the span. With y_i the first `width` entries
+// of V[i,:]/l_i, it finds a symmetric M near I_k, which has ones in the first k places of the diagonal, such that
+// y_i'M y_j is 1 for must-links and 0 for cannot-links:
 //
 //	M = I_k + H^1/2 X H^1/2,   X = argmin sum weight (y_i'M y_j - [must])^2 + rho |X|^2              (2)
 //
-// where I_k alone is what spectral clustering takes. H = diag(h) makes vectors of high cost expensive,
+// Spectral clustering uses I_k alone. H = diag(h) makes vectors of high cost expensive,
 //
 //	h_a = min(1, p_a/p_k),   p_a = exp(-log(1 - w_a) / log(1 - w_k))
 //
-// that is heat that has diffused until the k-th vector is down to 1/e.
+// which is heat diffusion until the k-th vector has decayed to 1/e.
 type completion struct {
 	*basis
 	*links
 	width   int
 	damping []float64   // h^1/2
-	damped  [][]float64 // g_i = H^1/2 y_i of the constrained points, a column for each vector
-	between [][]float64 // kernels between all links; nil: they are not remembered
+	damped  [][]float64 // g_i = H^1/2 y_i of the constrained points, one column per vector
+	between [][]float64 // kernels between all links; nil if not computed
 }
 
 func (b *basis) newCompletion(l *links, width int) *completion {
@@ -43,12 +43,12 @@ func (b *basis) newCompletion(l *links, width int) *completion {
 	return c
 }
 
-// residual is [must] - y_i' I_k y_j, what is left for X to explain.
+// residual returns [must] - y_i' I_k y_j, which X has to explain.
 func (c *completion) residual(pair link) float64 {
 	return pair.target() - dot(c.scaled[pair.i][:c.k], c.scaled[pair.j][:c.k])
 }
 
-// ends are g_i, or g_j, of some links, a column for each vector.
+// ends returns g_i or g_j of some links, one column per vector.
 func (c *completion) ends(of []int, end func(link) int) [][]float64 {
 	columns := make([][]float64, c.width)
 	for a := range columns {
@@ -63,11 +63,11 @@ func (c *completion) ends(of []int, end func(link) int) [][]float64 {
 func firstEnd(l link) int  { return l.i }
 func secondEnd(l link) int { return l.j }
 
-// manyLinks is above how many links (2) is solved for the width x width unknowns of X, by conjugate gradients, instead of one for
-// each link, directly.
+// manyLinks is the number of links above which (2) is solved for the width x width unknowns of X by conjugate
+// gradients, instead of directly for one unknown per link.
 const manyLinks = 2048
 
-// solve is X of (2) for some links.
+// solve returns X of (2) for some links.
 func (c *completion) solve(rho float64, of []int) [][]float64 {
 	if len(of) > manyLinks {
 		return c.solveByGradients(rho, of)
@@ -75,7 +75,7 @@ func (c *completion) solve(rho float64, of []int) [][]float64 {
 	return c.solveByLinks(rho, of)
 }
 
-// solveByLinks solves for a factor of each link, as leftOut explains.
+// solveByLinks solves for one factor per link; see leftOut.
 func (c *completion) solveByLinks(rho float64, of []int) [][]float64 {
 	matrix, right, roots := c.kernels(of)
 	for e := range of {
@@ -90,7 +90,7 @@ func (c *completion) solveByLinks(rho float64, of []int) [][]float64 {
 	return spread(c.ends(of, firstEnd), c.ends(of, secondEnd), right)
 }
 
-// kernels are W^1/2 K W^1/2 of some links, W^1/2 b and the diagonal of W^1/2: see leftOut.
+// kernels returns W^1/2 K W^1/2 of some links, W^1/2 b, and the diagonal of W^1/2; see leftOut.
 func (c *completion) kernels(of []int) (matrix [][]float64, b, roots []float64) {
 	b, roots = c.sides(of)
 	if c.between == nil {
@@ -105,7 +105,7 @@ func (c *completion) kernels(of []int) (matrix [][]float64, b, roots []float64) 
 	return matrix, b, roots
 }
 
-// sides are W^1/2 b of some links and the diagonal of W^1/2.
+// sides returns W^1/2 b of some links and the diagonal of W^1/2.
 func (c *completion) sides(of []int) (b, roots []float64) {
 	b, roots = make([]float64, len(of)), make([]float64, len(of))
 	for e, which := range of {
@@ -115,7 +115,7 @@ func (c *completion) sides(of []int) (b, roots []float64) {
 	return b, roots
 }
 
-// remember computes the kernels between all links, of which the fits to folds take some.
+// remember computes the kernels between all links if fits to folds will use them.
 func (c *completion) remember(folds []fold) {
 	if slices.ContainsFunc(folds, func(f fold) bool { return len(f.known) <= manyLinks }) {
 		c.between, _, _ = c.kernels(firstOnes(len(c.all)))
@@ -131,7 +131,7 @@ func (c *completion) kernelMatrix(of []int, roots []float64) [][]float64 {
 	if c.quick {
 		innerProducts = byColumns
 	}
-	const some = 64 // links at a time, so that the products of all are not held at once
+	const some = 64 // links at a time, to limit memory
 	for from := 0; from < m; from += some {
 		to := min(from+some, m)
 		first, second := innerProducts(i, i, from, to), innerProducts(j, j, from, to)
@@ -147,7 +147,7 @@ func (c *completion) kernelMatrix(of []int, roots []float64) [][]float64 {
 	return matrix
 }
 
-// byRows computes x_e'y_f for the rows e in from..to-1 of x and all f from there on of y, both given by columns.
+// byRows returns x_e'y_f for rows e from from to to-1 of x and all rows f >= from of y, both given by columns.
 func byRows(x, y [][]float64, from, to int) [][]float64 {
 	return eigen.Gram(len(x), rowsOf(x, from, to), rowsOf(y, from, len(y[0])))
 }
@@ -163,7 +163,7 @@ func rowsOf(columns [][]float64, from, to int) [][]float64 {
 	return rows
 }
 
-// byColumns is byRows up to rounding, by sums of columns. It takes a tenth of the time, since rows are short.
+// byColumns computes byRows up to rounding, by summing columns. It takes a tenth of the time, because rows are short.
 func byColumns(x, y [][]float64, from, to int) [][]float64 {
 	columns, factors := make([][]float64, len(y)), make([][]float64, len(x))
 	for a := range x {
@@ -172,7 +172,7 @@ func byColumns(x, y [][]float64, from, to int) [][]float64 {
 	return eigen.Combination(len(columns[0]), columns, factors, to-from)
 }
 
-// products are g_i'X g_j of links with these ends.
+// products returns g_i'X g_j of links with the given ends.
 func products(i, j, x [][]float64) []float64 {
 	products := make([]float64, len(i[0]))
 	for a, image := range eigen.Combination(len(products), i, x, len(i)) { // X g_i
@@ -183,7 +183,7 @@ func products(i, j, x [][]float64) []float64 {
 	return products
 }
 
-// spread is the adjoint of products: sum of value (g_i g_j' + g_j g_i') / 2.
+// spread is the adjoint of products: the sum of value (g_i g_j' + g_j g_i') / 2.
 func spread(i, j [][]float64, values []float64) [][]float64 {
 	scaled := make([][]float64, len(j))
 	for a, column := range j {
@@ -262,9 +262,9 @@ func product(x, y [][]float64) float64 {
 	return sum
 }
 
-// factors are those of the k coordinates whose inner products are nearest to y_i'M y_j over all points: with
-// R R' = Y'Y/n and the k leading eigenpairs (e, U) of R'M R they are R^-T U max(e, 1e-6)^1/2. As rows are scaled to
-// length 1, the lengths l do not matter.
+// factors returns those of the k coordinates whose inner products are nearest to y_i'M y_j over all points: with R R' =
+// Y'Y/n and the k leading eigenpairs (e, U) of R'M R, they are R^-T U max(e, 1e-6)^1/2. Rows are scaled to length 1, so
+// the lengths l do not matter.
 func (c *completion) factors(rho float64, of []int) factors {
 	const least = 1e-6
 	x, half := c.solve(rho, of), c.half()
@@ -305,7 +305,7 @@ func (c *completion) factors(rho float64, of []int) factors {
 	return f
 }
 
-// half is R with R R' = Y'Y/n, lower triangular; its first rows and columns are those of fewer vectors.
+// half returns the lower triangular R with R R' = Y'Y/n. Its leading blocks are those of fewer vectors.
 func (b *basis) half() [][]float64 {
 	if b.whole != nil {
 		return b.whole

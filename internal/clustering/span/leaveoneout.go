@@ -7,19 +7,18 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// rhos are the penalties of a completion that are tried.
+// rhos are the candidate penalties of a completion.
 var rhos = []float64{30, 10, 3, 1, 0.3, 0.1, 0.03}
 
-// leftOut are the losses that completions have on each of some links when it is the only one that they do not know,
-// for every rho, without solving (2) so often. With b the residuals of the links and
+// leftOut returns the losses of completions on each of some links when it is the only one left out, for every rho,
+// without solving (2) for each. With b the residuals of the links and
 //
 //	K = ((g_i.g_i')(g_j.g_j') + (g_i.g_j')(g_j.g_i')) / 2        of two links (i,j) and (i',j')
 //
-// X = sum a (g_i g_j' + g_j g_i')/2, a = (K + rho I)^-1 b, solves (2), and a link that is left out is missed by
-// a/d, where d is the diagonal of (K + rho I)^-1. With weights W it is W^1/2 K W^1/2 and W^1/2 b, and what is missed is
-// W^1/2 as much.
+// X = sum a (g_i g_j' + g_j g_i')/2, a = (K + rho I)^-1 b, solves (2), and the error on a left-out link is a/d, where d
+// is the diagonal of (K + rho I)^-1. With weights W, use W^1/2 K W^1/2 and W^1/2 b, and divide the error by W^1/2.
 //
-// K has no more than width (width + 1) / 2 eigenvalues other than 0: fewLeftOut needs less time where these are fewer than links.
+// K has at most width (width + 1) / 2 nonzero eigenvalues. If these are fewer than links, fewLeftOut is faster.
 func (c *completion) leftOut(of []int) [][]float64 {
 	m := len(of)
 	if c.quick && 2*c.features() <= m {
@@ -47,7 +46,7 @@ func (c *completion) leftOut(of []int) [][]float64 {
 	return losses
 }
 
-// missed are the losses of links that are missed by a/d.
+// missed returns the losses of links whose errors are a/d.
 func (c *completion) missed(of []int, a, d, roots []float64) []float64 {
 	losses := make([]float64, len(of))
 	for e, which := range of {
@@ -57,11 +56,11 @@ func (c *completion) missed(of []int, a, d, roots []float64) []float64 {
 	return losses
 }
 
-// features is how many numbers a symmetric matrix of the width has.
+// features returns the number of entries of a symmetric matrix of this width.
 func (c *completion) features() int { return c.width * (c.width + 1) / 2 }
 
-// fewLeftOut is leftOut by the features of links, the numbers of (g_i g_j' + g_j g_i')/2 with those beside the diagonal times
-// sqrt 2. With P a row of them for each link, K = P P'; and with the eigenpairs (e, V) of P'P and U = P V
+// fewLeftOut computes leftOut from the features of links, the entries of (g_i g_j' + g_j g_i')/2, with those off the
+// diagonal times sqrt 2. With P one row of features per link, K = P P'. With the eigenpairs (e, V) of P'P and U = P V,
 //
 //	(K + rho I)^-1 = (I - U (e + rho)^-1 U') / rho
 func (c *completion) fewLeftOut(of []int) [][]float64 {

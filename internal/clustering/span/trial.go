@@ -6,12 +6,12 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
-// trial is a candidate and how it did on every link when that was held out.
+// trial is a candidate and its loss on every link when that was held out.
 type trial struct {
 	clustering.CutCandidate
 	losses []float64
-	// fit is to what is known on a fold, or to all links (allLinks); nil for the rules of the paper, whose losses are violations
-	// already.
+	// fit returns the factors fitted to the known links of a fold, or to all links (allLinks). It is nil for the rules
+	// of the paper, whose losses are violations.
 	fit func(fold int) factors
 }
 
@@ -19,7 +19,7 @@ func newTrial(rule clustering.CutRule, width int, losses []float64, l *links) *t
 	return &trial{CutCandidate: clustering.CutCandidate{Rule: rule, Width: width, Loss: l.mean(losses)}, losses: losses}
 }
 
-// mean is the mean of some number of all links, by their weights.
+// mean returns the mean of values, one per link, weighted by the weights of links.
 func (l *links) mean(values []float64) float64 {
 	sum, weights := 0.0, 0.0
 	for at, v := range values {
@@ -32,11 +32,11 @@ func (l *links) mean(values []float64) float64 {
 	return sum / weights
 }
 
-// beats tells whether losses are certainly less than those of another trial: by more than two standard errors,
+// beats reports whether the losses are smaller than those of another trial by more than two standard errors,
 //
 //	sum(other - loss) > 2 sqrt(m) std(other - loss)
 //
-// or else chance among a hundred fits would decide.
+// because otherwise chance among a hundred fits would decide.
 func (t *trial) beats(other *trial, l *links) bool {
 	m := float64(len(t.losses))
 	sum, differences := 0.0, make([]float64, len(t.losses))
@@ -51,7 +51,7 @@ func (t *trial) beats(other *trial, l *links) bool {
 	return sum > 2*math.Sqrt(m)*math.Sqrt(square/m)
 }
 
-// better tells whether labels of fits violated fewer of the links that were held out; of as many, the loss decides.
+// better reports whether its labels violated fewer held-out links. If equally many, the loss decides.
 func (t *trial) better(other *trial) bool {
 	if *t.Violated != *other.Violated {
 		return *t.Violated < *other.Violated
@@ -59,7 +59,7 @@ func (t *trial) better(other *trial) bool {
 	return t.Loss < other.Loss
 }
 
-// violations are 1 for every link of some that labels violate, else 0. Labels are those of the points of links.
+// violations returns 1 for each of some links that the labels violate, otherwise 0. Labels are indexed as links.points.
 func (l *links) violations(labels func(point int) int32, of []int) []float64 {
 	values := make([]float64, len(of))
 	for at, which := range of {
