@@ -10,9 +10,11 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
@@ -46,4 +48,38 @@ func NewMatrix(ctx context.Context, data dataset.Dataset, threads int) (embeddin
 	}
 	_, err = kernelkmeans.NewFamily(ctx, p, x, clustering.NopObserver{})
 	return x, err
+}
+
+// Options holds the options of the algorithm. Zero values mean the defaults.
+type Options struct {
+	Neighbors int // neighbors of each row in the nearest-neighbor graph
+	Folds     int // number of folds of the constraints
+	Enforce   Enforcement
+	// Brief makes cuts of graphs brief; see multilevel.Options. Users cannot set it.
+	Brief bool
+}
+
+// NewOptions returns the options of a request that the catalog has accepted.
+func NewOptions(r catalog.Request) *Options {
+	return &Options{Neighbors: int(r.WholeOr("neighbors", 0)), Folds: int(r.WholeOr("folds", 0)), Enforce: catalog.Named(r.Values["enforce"], EnforceNever)}
+}
+
+// Name implements clustering.Algorithm.
+func (*Options) Name() string { return "auto" }
+
+// Validate implements clustering.Algorithm.
+func (*Options) Validate(int, clustering.Spec) error { return nil }
+
+// The defaults of the options.
+const (
+	DefaultNeighbors = 10
+	DefaultFolds     = 3
+)
+
+// voters is the number of nearest neighbors that vote on the label of a new point.
+const voters = 10
+
+// Predict labels new points by their nearest neighbors among labeled points, in the units of the scale.
+func Predict(ctx context.Context, scale clustering.Scale, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int) ([]int32, error) {
+	return knn.Predict(ctx, scale, voters, trained, labels, fresh, threads)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // Problem is a job on the nearest-neighbor graph of its rows.
@@ -90,4 +91,21 @@ func (p *Problem) FillResult(result *clustering.Result, g *dataset.Graph) {
 	result.NeighborGraph = &clustering.NeighborGraph{Graph: g, Count: p.Count, Weights: p.weights}
 	result.Units = p.Units
 	result.Warnings = append(p.notices[:len(p.notices):len(p.notices)], result.Warnings...)
+}
+
+// Nearest returns the neighbors of all rows; see Remember.
+func (p *Problem) Nearest(ctx context.Context, find func(ctx context.Context) ([]int32, error)) ([]int32, error) {
+	return Remember(ctx, p.scaled.Rows(), p.Count, find)
+}
+
+// Remember returns count nearest neighbors of each of n rows, from a snapshot or by calling find.
+func Remember(ctx context.Context, n, count int, find func(ctx context.Context) ([]int32, error)) ([]int32, error) {
+	return snapshot.Once(ctx, "neighbors", (*snapshot.Writer).Int32s, func(r *snapshot.Reader) []int32 {
+		nearest := r.Int32s()
+		r.Check(len(nearest) == n*count)
+		for _, i := range nearest {
+			r.Check(i >= 0 && int(i) < n)
+		}
+		return nearest
+	}, find)
 }
