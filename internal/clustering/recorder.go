@@ -25,14 +25,12 @@ const (
 	heardTrial
 )
 
-// Restart implements Observer.
 func (r *recorder) Restart(restart, restarts int) {
 	r.log.Int(int(heardRestart))
 	r.log.Int(restart)
 	r.observer.Restart(restart, restarts)
 }
 
-// Iteration implements Observer.
 func (r *recorder) Iteration(restart int, e HistoryEntry) {
 	r.log.Int(int(heardIteration))
 	r.log.Int(restart)
@@ -40,7 +38,6 @@ func (r *recorder) Iteration(restart int, e HistoryEntry) {
 	r.observer.Iteration(restart, e)
 }
 
-// Shift implements Observer.
 func (r *recorder) Shift(s ShiftChange) {
 	r.log.Int(int(heardShift))
 	r.log.Int(s.Iteration)
@@ -49,14 +46,12 @@ func (r *recorder) Shift(s ShiftChange) {
 	r.observer.Shift(s)
 }
 
-// Notice implements Observer.
 func (r *recorder) Notice(n Notice) {
 	r.log.Int(int(heardNotice))
 	writeNotice(&r.log, n)
 	r.observer.Notice(n)
 }
 
-// Solver implements Observer.
 func (r *recorder) Solver(s SolverStep) {
 	r.log.Int(int(heardSolver))
 	for _, v := range []int{s.Step, s.Products, s.Converged, s.Wanted} {
@@ -70,7 +65,6 @@ func (r *recorder) Solver(s SolverStep) {
 	r.observer.Solver(s)
 }
 
-// Level implements Observer.
 func (r *recorder) Level(l LevelStarted) {
 	r.log.Int(int(heardLevel))
 	r.log.Int(l.Level)
@@ -79,7 +73,6 @@ func (r *recorder) Level(l LevelStarted) {
 	r.observer.Level(l)
 }
 
-// Trial implements Observer.
 func (r *recorder) Trial(t Trial) {
 	r.log.Int(int(heardTrial))
 	for _, v := range []int{int(t.Space), int(t.ConstraintUse), t.Fold, t.Folds, t.MustLinks, t.MustLinksRight, t.CannotLinks, t.CannotLinksRight} {
@@ -91,7 +84,6 @@ func (r *recorder) Trial(t Trial) {
 // K implements Observer. It does not log k, which does not belong to a restart.
 func (r *recorder) K(k KStarted) { r.observer.K(k) }
 
-// Phase implements Observer.
 func (r *recorder) Phase(p Phase) { r.observer.Phase(p) }
 
 // heard holds the logged events of a recorder, decoded.

@@ -46,6 +46,14 @@ type Result struct {
 	Runs []Labeling
 }
 
+// CountSizes sets ClusterSizes from the labels of k clusters. All rows must have labels.
+func (r *Result) CountSizes(k int) {
+	r.ClusterSizes = make([]int, k)
+	for _, c := range r.Labels {
+		r.ClusterSizes[c]++
+	}
+}
+
 // Suspect is a seed or a constraint that the data contradicts: the methods that agree best with the supervision get it
 // wrong when it is held out.
 type Suspect struct {

@@ -99,9 +99,6 @@ func fill(ctx context.Context, f Family, r *Result) {
 	if ctx.Err() != nil {
 		r.StopReason = StopCanceled
 	}
-	r.ClusterSizes = make([]int, f.K())
-	for _, c := range r.Labels {
-		r.ClusterSizes[c]++
-	}
+	r.CountSizes(f.K())
 	f.FillResult(r)
 }

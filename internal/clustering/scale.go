@@ -25,18 +25,10 @@ func (s Scale) String() string {
 	return [...]string{"", "auto", "zscore", "none", "minmax", "robust"}[s]
 }
 
-// rule returns how the units of the scale are computed.
-func (s Scale) rule() dataset.Rule {
-	switch s {
-	case ScaleMinMax:
-		return dataset.MinMax
-	case ScaleRobust:
-		return dataset.Robust
-	case ScaleZscore:
-		return dataset.Standard
-	default:
-		return dataset.Raw
-	}
+// rules holds how the units of each scale are computed.
+var rules = [...]dataset.Rule{
+	ScaleDefault: dataset.Raw, ScaleAuto: dataset.Raw, ScaleNone: dataset.Raw,
+	ScaleZscore: dataset.Standard, ScaleMinMax: dataset.MinMax, ScaleRobust: dataset.Robust,
 }
 
 // ScaleOf returns the scale that units were computed by. It returns ScaleNone if units is nil.
@@ -89,7 +81,7 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 			notices = oneDecides(points)
 		}
 	}
-	rule := scale.rule()
+	rule := rules[scale]
 	if rule == dataset.Raw && len(points.Words) == 0 {
 		return nil, notices, nil
 	}

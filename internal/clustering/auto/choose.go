@@ -203,14 +203,14 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	case taken == nil:
 		choice.Reason = fmt.Sprintf("ignoring the constraints agrees as well with held-out ones (%.2f) as using them; %s", without, choice.Reason)
 	case len(r.supervision.Seeds) > 0:
-		choice.Chosen = taken.Method
 		choice.Reason = r.seedReason(taken, choice.Tried, without)
 	case r.trusted():
-		choice.Chosen = taken.Method
 		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so all are taken as certain", taken.Agreement(), r.supervision.Checked)
 	default:
-		choice.Chosen = taken.Method
 		choice.Reason = fmt.Sprintf("it agrees with held-out constraints by %.2f, ignoring them by %.2f: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
+	}
+	if taken != nil {
+		choice.Chosen = taken.Method
 	}
 	r.noticeTrials(best, outcomes)
 	return nil

@@ -25,7 +25,8 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	if s.span != nil {
 		return nil
 	}
-	c := newContraction(s.graph, s.adjacency, r.keep(s.graph, r.none), r.none.Components())
+	keep, _ := r.keep(s.graph, r.none)
+	c := newContraction(s.graph, s.adjacency, keep, r.none.Components())
 	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.Pairs))
 	whole, square := make([]float64, c.Rows()), 0.0
 	for i, f := range c.factor {
@@ -37,7 +38,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	for i := range whole {
 		whole[i] /= math.Sqrt(square)
 	}
-	found, err := r.leading(snapshot.Within(ctx, s.name.String()+" span"), s, c, whole, count-1,
+	found, err := r.leading(snapshot.Within(ctx, s.name.String()+" span"), s, c, [][]float64{whole}, count-1,
 		eigen.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - r.spec.K, Scale: 1})
 	if err != nil {
 		return err

@@ -188,48 +188,35 @@ func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]fl
 	return narrow, nil
 }
 
-// keep reports which vertices take part in the eigenvectors: those of large enough components, or all if these have
-// fewer vertices than there are clusters.
-func (r *run) keep(g *dataset.Graph, set *constraint.Set) []bool {
+// keep reports which vertices take part in the eigenvectors, and how many: those of large enough components, or all if
+// these have fewer vertices than there are clusters.
+func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count int) {
 	pieces := component.Find(g, set.Components(), 0)
-	large, keep, count := pieces.Keep(r.spec.K), make([]bool, r.n), 0
+	large := pieces.Keep(r.spec.K)
+	keep = make([]bool, r.n)
 	for i, of := range pieces.Of {
 		if keep[i] = large[of]; keep[i] {
 			count++
 		}
 	}
 	if count < r.spec.K {
-		for i := range keep {
-			keep[i] = true
-		}
+		return slices.Repeat([]bool{true}, r.n), r.n
 	}
-	return keep
-}
-
-// kept counts the kept vertices.
-func kept(keep []bool) (count int) {
-	for _, is := range keep {
-		if is {
-			count++
-		}
-	}
-	return count
+	return keep, count
 }
 
 // filteredRows is the number of rows from which filters find eigenvectors faster.
 const filteredRows = 1000
 
-// leading computes the leading eigenvectors of a contraction, orthogonal to without if it is not nil. It runs in this
+// leading computes the leading eigenvectors of a contraction, orthogonal to without, which holds at most one vector. It runs in this
 // process, which has the graph.
-func (r *run) leading(ctx context.Context, s *space, c *contraction, without []float64, count int, options eigen.Options) (eigen.Eigenpairs, error) {
+func (r *run) leading(ctx context.Context, s *space, c *contraction, without [][]float64, count int, options eigen.Options) (eigen.Eigenpairs, error) {
 	random := r.spec.Random(clustering.StreamEigen)
 	switch {
-	case c.Rows() >= filteredRows && without != nil:
-		return eigen.Filtered(ctx, c.entries(s.graph), [][]float64{without}, count, random, options)
 	case c.Rows() >= filteredRows:
-		return eigen.Filtered(ctx, c.entries(s.graph), nil, count, random, options)
-	case without != nil:
-		return eigen.Largest(ctx, embedding.Without{Operator: c, Vector: without}, count, random, options)
+		return eigen.Filtered(ctx, c.entries(s.graph), without, count, random, options)
+	case len(without) > 0:
+		return eigen.Largest(ctx, embedding.Without{Operator: c, Vector: without[0]}, count, random, options)
 	}
 	return eigen.Largest(ctx, c, count, random, options)
 }
@@ -237,7 +224,7 @@ func (r *run) leading(ctx context.Context, s *space, c *contraction, without []f
 // eigenvectors returns the coordinates of vertices by the k leading eigenvectors of the contraction, with rows scaled
 // to length 1. Small components have no coordinates.
 func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options eigen.Options) (*coordinates, error) {
-	keep := r.keep(s.graph, set)
+	keep, kept := r.keep(s.graph, set)
 	c := newContraction(s.graph, s.adjacency, keep, set.Components())
 	count := min(r.spec.K, c.Rows())
 	options.Start = s.plain.near(c)
@@ -252,7 +239,7 @@ func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, s
 	}
 	rows := embedding.New(pairs.Vectors, true)
 	e := &coordinates{columns: count}
-	if c.Rows() == kept(keep) {
+	if c.Rows() == kept {
 		e.vectors, e.factor = pairs.Vectors, c.factor
 	}
 	for i, b := range c.block {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/enforce"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -56,24 +55,24 @@ func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
 			}
 		}
 	} else if violated := r.given.Satisfaction(labels); violated.Satisfied() < violated.Total {
-		r.notice(clustering.Notice{Code: "DATA_OVERRULE", Message: fmt.Sprintf(
-			"%s, so the data may overrule them: %d of %d are violated; use --enforce always to make them hold", why, violated.Total-violated.Satisfied(), violated.Total)})
+		r.warn("DATA_OVERRULE",
+			"%s, so the data may overrule them: %d of %d are violated; use --enforce always to make them hold", why, violated.Total-violated.Satisfied(), violated.Total)
 	}
 	if r.options.Enforce == EnforceNever {
 		return labels
 	}
 	found := enforce.Apply(r.spec.K, labels, fixed, prices(margins), certain)
 	if found.Changed > 0 {
-		r.notice(clustering.Notice{Code: "LABELS_ENFORCED", Message: fmt.Sprintf(
-			"%d of %d labels were changed so that your constraints and seeds hold; use --enforce never to keep the labels that the data suggests", found.Changed, r.n)})
+		r.warn("LABELS_ENFORCED",
+			"%d of %d labels were changed so that your constraints and seeds hold; use --enforce never to keep the labels that the data suggests", found.Changed, r.n)
 	}
 	if len(found.Contradicted) > 0 {
-		r.notice(clustering.Notice{Code: "CONSTRAINTS_CONTRADICTED", Message: fmt.Sprintf(
-			"%d constraints cannot hold because seeds or other constraints contradict them: %s", len(found.Contradicted), pairsOf(found.Contradicted))})
+		r.warn("CONSTRAINTS_CONTRADICTED",
+			"%d constraints cannot hold because seeds or other constraints contradict them: %s", len(found.Contradicted), pairsOf(found.Contradicted))
 	}
 	if len(found.Unsatisfied) > 0 {
-		r.notice(clustering.Notice{Code: "CONSTRAINTS_UNSATISFIED", Message: fmt.Sprintf(
-			"no assignment to %d clusters was found that satisfies %d cannot-links: %s", r.spec.K, len(found.Unsatisfied), pairsOf(found.Unsatisfied))})
+		r.warn("CONSTRAINTS_UNSATISFIED",
+			"no assignment to %d clusters was found that satisfies %d cannot-links: %s", r.spec.K, len(found.Unsatisfied), pairsOf(found.Unsatisfied))
 	}
 	return found.Labels
 }

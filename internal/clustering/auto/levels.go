@@ -143,7 +143,7 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 // levelMatrix returns the matrix of a normalized cut. A violated constraint costs softWeight times the mean mass of its
 // points over that of a cluster.
 func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
-	keep := r.keep(s.graph, set)
+	keep, _ := r.keep(s.graph, set)
 	matrix := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: s.levels.mass(keep)}
 	for _, pair := range set.Pairs() {
 		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*softWeight*float64(r.spec.K)/s.levels.total)

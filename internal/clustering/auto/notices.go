@@ -18,8 +18,8 @@ func (r *run) noticeFew(pairs int) {
 	if len(r.spec.Seeds) > 0 {
 		what = "pairs of seeds"
 	}
-	r.notice(clustering.Notice{Code: "FEW_CONSTRAINTS", Message: fmt.Sprintf(
-		"there are too few %s (%d) to tell which method suits the data; from %d on, methods are compared by held-out ones", what, pairs, heldout.EnoughPairs)})
+	r.warn("FEW_CONSTRAINTS",
+		"there are too few %s (%d) to tell which method suits the data; from %d on, methods are compared by held-out ones", what, pairs, heldout.EnoughPairs)
 }
 
 // noticeOneKind warns that must-links or cannot-links alone cannot compare methods: a single cluster, or one per point,
@@ -35,14 +35,14 @@ func (r *run) noticeOneKind(must, cannot int) {
 			what = fmt.Sprintf("the seeds (%d) are all of one class", len(seeds))
 		}
 	}
-	r.notice(clustering.Notice{Code: "ONE_KIND_OF_CONSTRAINTS", Message: what +
-		": they cannot tell which method suits the data, so they are used by the method that would be chosen without them"})
+	r.warn("ONE_KIND_OF_CONSTRAINTS",
+		"%s: they cannot tell which method suits the data, so they are used by the method that would be chosen without them", what)
 }
 
 // noticeLeftOut reports how many vertices of a graph take no part in its cut.
 func (r *run) noticeLeftOut(left int) {
-	r.notice(clustering.Notice{Code: "SMALL_PIECES", Message: fmt.Sprintf(
-		"%d of %d vertices are isolated or in components too small to be clusters; each component joins the cluster that its constraints favor, or the loosest one", left, r.n)})
+	r.warn("SMALL_PIECES",
+		"%d of %d vertices are isolated or in components too small to be clusters; each component joins the cluster that its constraints favor, or the loosest one", left, r.n)
 }
 
 // noticeUnits warns if a single column decides which rows are near and auto chose the units.
@@ -50,12 +50,8 @@ func (r *run) noticeUnits(chosen clustering.Space) {
 	if chosen != clustering.SpaceRows && chosen != clustering.SpaceNeighbors || r.spec.Scale != clustering.ScaleDefault {
 		return
 	}
-	_, notices, err := clustering.UnitsOf(r.data, clustering.ScaleDefault)
-	if err != nil {
-		return // the data is not points
-	}
-	for _, notice := range notices {
-		r.notice(notice)
+	if _, notices, err := clustering.UnitsOf(r.data, clustering.ScaleDefault); err == nil {
+		r.notice(notices...)
 	}
 }
 
@@ -71,8 +67,8 @@ const (
 // noticeTrials reports what the trials say about the answer and about the constraints.
 func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 	if best.Agreement() < nearChance {
-		r.notice(clustering.Notice{Code: "NEAR_CHANCE", Message: fmt.Sprintf(
-			"the best method agrees with the held-out constraints by %.2f, and 0 is chance: the data says little about the classes that the constraints come from", best.Agreement())})
+		r.warn("NEAR_CHANCE",
+			"the best method agrees with the held-out constraints by %.2f, and 0 is chance: the data says little about the classes that the constraints come from", best.Agreement())
 	}
 	if best.Agreement() < goodAgreement {
 		return
@@ -95,24 +91,19 @@ func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 	}
 }
 
-// noticeConstraints names constraints that no good method has right.
+// noticeConstraints names constraints that no good method has right. Without seeds, they are all of the held-out pairs.
 func (r *run) noticeConstraints(never func(pair int) bool) {
-	var against []string
-	for at, pair := range r.supervision.Pairs {
-		if !never(at) {
-			continue
+	var against []constraint.Constraint
+	for at, c := range r.supervision.Constraints {
+		if never(at) {
+			against = append(against, c)
+			r.suspects = append(r.suspects, clustering.Suspect{Row: c.I, Other: c.J, Must: c.Kind == constraint.MustLink})
 		}
-		kind := "cannot"
-		if pair.Must {
-			kind = "must"
-		}
-		against = append(against, fmt.Sprintf("%d-%d (%s)", pair.I, pair.J, kind))
-		r.suspects = append(r.suspects, clustering.Suspect{Row: pair.I, Other: pair.J, Must: pair.Must})
 	}
 	if len(against) > 0 {
-		r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
+		r.warn("CONSTRAINTS_AGAINST_DATA",
 			"constraints that no good method has right when it is not shown them: %s (%d of %d); they are wrong, or between clusters that touch",
-			someOf(against), len(against), len(r.supervision.Pairs))})
+			pairsOf(against), len(against), len(r.supervision.Constraints))
 	}
 }
 
@@ -144,9 +135,9 @@ func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
 		}
 	}
 	if len(against) > 0 {
-		r.notice(clustering.Notice{Code: "SEEDS_AGAINST_DATA", Message: fmt.Sprintf(
+		r.warn("SEEDS_AGAINST_DATA",
 			"seeds that no good method puts with their label when it is not shown it: %s (%d of %d); their labels are wrong, or they are between clusters that touch",
-			someOf(against), len(against), len(r.supervision.Seeds))})
+			someOf(against), len(against), len(r.supervision.Seeds))
 	}
 }
 

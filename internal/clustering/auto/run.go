@@ -3,6 +3,7 @@ package auto
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -76,9 +77,7 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 		return nil, err
 	}
 	defer r.release()
-	for _, notice := range p.Warnings {
-		r.notice(notice)
-	}
+	r.notice(p.Warnings...)
 	o.Phase(clustering.PhaseInitialize)
 	found, choice, err := r.choose(ctx)
 	if err != nil {
@@ -119,7 +118,7 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 		}
 	}
 	result.Labels = labels
-	r.countSizes(result)
+	result.CountSizes(r.spec.K)
 	return r.score(ctx, found, result)
 }
 
@@ -143,9 +142,15 @@ func (p *Problem) Supervision() *heldout.Supervision {
 	return heldout.New(p.given, p.spec.Seeds, p.spec.K, p.folds, p.spec.Random(clustering.StreamFolds))
 }
 
-func (r *run) notice(n clustering.Notice) {
-	r.notices = append(r.notices, n)
-	r.o.Notice(n)
+func (r *run) notice(notices ...clustering.Notice) {
+	for _, n := range notices {
+		r.notices = append(r.notices, n)
+		r.o.Notice(n)
+	}
+}
+
+func (r *run) warn(code, format string, args ...any) {
+	r.notice(clustering.Notice{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // report converts an answer to a result. The history is that of the start that won.
@@ -168,24 +173,15 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	if len(r.supervision.Seeds) > 0 {
 		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.Seeds))
 	}
-	r.countSizes(&result)
+	result.CountSizes(r.spec.K)
 	return &result
-}
-
-func (r *run) countSizes(result *clustering.Result) {
-	result.ClusterSizes = make([]int, r.spec.K)
-	for _, c := range result.Labels {
-		result.ClusterSizes[c]++
-	}
 }
 
 // finish adds the satisfied constraints and the notices.
 func (r *run) finish(result *clustering.Result) {
 	result.Satisfaction = r.given.Satisfaction(result.Labels)
 	r.noticeUnits(result.Choice.Chosen.Space)
-	for _, notice := range clustering.AnswerNotices(result) {
-		r.notice(notice)
-	}
+	r.notice(clustering.AnswerNotices(result)...)
 	result.Warnings = r.notices
 }
 
