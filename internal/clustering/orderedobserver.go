@@ -7,7 +7,7 @@ import "sync"
 // back until all earlier restarts have ended.
 type orderedObserver struct {
 	observer Observer
-	hearing  *sync.Mutex // held by pass while the observer is called; shared by all jobs
+	mu       *sync.Mutex // held by pass while the observer is called; shared by all jobs
 	current  int
 	restarts []restartObserver
 }
@@ -20,8 +20,8 @@ type restartObserver struct {
 	ended   bool
 }
 
-func newOrderedObserver(observer Observer, restarts int, hearing *sync.Mutex) *orderedObserver {
-	o := &orderedObserver{observer: observer, hearing: hearing, restarts: make([]restartObserver, restarts)}
+func newOrderedObserver(observer Observer, restarts int, mu *sync.Mutex) *orderedObserver {
+	o := &orderedObserver{observer: observer, mu: mu, restarts: make([]restartObserver, restarts)}
 	for restart := range o.restarts {
 		o.restarts[restart] = restartObserver{ordered: o, restart: restart}
 	}
@@ -46,8 +46,8 @@ func (o *orderedObserver) end(restart int) {
 
 func (r *restartObserver) pass(event func(Observer)) {
 	if r.restart == r.ordered.current {
-		r.ordered.hearing.Lock()
-		defer r.ordered.hearing.Unlock()
+		r.ordered.mu.Lock()
+		defer r.ordered.mu.Unlock()
 		event(r.ordered.observer)
 		return
 	}

@@ -45,7 +45,7 @@ func ValidateNeighbors(rows int, spec Spec) error {
 	if spec.Neighbors == 0 || spec.Neighbors > 0 && spec.Neighbors < rows {
 		return nil
 	}
-	return fault.Invalid("BAD_KNN", "%d neighbors of each row are asked for; of %s each has 1 to %d", spec.Neighbors, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
+	return fault.Invalid("BAD_KNN", "%d neighbors of each row are requested; with %s, there can be 1 to %d", spec.Neighbors, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
 }
 
 func validateStart(rows int, spec Spec) error {
@@ -114,15 +114,15 @@ func validateRange(rows int, spec Spec) error {
 	}
 	switch {
 	case spec.K < 2:
-		return refuse("the range of k begins at %d; one cluster can be compared with nothing, so that it begins at 2 or above", spec.K)
+		return refuse("the range of k starts at %d; it must start at 2 or more, because a single cluster cannot be compared", spec.K)
 	case spec.MaxK <= spec.K:
-		return refuse("the range of k is %d..%d; the last number must be above the first", spec.K, spec.MaxK)
+		return refuse("the range of k is %d..%d; the last number must be larger than the first", spec.K, spec.MaxK)
 	case spec.MaxK-spec.K >= MaxRange:
-		return refuse("the range %d..%d has %d numbers of clusters; %d is the most that a job compares", spec.K, spec.MaxK, spec.MaxK-spec.K+1, MaxRange)
+		return refuse("the range %d..%d has %d numbers of clusters; at most %d are supported", spec.K, spec.MaxK, spec.MaxK-spec.K+1, MaxRange)
 	case spec.MaxK > rows:
 		return refuse("the range of k is %d..%d but there %s; k must be at most the number of rows", spec.K, spec.MaxK, onlyRows(rows))
 	case labels > spec.K:
-		return refuse("the range of k begins at %d but seeds have labels up to %d: begin at %d", spec.K, labels-1, labels)
+		return refuse("the range of k starts at %d but seeds have labels up to %d: start at %d", spec.K, labels-1, labels)
 	case spec.Start == StartLabels || spec.Start == StartCentroids:
 		return fault.Invalid("BAD_START", "a start from %s has one number of clusters; it does not go with a range of k", spec.Start).OnField("spec.initialization.start")
 	}

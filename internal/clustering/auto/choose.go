@@ -42,7 +42,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	must, cannot := r.supervision.Kinds()
 	switch {
 	case len(r.supervision.Shown(heldout.None)) == 0:
-		return base.alone, choice, nil
+		return base.unconstrained, choice, nil
 	case must == 0 || cannot == 0: // a few seeds may leave a single one in each fold, so that there is no pair to hold out
 		r.noticeOneKind(must, cannot)
 		choice.Chosen.ConstraintUse = r.defaultUse(base)
@@ -97,7 +97,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	own, least := normalizedCut(near.graph, first.alone.labels, r.spec.K), normalizedCut(near.graph, near.alone.labels, r.spec.K)
+	own, least := normalizedCut(near.graph, first.unconstrained.labels, r.spec.K), normalizedCut(near.graph, near.unconstrained.labels, r.spec.K)
 	switch {
 	case r.n < minClusterSize*r.spec.K:
 		choice.Reason = fmt.Sprintf("clusters of %d points on average are too small for nearest neighbors to tell them apart, so k-means is used", r.n/r.spec.K)
@@ -127,13 +127,13 @@ func (r *run) defaultUse(s *space) clustering.ConstraintUse {
 // by all pairs. In the best space, it uses the constraints unless cross-validation shows that they make the answer
 // worse.
 func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
-	best := r.right(base.alone)
+	best := r.right(base.unconstrained)
 	for _, name := range r.spaces {
 		s, err := r.open(ctx, name)
 		if err != nil {
 			return err
 		}
-		right := r.right(s.alone)
+		right := r.right(s.unconstrained)
 		tried := r.tried(clustering.Method{Space: name, ConstraintUse: clustering.UseNone}, right, best)
 		choice.Tried = append(choice.Tried, tried)
 		r.o.Trial(tried.Trial)
@@ -169,7 +169,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 
 // chooseByFolds chooses the method that agrees best with held-out constraints.
 func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
-	baseRight := r.right(base.alone)
+	baseRight := r.right(base.unconstrained)
 	tried, err := r.tryMethods(ctx, baseRight)
 	if err != nil {
 		return err

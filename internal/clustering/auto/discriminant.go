@@ -64,7 +64,7 @@ const spreadShare = 0.5
 func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil { // too little supervision is left
-		return s.alone, nil
+		return s.unconstrained, nil
 	}
 	units, err := r.Units(s.name)
 	if err != nil {

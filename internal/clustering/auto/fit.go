@@ -34,7 +34,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	var fits [][]*kmeans.Problem
 	for at, t := range tasks {
 		if t.use == clustering.UseNone {
-			answers[at] = s.alone
+			answers[at] = s.unconstrained
 			continue
 		}
 		shown := r.shown(t)

@@ -39,14 +39,14 @@ func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error 
 		}
 		s.levels.total += s.levels.degrees[i]
 	}
-	alone, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelStarted(l)) })
+	unconstrained, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelStarted(l)) })
 	if err != nil {
 		return err
 	}
 	if left > 0 {
 		r.noticeLeftOut(left)
 	}
-	s.alone = alone
+	s.unconstrained = unconstrained
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer,
 		atOnce, threads = 1, r.threads
 	}
 	err := parallel.NewPool(atOnce).Run(ctx, atOnce, len(tasks), func(at int) error {
-		if answers[at] = s.alone; tasks[at].use == clustering.UseNone {
+		if answers[at] = s.unconstrained; tasks[at].use == clustering.UseNone {
 			return nil
 		}
 		if tasks[at].use == clustering.UseSpread {
@@ -116,8 +116,8 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 		}
 		return nil
 	}
-	if s.alone != nil && options.K == r.spec.K {
-		options.Labels = multilevel.Pick(s.alone.labels, rows)
+	if s.unconstrained != nil && options.K == r.spec.K {
+		options.Labels = multilevel.Pick(s.unconstrained.labels, rows)
 		if err := try("from labels"); err != nil {
 			return nil, 0, err
 		}

@@ -25,9 +25,9 @@ const (
 
 // rows holds the points of a space on their executor.
 type rows struct {
-	problem *kmeans.Problem // plain k-means; other problems are variants of it
-	x       kmeans.Executor
-	alone   *clustering.Result // the answer without constraints
+	problem       *kmeans.Problem // plain k-means; other problems are variants of it
+	x             kmeans.Executor
+	unconstrained *clustering.Result // the answer without constraints
 }
 
 func (p *Problem) starts() int { return cmp.Or(p.spec.Restarts, defaultStarts) }
@@ -54,14 +54,14 @@ func (r *run) localRows(ctx context.Context, e *coordinates) (*rows, error) {
 	if w.x, err = kmeans.NewLocal(ctx, w.problem, points, r.threads); err != nil {
 		return nil, err
 	}
-	w.alone, err = kmeans.Run(ctx, w.problem, w.x, clustering.NopObserver{})
+	w.unconstrained, err = kmeans.Run(ctx, w.problem, w.x, clustering.NopObserver{})
 	return w, err
 }
 
 // unit returns the mean distortion of the answer without constraints, 1 if it is 0. A violated constraint of this
 // weight costs as much as a misplaced point.
 func (w *rows) unit() float64 {
-	if unit := w.alone.Objective / float64(w.problem.Rows()); unit > 0 {
+	if unit := w.unconstrained.Objective / float64(w.problem.Rows()); unit > 0 {
 		return unit
 	}
 	return 1
@@ -77,7 +77,9 @@ func inRange(weight, unit float64) float64 {
 
 // learnable reports whether a metric can be learned: its values, which are about the inverse of the mean distortion,
 // must not overflow.
-func (w *rows) learnable() bool { return w.alone.Objective > 1/extreme && w.alone.Objective < extreme }
+func (w *rows) learnable() bool {
+	return w.unconstrained.Objective > 1/extreme && w.unconstrained.Objective < extreme
+}
 
 // variants returns the problems of one fit, PC-KMeans or MPC-KMeans from several kinds of starts. The lowest objective
 // wins.
@@ -126,7 +128,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 				spec.Restarts = 1
 			}
 		case clustering.StartLabels:
-			spec.InitialLabels = w.alone.Labels
+			spec.InitialLabels = w.unconstrained.Labels
 		}
 		p, err := w.problem.WithSpec(spec)
 		if err != nil {

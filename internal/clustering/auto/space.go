@@ -20,15 +20,15 @@ import (
 
 // space is a representation of the data: rows, eigenvectors of a graph, or the graph itself.
 type space struct {
-	name      clustering.Space
-	units     *dataset.Units // in which neighbors were found; nil if unchanged
-	graph     *dataset.Graph // nil for a space of rows
-	adjacency embedding.Multiplier
-	plain     *coordinates // nil if the space is the rows of the data
-	span      *eigenspan   // nil until needed
-	rows      *rows        // the rows of the data or of plain
-	levels    *levels      // nil unless the space is SpaceLevels
-	alone     *answer      // the answer without constraints
+	name          clustering.Space
+	units         *dataset.Units // in which neighbors were found; nil if unchanged
+	graph         *dataset.Graph // nil for a space of rows
+	adjacency     embedding.Multiplier
+	plain         *coordinates // nil if the space is the rows of the data
+	span          *eigenspan   // nil until needed
+	rows          *rows        // the rows of the data or of plain
+	levels        *levels      // nil unless the space is SpaceLevels
+	unconstrained *answer      // the answer without constraints
 }
 
 // answer holds the labels of all points and the run that found them.
@@ -115,11 +115,11 @@ func (r *run) openRows(ctx context.Context, s *space) error {
 		return err
 	}
 	r.releases = append(r.releases, release)
-	alone, err := kmeans.Run(ctx, problem, x, clustering.NopObserver{})
+	found, err := kmeans.Run(ctx, problem, x, clustering.NopObserver{})
 	if err != nil {
 		return err
 	}
-	s.rows, s.alone = &rows{problem, x, alone}, &answer{labels: alone.Labels, result: alone}
+	s.rows, s.unconstrained = &rows{problem, x, found}, &answer{labels: found.Labels, result: found}
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacen
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
 		return err
 	}
-	s.alone = r.expand(s, s.plain, s.rows.alone, r.none)
+	s.unconstrained = r.expand(s, s.plain, s.rows.unconstrained, r.none)
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (r *run) openComponents(ctx context.Context, s *space) (err error) {
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
 		return err
 	}
-	s.alone = &answer{labels: s.rows.alone.Labels, result: s.rows.alone, at: s.plain}
+	s.unconstrained = &answer{labels: s.rows.unconstrained.Labels, result: s.rows.unconstrained, at: s.plain}
 	return nil
 }
 

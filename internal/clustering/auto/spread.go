@@ -31,7 +31,7 @@ const (
 func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil {
-		return s.alone, nil
+		return s.unconstrained, nil
 	}
 	labels, err := r.spread(ctx, s, known)
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 	for at, row := range known.Rows {
 		seeds[at] = heldout.Seed{Point: row, Label: known.Groups[at]}
 	}
-	labels := slices.Clone(s.alone.labels)
+	labels := slices.Clone(s.unconstrained.labels)
 	numbers := numbersBySeeds(r.spec.K, labels, seeds)
 	for i, c := range labels {
 		labels[i] = numbers[c]
