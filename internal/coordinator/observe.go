@@ -161,9 +161,9 @@ func (o *observer) log(e *cleavev1.Event) {
 
 // K implements clustering.Observer.
 func (o *observer) K(k clustering.KStarted) {
-	began := wire.KStartedProto(k)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: began}})
-	o.job.progress.kStarted(began)
+	started := wire.KStartedProto(k)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: started}})
+	o.job.progress.kStarted(started)
 }
 
 // Restart implements clustering.Observer.

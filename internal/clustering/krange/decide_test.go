@@ -19,11 +19,11 @@ func scored(values ...float64) *clustering.KSelection {
 
 func TestDecisions(t *testing.T) {
 	for name, c := range map[string]struct {
-		h         *clustering.KSelection
-		proposed  int
-		sureness  clustering.Confidence
-		plausible []int
-		says      string
+		h          *clustering.KSelection
+		proposed   int
+		confidence clustering.Confidence
+		plausible  []int
+		says       string
 	}{
 		"the largest that is stable":      {scored(0.98, 0.5, 0.96, 0.48, 0.5, 0.4), 3, clustering.Clear, []int{3}, "larger numbers are not (0.50 at best)"},
 		"stable enough":                   {scored(0.6, 0.3, 0.85, 0.3, 0.5, 0.2), 3, clustering.Likely, []int{3}, "(0.85)"},
@@ -41,7 +41,7 @@ func TestDecisions(t *testing.T) {
 		"the last of the range":           {scored(0.3, 0.3, 0.4, 0.2, 0.97, 0.6), 4, clustering.Likely, []int{4}, "the largest number in the range"},
 	} {
 		decide(c.h, 0, "half of the data")
-		if c.h.Proposed != c.proposed || c.h.Confidence != c.sureness || !slices.Equal(c.h.Plausible, c.plausible) || !strings.Contains(c.h.Reason, c.says) {
+		if c.h.Proposed != c.proposed || c.h.Confidence != c.confidence || !slices.Equal(c.h.Plausible, c.plausible) || !strings.Contains(c.h.Reason, c.says) {
 			t.Errorf("%s: %d, %v, %v: %s", name, c.h.Proposed, c.h.Confidence, c.h.Plausible, c.h.Reason)
 		}
 	}
@@ -61,7 +61,7 @@ func TestDecisionsByConstraints(t *testing.T) {
 		agreements []float64
 		pairs      int
 		proposed   int
-		sureness   clustering.Confidence
+		confidence clustering.Confidence
 		plausible  []int
 	}{
 		"one is best":        {[]float64{0.5, 0.95, 0.8}, 200, 3, clustering.Clear, []int{3}},
@@ -74,7 +74,7 @@ func TestDecisionsByConstraints(t *testing.T) {
 			h.Scores = append(h.Scores, clustering.KScore{K: 2 + at, Agreement: &c.agreements[at]})
 		}
 		decide(h, c.pairs, "half of the data")
-		if h.Proposed != c.proposed || h.Confidence != c.sureness || !slices.Equal(h.Plausible, c.plausible) {
+		if h.Proposed != c.proposed || h.Confidence != c.confidence || !slices.Equal(h.Plausible, c.plausible) {
 			t.Errorf("%s: %d, %v, %v: %s", name, h.Proposed, h.Confidence, h.Plausible, h.Reason)
 		}
 	}
