@@ -3,7 +3,6 @@ package auto
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering/enforce"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
@@ -155,7 +154,7 @@ func prices(margins []float64) []float64 {
 func pairsOf(all []constraint.Constraint) string {
 	var texts []string
 	for _, c := range all {
-		texts = append(texts, fmt.Sprintf("%d-%d (%s)", c.I, c.J, strings.TrimSuffix(c.Kind.String(), "-link")))
+		texts = append(texts, fmt.Sprintf("%d-%d (%v)", c.I, c.J, c.Kind))
 	}
 	return someOf(texts)
 }

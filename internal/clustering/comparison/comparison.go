@@ -77,11 +77,11 @@ func (c *Comparison) Run(ctx context.Context, threads int) (*clustering.Notice, 
 		return nil, err
 	}
 	return &clustering.Notice{Code: "DEFAULT_IS_BETTER", Message: fmt.Sprintf(
-		"of %d held-out pairs the default has %d right, %s %d (agreement beyond chance %.2f and %.2f, %.1f standard errors apart): run without naming an algorithm, or options that only it has",
+		"of %d held-out pairs the default has %d right, %s %d (agreement beyond chance %.2f and %.2f, %.1f standard errors apart): do not name an algorithm or options that only it has",
 		len(other), count(other), c.spec.Algorithm.Name(), count(named), c.supervision.Agreement(other), c.supervision.Agreement(named), c.supervision.Advantage(other, named))}, nil
 }
 
-// named tells which pairs the named algorithm has right when it is not shown them.
+// named reports which held-out pairs the named algorithm has right.
 func (c *Comparison) named(ctx context.Context, threads int) ([]bool, error) {
 	spec := c.spec
 	spec.Restarts = min(spec.Restarts, clustering.DefaultRestarts)
@@ -89,7 +89,7 @@ func (c *Comparison) named(ctx context.Context, threads int) ([]bool, error) {
 	for fold := range auto.DefaultFolds {
 		result, err := local.Solve(ctx, c.data, c.supervision.Spec(spec, fold), threads, clustering.NopObserver{})
 		if err == nil {
-			err = ctx.Err() // if there is one, the labels are those so far
+			err = ctx.Err() // a canceled run returns its labels so far
 		}
 		if err != nil {
 			return nil, err
@@ -99,12 +99,11 @@ func (c *Comparison) named(ctx context.Context, threads int) ([]bool, error) {
 	return c.supervision.Right(labels...), nil
 }
 
-// beats tells whether one answer is so much better than another that it is worth telling.
+// beats reports whether one answer is so much better than another that the user should know.
 func (c *Comparison) beats(right, other []bool) bool {
 	return c.supervision.Agreement(right) > c.supervision.Agreement(other)+worthTelling && c.supervision.Advantage(right, other) > clearlyBetter
 }
 
-// count is how many are right.
 func count(right []bool) (count int) {
 	for _, is := range right {
 		if is {
@@ -114,19 +113,19 @@ func count(right []bool) (count int) {
 	return count
 }
 
-// What is compared takes about a second of processor time. What is compared must not depend on the workers that are
-// there, nor on how busy they are, so that it is judged by the shape of the job.
+// Limits of the jobs that are compared, which take about a second of processor time. They depend only on the shape of
+// the job, because the notice must not depend on which workers are available or how busy they are.
 const (
 	mostCells   = 4_000     // rows times clusters
 	mostValues  = 100_000   // of points, or edges of a graph
 	mostEntries = 1_000_000 // of a kernel matrix
-	mostPairs   = 1_000     // that are held out
-	// mostSeeds is the same of seeds, each of which makes a pair with every other.
-	mostSeeds     = 100
-	mostDenseRows = 400 // where constrained-spectral solves from all entries of its matrix, in every fold
+	mostPairs   = 1_000     // held out
+	mostSeeds   = 100       // each makes a pair with every other
+	// constrained-spectral solves from all entries of its matrix, in every fold.
+	mostDenseRows = 400
 )
 
-// small tells whether a comparison takes little time.
+// small reports whether a comparison takes little time.
 func small(data dataset.Dataset, spec clustering.Spec) bool {
 	rows := data.Rows()
 	if options, cuts := spec.Algorithm.(*spectral.Options); cuts && options.Algorithm == spectral.Constrained && rows > mostDenseRows {

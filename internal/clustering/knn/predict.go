@@ -54,10 +54,10 @@ func Predict(ctx context.Context, scale clustering.Scale, voters int, trained da
 func inUnits(scale clustering.Scale, trained, fresh dataset.Dataset) (old, later dataset.Dataset, err error) {
 	if trained.Kind() != dataset.KindPoints && trained.Kind() != dataset.KindSparsePoints {
 		return nil, nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
-			"the job was made of a %v, which knows nothing of points that it has not seen; cluster old and new ones together", trained.Kind())
+			"the job clustered a %v, which has no coordinates to compare new points by; cluster old and new points together", trained.Kind())
 	}
 	if fresh.Kind() != trained.Kind() {
-		return nil, nil, fault.Invalid("OTHER_DATA", "the job was made of %v; the new data are of the kind %v", trained.Kind(), fresh.Kind())
+		return nil, nil, fault.Invalid("OTHER_DATA", "the job was made of %v; the new data is of the kind %v", trained.Kind(), fresh.Kind())
 	}
 	if before, after := columnsOf(trained), columnsOf(fresh); before != after {
 		return nil, nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", after, before)

@@ -25,7 +25,7 @@ func (p *Problem) draw(points *dataset.Points, spec clustering.Spec) ([]int32, e
 	options := spec.Algorithm.(*kernelkmeans.Options)
 	count := min(options.Landmarks, points.N)
 	if count < spec.K {
-		return nil, fault.Invalid("BAD_LANDMARKS", "%d landmarks cannot tell %d clusters apart; there must be at least as many, and better 10 times as many", options.Landmarks, spec.K).
+		return nil, fault.Invalid("BAD_LANDMARKS", "%d landmarks cannot separate %d clusters; use at least as many, preferably 10 times as many", options.Landmarks, spec.K).
 			OnField(clustering.Field(spec.Algorithm, "landmarks"))
 	}
 	chosen := kernelkmeans.Sample(points.N, count, spec.Random(clustering.StreamLandmarks))

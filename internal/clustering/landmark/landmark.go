@@ -41,7 +41,7 @@ func Is(spec clustering.Spec) bool {
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	points, dense := data.(*dataset.Points)
 	if !dense {
-		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "landmarks are for dense points; this data set is another kind of data (%v)", data.Kind()).
+		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "landmarks need dense points; the data is of the kind %v", data.Kind()).
 			OnField(clustering.Field(spec.Algorithm, "landmarks"))
 	}
 	if err := clustering.Validate(points.N, spec); err != nil {
