@@ -32,7 +32,7 @@ func TestARunByLandmarks(t *testing.T) {
 		}
 	}
 	for line, says := range map[string]string{
-		"run --data g/data.csv --k 3 --landmarks 2":                           "2 landmarks cannot tell 3 clusters apart",
+		"run --data g/data.csv --k 3 --landmarks 2":                           "2 landmarks cannot separate 3 clusters",
 		"run --data g/data.csv --k 3 --landmarks 40 --objective ratio-cut":    "--landmarks goes with --objective kernel-kmeans only",
 		"run --data g/data.csv --k 3 --landmarks 40 --sigma 1":                "--sigma does not go with --landmarks",
 		"predict --model none --data g/data.csv --trained-on g/data.csv":      "--trained-on does not apply",

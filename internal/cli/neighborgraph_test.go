@@ -45,7 +45,7 @@ func TestPointsAsAGraph(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ args, want string }{
-		{"run --data m/data.csv --k 2 --knn 200", "--knn: 200 neighbors of each row are asked for; of 200 rows each has 1 to 199"},
+		{"run --data m/data.csv --k 2 --knn 200", "--knn: 200 neighbors of each row are requested; with 200 rows, there can be 1 to 199"},
 		{"run --data m/data.csv --k 2 --knn 0", `--knn is "0"; it must be at least 1`},
 		{"run --data m/data.csv --k 2 --knn 10 --algorithm kmeans", "--knn does not apply to kmeans, only to auto, kernel-kmeans, spectral"},
 		{"run --graph g.csv --k 2 --knn 10", "--knn does not apply to a graph, which has edges"},

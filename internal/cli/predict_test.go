@@ -21,7 +21,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// startModel starts a fake coordinator with a job of the vector family on p.csv that has ended.
+// startModel starts a fake coordinator with a job of the k-means family on p.csv that has ended.
 func startModel(t *testing.T, weights ...float64) *fake {
 	t.Helper()
 	f := startFake(t)
@@ -94,7 +94,7 @@ func TestFilesOfAModel(t *testing.T) {
 	}
 }
 
-func TestResultJSONOfTheVectorFamily(t *testing.T) {
+func TestResultJSONOfTheKMeansFamily(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	f := startModel(t, 0.5, 0.1)
 	var fields struct {

@@ -48,7 +48,7 @@ func TestWrongConstraintsAreListed(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.stdout, "suspects     2 of 60 constraints, the clearest r") || !strings.Contains(r.stdout, "; all in suspects.csv") || !strings.Contains(r.stdout, "o/suspects.csv") {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	if strings.Contains(r.stdout+r.stderr, "no good way") {
+	if strings.Contains(r.stdout+r.stderr, "no good method") {
 		t.Errorf("the same is said in another style:\n%s%s", r.stdout, r.stderr)
 	}
 	listed := clitest.Read(t, "o/suspects.csv")

@@ -18,7 +18,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// vectorRuns are runs of all algorithms of the vector family on the same files, and the files of their models.
+// vectorRuns are runs of all algorithms of the k-means family on the same files, and the files of their models.
 var vectorRuns = []struct{ args, model string }{
 	{"--algorithm kmeans", "centroids.csv"},
 	{"--algorithm kmeans --geometry spherical --restarts 3", "centroids.csv"},

@@ -11,21 +11,21 @@ import (
 // attempt runs one restart from its initial labels until it stops. It saves its state before every step, so that
 // another process can continue from there.
 type attempt struct {
-	ctx     context.Context
-	family  Family
-	restart int
-	heard   *recorder
-	piece   *snapshot.Piece
-	method  Method
-	notices []Notice  // all notices reported by the method so far
-	result  *Result   // nil if it ended without labels, or if an earlier process found that it did not win
-	value   float64   // Method.Value at the end
-	found   *Labeling // the final labels; nil if there are none or the family does not keep runs
+	ctx      context.Context
+	family   Family
+	restart  int
+	recorder *recorder
+	piece    *snapshot.Piece
+	stepper  Stepper
+	notices  []Notice  // all notices reported by the stepper so far
+	result   *Result   // nil if it ended without labels, or if an earlier process found that it did not win
+	value    float64   // Stepper.Value at the end
+	found    *Labeling // the final labels; nil if there are none or the family does not keep runs
 }
 
 func newAttempt(ctx context.Context, f Family, restart int, o Observer) *attempt {
 	name := fmt.Sprint("restart ", restart)
-	return &attempt{ctx: snapshot.Within(ctx, name), family: f, restart: restart, heard: &recorder{observer: o}, piece: snapshot.Open(ctx, name)}
+	return &attempt{ctx: snapshot.Within(ctx, name), family: f, restart: restart, recorder: &recorder{observer: o}, piece: snapshot.Open(ctx, name)}
 }
 
 // run runs the restart to its end. It sets a.result unless it fails or the restart is known to have lost.
@@ -37,14 +37,14 @@ func (a *attempt) run(lane *Lane) error {
 	if err != nil || result == nil {
 		return err
 	}
-	a.heard.Phase(PhaseIterate)
+	a.recorder.Phase(PhaseIterate)
 	for result.StopReason == 0 {
 		if result.Iterations >= a.family.MaxIterations() {
 			result.StopReason = StopMaxIterations
 			break
 		}
 		a.offer()
-		report, err := a.method.Step(a.ctx)
+		report, err := a.stepper.Step(a.ctx)
 		if err != nil {
 			if a.ctx.Err() == nil {
 				return err
@@ -55,9 +55,9 @@ func (a *attempt) run(lane *Lane) error {
 		a.record(result, report)
 		result.StopReason = report.Stop
 	}
-	result.Labels = slices.Clone(a.method.Labels())
-	a.method.FillResult(result)
-	a.result, a.value = result, a.method.Value()
+	result.Labels = slices.Clone(a.stepper.Labels())
+	a.stepper.FillResult(result)
+	a.result, a.value = result, a.stepper.Value()
 	if a.family.KeepsRuns() && Complete(result.Labels) {
 		found := NewLabeling(result.Labels, a.family.K())
 		a.found = &found
@@ -65,13 +65,13 @@ func (a *attempt) run(lane *Lane) error {
 	return nil
 }
 
-// begin creates the method and computes the initial labels.
+// begin creates the stepper and computes the initial labels.
 func (a *attempt) begin(lane *Lane) (*Result, error) {
 	if restarts := a.family.Restarts(); restarts > 1 {
-		a.heard.Restart(a.restart, restarts)
+		a.recorder.Restart(a.restart, restarts)
 	}
-	a.method = a.family.Method(a.restart, lane, a.heard)
-	report, err := a.method.Init(a.ctx)
+	a.stepper = a.family.NewStepper(a.restart, lane, a.recorder)
+	report, err := a.stepper.Init(a.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -85,15 +85,15 @@ func (a *attempt) record(result *Result, report Report) {
 	if report.Entry != nil {
 		result.History = append(result.History, *report.Entry)
 		result.Iterations, result.Objective = report.Entry.Iteration, report.Entry.Objective
-		a.heard.Iteration(a.restart, *report.Entry)
+		a.recorder.Iteration(a.restart, *report.Entry)
 	}
 	if report.Shift != nil {
 		result.Shifts = append(result.Shifts, *report.Shift)
-		a.heard.Shift(*report.Shift)
+		a.recorder.Shift(*report.Shift)
 	}
 	for _, notice := range report.Notices {
 		result.Warnings = append(result.Warnings, notice)
-		a.heard.Notice(notice)
+		a.recorder.Notice(notice)
 	}
 	a.notices = result.Warnings
 }

@@ -92,3 +92,13 @@ func readLabeling(r *snapshot.Reader, k int) *Labeling {
 	l := NewLabeling(labels, k)
 	return &l
 }
+
+// Unassigned returns n labels of -1, which means that the points have no labels yet.
+func Unassigned(n int) []int32 {
+	return slices.Repeat([]int32{-1}, n)
+}
+
+// Ones returns n ones, the weights of points that all count the same.
+func Ones(n int) []float64 {
+	return slices.Repeat([]float64{1}, n)
+}

@@ -24,7 +24,7 @@ func worseThanUnconstrained(r *Result) (code, message string) {
 		return "", ""
 	}
 	return "WORSE_THAN_UNCONSTRAINED", fmt.Sprintf(
-		"by its own objective, constraints included, the answer is worse by %.4g than the labels that are found without constraints: the start was a poor one; leave the start open, or give more restarts",
+		"by its own objective, including constraints, the answer is worse by %.4g than the labels found without constraints: the start was poor; do not choose a start, or use more restarts",
 		r.BehindUnconstrained)
 }
 
@@ -64,6 +64,6 @@ func manyViolated(r *Result) (code, message string) {
 		return "", ""
 	}
 	return "MANY_VIOLATED", fmt.Sprintf(
-		"the labels violate %d of %s; labels of the same sizes drawn by chance would violate about %.0f: the constraints contradict the data, or what is clustered by is not what they are about",
+		"the labels violate %d of %s, and random labels of the same sizes would violate about %.0f: the constraints contradict the data, or they are about something that the clustered columns do not show",
 		s.Total-s.Satisfied(), text.Plural(s.Total, "constraint"), chance)
 }

@@ -3,14 +3,14 @@ package clustering
 // Observer receives the events of a run. Calls are never concurrent, and their order depends only on the data and the
 // spec.
 type Observer interface {
-	K(k KBegan)                    // the run for one k of a range begins
+	K(k KStarted)                  // the run for one k of a range begins
 	Restart(restart, restarts int) // one of several restarts begins, counted from 0; not called if there is only one
 	Iteration(restart int, e HistoryEntry)
 	Shift(s ShiftChange)
 	Notice(n Notice)
 	Solver(s SolverStep)
-	Level(l LevelBegan)
-	Trial(t Trial)     // a way was tried with one fold of the constraints held out
+	Level(l LevelStarted)
+	Trial(t Trial)     // a method was tried with one fold of the constraints held out
 	Phase(phase Phase) // for live progress only
 }
 
@@ -23,12 +23,12 @@ type SolverStep struct {
 	StepsLeft         *int // estimated number of remaining steps; nil if there is no estimate
 }
 
-// KBegan reports that the run for one number of clusters of a range begins; see package krange.
-type KBegan struct{ K, Min, Max int }
+// KStarted reports that the run for one number of clusters of a range begins; see package krange.
+type KStarted struct{ K, Min, Max int }
 
-// LevelBegan reports that the refinement of a graph moved on to a level; see package multilevel. Levels count down to
+// LevelStarted reports that the refinement of a graph moved on to a level; see package multilevel. Levels count down to
 // 0, the given graph.
-type LevelBegan struct{ Level, Levels, Vertices int }
+type LevelStarted struct{ Level, Levels, Vertices int }
 
 // Phase is a stage of a run.
 type Phase uint8
@@ -53,7 +53,7 @@ type ShiftChange struct {
 type NopObserver struct{}
 
 // K implements Observer.
-func (NopObserver) K(KBegan) {}
+func (NopObserver) K(KStarted) {}
 
 // Restart implements Observer.
 func (NopObserver) Restart(int, int) {}
@@ -71,7 +71,7 @@ func (NopObserver) Notice(Notice) {}
 func (NopObserver) Solver(SolverStep) {}
 
 // Level implements Observer.
-func (NopObserver) Level(LevelBegan) {}
+func (NopObserver) Level(LevelStarted) {}
 
 // Trial implements Observer.
 func (NopObserver) Trial(Trial) {}

@@ -7,7 +7,7 @@ import "sync"
 // back until all earlier restarts have ended.
 type orderedObserver struct {
 	observer Observer
-	hearing  *sync.Mutex // held by pass while the observer is called; shared by all jobs
+	mu       *sync.Mutex // held by pass while the observer is called; shared by all jobs
 	current  int
 	restarts []restartObserver
 }
@@ -20,8 +20,8 @@ type restartObserver struct {
 	ended   bool
 }
 
-func newOrderedObserver(observer Observer, restarts int, hearing *sync.Mutex) *orderedObserver {
-	o := &orderedObserver{observer: observer, hearing: hearing, restarts: make([]restartObserver, restarts)}
+func newOrderedObserver(observer Observer, restarts int, mu *sync.Mutex) *orderedObserver {
+	o := &orderedObserver{observer: observer, mu: mu, restarts: make([]restartObserver, restarts)}
 	for restart := range o.restarts {
 		o.restarts[restart] = restartObserver{ordered: o, restart: restart}
 	}
@@ -46,15 +46,15 @@ func (o *orderedObserver) end(restart int) {
 
 func (r *restartObserver) pass(event func(Observer)) {
 	if r.restart == r.ordered.current {
-		r.ordered.hearing.Lock()
-		defer r.ordered.hearing.Unlock()
+		r.ordered.mu.Lock()
+		defer r.ordered.mu.Unlock()
 		event(r.ordered.observer)
 		return
 	}
 	r.pending = append(r.pending, event)
 }
 
-func (r *restartObserver) K(k KBegan) { r.pass(func(o Observer) { o.K(k) }) }
+func (r *restartObserver) K(k KStarted) { r.pass(func(o Observer) { o.K(k) }) }
 
 func (r *restartObserver) Restart(restart, restarts int) {
 	r.pass(func(o Observer) { o.Restart(restart, restarts) })
@@ -68,8 +68,8 @@ func (r *restartObserver) Shift(s ShiftChange) { r.pass(func(o Observer) { o.Shi
 
 func (r *restartObserver) Notice(n Notice) { r.pass(func(o Observer) { o.Notice(n) }) }
 
-func (r *restartObserver) Solver(s SolverStep) { r.pass(func(o Observer) { o.Solver(s) }) }
-func (r *restartObserver) Level(l LevelBegan)  { r.pass(func(o Observer) { o.Level(l) }) }
+func (r *restartObserver) Solver(s SolverStep)  { r.pass(func(o Observer) { o.Solver(s) }) }
+func (r *restartObserver) Level(l LevelStarted) { r.pass(func(o Observer) { o.Level(l) }) }
 
 func (r *restartObserver) Trial(t Trial) { r.pass(func(o Observer) { o.Trial(t) }) }
 

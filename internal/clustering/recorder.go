@@ -16,49 +16,44 @@ type recorder struct {
 type eventKind int
 
 const (
-	heardRestart eventKind = iota + 1
-	heardIteration
-	heardShift
-	heardNotice
-	heardSolver
-	heardLevel
-	heardTrial
+	eventRestart eventKind = iota + 1
+	eventIteration
+	eventShift
+	eventNotice
+	eventSolver
+	eventLevel
+	eventTrial
 )
 
-// Restart implements Observer.
 func (r *recorder) Restart(restart, restarts int) {
-	r.log.Int(int(heardRestart))
+	r.log.Int(int(eventRestart))
 	r.log.Int(restart)
 	r.observer.Restart(restart, restarts)
 }
 
-// Iteration implements Observer.
 func (r *recorder) Iteration(restart int, e HistoryEntry) {
-	r.log.Int(int(heardIteration))
+	r.log.Int(int(eventIteration))
 	r.log.Int(restart)
 	writeEntry(&r.log, e)
 	r.observer.Iteration(restart, e)
 }
 
-// Shift implements Observer.
 func (r *recorder) Shift(s ShiftChange) {
-	r.log.Int(int(heardShift))
+	r.log.Int(int(eventShift))
 	r.log.Int(s.Iteration)
 	r.log.Float(s.Sigma)
 	r.log.String(s.Reason)
 	r.observer.Shift(s)
 }
 
-// Notice implements Observer.
 func (r *recorder) Notice(n Notice) {
-	r.log.Int(int(heardNotice))
+	r.log.Int(int(eventNotice))
 	writeNotice(&r.log, n)
 	r.observer.Notice(n)
 }
 
-// Solver implements Observer.
 func (r *recorder) Solver(s SolverStep) {
-	r.log.Int(int(heardSolver))
+	r.log.Int(int(eventSolver))
 	for _, v := range []int{s.Step, s.Products, s.Converged, s.Wanted} {
 		r.log.Int(v)
 	}
@@ -70,77 +65,74 @@ func (r *recorder) Solver(s SolverStep) {
 	r.observer.Solver(s)
 }
 
-// Level implements Observer.
-func (r *recorder) Level(l LevelBegan) {
-	r.log.Int(int(heardLevel))
+func (r *recorder) Level(l LevelStarted) {
+	r.log.Int(int(eventLevel))
 	r.log.Int(l.Level)
 	r.log.Int(l.Levels)
 	r.log.Int(l.Vertices)
 	r.observer.Level(l)
 }
 
-// Trial implements Observer.
 func (r *recorder) Trial(t Trial) {
-	r.log.Int(int(heardTrial))
-	for _, v := range []int{int(t.Space), int(t.Use), t.Fold, t.Folds, t.MustLinks, t.MustLinksRight, t.CannotLinks, t.CannotLinksRight} {
+	r.log.Int(int(eventTrial))
+	for _, v := range []int{int(t.Space), int(t.ConstraintUse), t.Fold, t.Folds, t.MustLinks, t.MustLinksRight, t.CannotLinks, t.CannotLinksRight} {
 		r.log.Int(v)
 	}
 	r.observer.Trial(t)
 }
 
 // K implements Observer. It does not log k, which does not belong to a restart.
-func (r *recorder) K(k KBegan) { r.observer.K(k) }
+func (r *recorder) K(k KStarted) { r.observer.K(k) }
 
-// Phase implements Observer.
 func (r *recorder) Phase(p Phase) { r.observer.Phase(p) }
 
-// heard holds the logged events of a recorder, decoded.
-type heard struct {
-	events  []func(Observer)
+// events holds the decoded log of a recorder.
+type events struct {
+	all     []func(Observer)
 	history []HistoryEntry
 	shifts  []ShiftChange
 }
 
-// readHeard decodes the log of a recorder, for a run with the given number of restarts. It returns nil if the log is
+// readEvents decodes the log of a recorder, for a run with the given number of restarts. It returns nil if the log is
 // damaged.
-func readHeard(r *snapshot.Reader, restarts int) *heard {
-	h := &heard{}
+func readEvents(r *snapshot.Reader, restarts int) *events {
+	h := &events{}
 	for r.More() {
 		var event func(Observer)
 		switch eventKind(r.Int()) {
-		case heardRestart:
+		case eventRestart:
 			restart := r.Int()
 			event = func(o Observer) { o.Restart(restart, restarts) }
-		case heardIteration:
+		case eventIteration:
 			restart, e := r.Int(), readEntry(r)
 			h.history = append(h.history, e)
 			event = func(o Observer) { o.Iteration(restart, e) }
-		case heardShift:
+		case eventShift:
 			s := ShiftChange{r.Int(), r.Float(), r.String()}
 			h.shifts = append(h.shifts, s)
 			event = func(o Observer) { o.Shift(s) }
-		case heardNotice:
+		case eventNotice:
 			n := readNotice(r)
 			event = func(o Observer) { o.Notice(n) }
-		case heardSolver:
+		case eventSolver:
 			s := SolverStep{Step: r.Int(), Products: r.Int(), Converged: r.Int(), Wanted: r.Int(), Residual: r.Float(), Tolerance: r.Float()}
 			if r.Bool() {
 				left := r.Int()
 				s.StepsLeft = &left
 			}
 			event = func(o Observer) { o.Solver(s) }
-		case heardLevel:
-			l := LevelBegan{r.Int(), r.Int(), r.Int()}
+		case eventLevel:
+			l := LevelStarted{r.Int(), r.Int(), r.Int()}
 			event = func(o Observer) { o.Level(l) }
-		case heardTrial:
-			t := Trial{Way: Way{Space(r.Int()), Use(r.Int())}, Fold: r.Int(), Folds: r.Int(),
+		case eventTrial:
+			t := Trial{Method: Method{Space(r.Int()), ConstraintUse(r.Int())}, Fold: r.Int(), Folds: r.Int(),
 				MustLinks: r.Int(), MustLinksRight: r.Int(), CannotLinks: r.Int(), CannotLinksRight: r.Int()}
-			r.Check(t.Space <= SpaceLevels && t.Use <= UseSpread)
+			r.Check(t.Space <= SpaceLevels && t.ConstraintUse <= UseSpread)
 			event = func(o Observer) { o.Trial(t) }
 		default:
 			r.Check(false)
 		}
-		h.events = append(h.events, event)
+		h.all = append(h.all, event)
 	}
 	if r.Err() != nil {
 		return nil

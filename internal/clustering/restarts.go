@@ -96,9 +96,9 @@ type running struct {
 // newSchedule returns a schedule for families that share one executor. The first family serves the requests of all.
 func newSchedule(families []Family, observers []Observer) *schedule {
 	s := &schedule{server: families[0]}
-	total, hearing := 0, &sync.Mutex{}
+	total, mu := 0, &sync.Mutex{}
 	for at, f := range families {
-		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), family: f, total: f.Restarts(), runs: make([]*Labeling, f.Restarts()), observer: newOrderedObserver(observers[at], f.Restarts(), hearing)})
+		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), family: f, total: f.Restarts(), runs: make([]*Labeling, f.Restarts()), observer: newOrderedObserver(observers[at], f.Restarts(), mu)})
 		total += f.Restarts()
 	}
 	s.lanes = make([]running, min(s.server.Lanes(), total))

@@ -39,14 +39,22 @@ type Result struct {
 	Choice              *Choice         // nil unless the algorithm was auto
 	NeighborGraph       *NeighborGraph  // nil unless a nearest-neighbor graph was clustered
 	Landmarks           *LandmarkReport // nil unless landmarks were used
-	HowMany             *HowMany        // nil unless a range of k was given
+	KSelection          *KSelection     // nil unless a range of k was given
 	Rows                *RowScores      // nil if there are no scores
 	Suspects            []Suspect       // the strongest first
 	// Runs holds the labels of all runs, such as restarts, including those of the result. Vote consumes it.
 	Runs []Labeling
 }
 
-// Suspect is a seed or a constraint that the data contradicts: the ways that agree best with the supervision get it
+// CountSizes sets ClusterSizes from the labels of k clusters. All rows must have labels.
+func (r *Result) CountSizes(k int) {
+	r.ClusterSizes = make([]int, k)
+	for _, c := range r.Labels {
+		r.ClusterSizes[c]++
+	}
+}
+
+// Suspect is a seed or a constraint that the data contradicts: the methods that agree best with the supervision get it
 // wrong when it is held out.
 type Suspect struct {
 	Row   int32

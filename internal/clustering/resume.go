@@ -6,7 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// A snapshot of a restart holds the log of its events and the state of its method. A process that resumes the restart
+// A snapshot of a restart holds the log of its events and the state of its stepper. A process that resumes the restart
 // replays all of its events from the beginning.
 
 // NoticeKeeper is a Family whose result includes the notices of all restarts. KeepNotices passes it the notices of a
@@ -15,10 +15,10 @@ type NoticeKeeper interface {
 	KeepNotices(notices []Notice)
 }
 
-// offer offers the current state, between two steps, for the next snapshot. It does nothing if the method is not
+// offer offers the current state, between two steps, for the next snapshot. It does nothing if the stepper is not
 // Resumable.
 func (a *attempt) offer() {
-	if m, can := a.method.(Resumable); can {
+	if m, can := a.stepper.(Resumable); can {
 		a.piece.Keep(0, func(w *snapshot.Writer) { a.save(w, m, 0) })
 	}
 }
@@ -29,7 +29,7 @@ func (a *attempt) keep(won bool) {
 	if a == nil {
 		return
 	}
-	m, can := a.method.(Resumable)
+	m, can := a.stepper.(Resumable)
 	if !can { // or an earlier process has saved it
 		return
 	}
@@ -39,9 +39,9 @@ func (a *attempt) keep(won bool) {
 	a.piece.Finish(0, func(w *snapshot.Writer) { a.save(w, m, a.result.StopReason) })
 }
 
-// save writes the restart to w. If m is nil, it writes the final labels in place of the state of the method.
+// save writes the restart to w. If m is nil, it writes the final labels in place of the state of the stepper.
 func (a *attempt) save(w *snapshot.Writer, m Resumable, stop StopReason) {
-	w.Raw(a.heard.log.Bytes())
+	w.Raw(a.recorder.log.Bytes())
 	w.Int(len(a.notices))
 	for _, n := range a.notices {
 		writeNotice(w, n)
@@ -64,17 +64,17 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 	if r == nil {
 		return nil, false, nil
 	}
-	heard := &recorder{observer: a.heard.observer}
-	heard.log.Append(r.Raw())
-	said := readHeard(snapshot.NewReader(heard.log.Bytes()), a.family.Restarts())
+	rec := &recorder{observer: a.recorder.observer}
+	rec.log.Append(r.Raw())
+	logged := readEvents(snapshot.NewReader(rec.log.Bytes()), a.family.Restarts())
 	notices := readNotices(r)
-	if r.Check(said != nil); r.Err() != nil {
+	if r.Check(logged != nil); r.Err() != nil {
 		return nil, false, nil
 	}
 	if r.Bool() {
-		result = &Result{Restart: a.restart, History: said.history, Shifts: said.shifts, Warnings: notices, StopReason: StopReason(r.Int())}
+		result = &Result{Restart: a.restart, History: logged.history, Shifts: logged.shifts, Warnings: notices, StopReason: StopReason(r.Int())}
 		r.Check(result.StopReason <= StopMaxProducts)
-		m, can := a.family.Method(a.restart, lane, heard).(Resumable)
+		m, can := a.family.NewStepper(a.restart, lane, rec).(Resumable)
 		if !can || r.Err() != nil {
 			return nil, false, nil
 		}
@@ -86,7 +86,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 		if last := len(result.History) - 1; last >= 0 {
 			result.Iterations, result.Objective = result.History[last].Iteration, result.History[last].Objective
 		}
-		a.method = m
+		a.stepper = m
 	} else {
 		found := readLabeling(r, a.family.K())
 		if r.End() != nil {
@@ -94,12 +94,12 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 		}
 		a.found = found
 	}
-	a.heard, a.notices = heard, notices
+	a.recorder, a.notices = rec, notices
 	if keeper, keeps := a.family.(NoticeKeeper); keeps {
 		keeper.KeepNotices(notices)
 	}
-	for _, event := range said.events {
-		event(heard.observer)
+	for _, event := range logged.all {
+		event(rec.observer)
 	}
 	return result, true, nil
 }

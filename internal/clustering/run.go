@@ -28,8 +28,8 @@ type Family interface {
 	MaxIterations() int
 	// KeepsRuns reports whether Result.Runs should hold the labels of all restarts.
 	KeepsRuns() bool
-	// Method returns a new method for a restart, counted from 0, that sends its requests through lane.
-	Method(restart int, lane *Lane, o Observer) Method
+	// NewStepper returns a stepper for a restart, counted from 0, that sends its requests through lane.
+	NewStepper(restart int, lane *Lane, o Observer) Stepper
 	// FillResult adds what all restarts share to the result of the best one.
 	FillResult(r *Result)
 }
@@ -99,9 +99,6 @@ func fill(ctx context.Context, f Family, r *Result) {
 	if ctx.Err() != nil {
 		r.StopReason = StopCanceled
 	}
-	r.ClusterSizes = make([]int, f.K())
-	for _, c := range r.Labels {
-		r.ClusterSizes[c]++
-	}
+	r.CountSizes(f.K())
 	f.FillResult(r)
 }

@@ -25,18 +25,10 @@ func (s Scale) String() string {
 	return [...]string{"", "auto", "zscore", "none", "minmax", "robust"}[s]
 }
 
-// rule returns how the units of the scale are computed.
-func (s Scale) rule() dataset.Rule {
-	switch s {
-	case ScaleMinMax:
-		return dataset.MinMax
-	case ScaleRobust:
-		return dataset.Robust
-	case ScaleZscore:
-		return dataset.Standard
-	default:
-		return dataset.Raw
-	}
+// rules holds how the units of each scale are computed.
+var rules = [...]dataset.Rule{
+	ScaleDefault: dataset.Raw, ScaleAuto: dataset.Raw, ScaleNone: dataset.Raw,
+	ScaleZscore: dataset.Standard, ScaleMinMax: dataset.MinMax, ScaleRobust: dataset.Robust,
 }
 
 // ScaleOf returns the scale that units were computed by. It returns ScaleNone if units is nil.
@@ -76,7 +68,7 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 			return nil, nil, nil
 		}
 		return nil, nil, fault.Invalid("OPTION_DOES_NOT_APPLY",
-			"the scale %v needs dense points: only they have columns to scale, and these data are of the kind %v", scale, data.Kind()).OnField("spec.scale")
+			"the scale %v needs dense points, which have columns to scale; the data is of the kind %v", scale, data.Kind()).OnField("spec.scale")
 	}
 	switch scale {
 	case ScaleDefault:
@@ -84,12 +76,12 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 	case ScaleAuto:
 		if why := UnlikeUnits(points); why != "" {
 			scale = ScaleZscore
-			notices = []Notice{{Code: "COLUMNS_STANDARDIZED", Message: why + ", so all columns were given the mean 0 and the variance 1; --scale none leaves them as they are"}}
+			notices = []Notice{{Code: "COLUMNS_STANDARDIZED", Message: why + ", so all columns were scaled to mean 0 and variance 1; use --scale none to leave them unchanged"}}
 		} else {
 			notices = oneDecides(points)
 		}
 	}
-	rule := scale.rule()
+	rule := rules[scale]
 	if rule == dataset.Raw && len(points.Words) == 0 {
 		return nil, notices, nil
 	}
@@ -104,7 +96,7 @@ func UnlikeUnits(points *dataset.Points) string {
 	case spans.Narrow == spans.Wide: // there are no two columns to compare
 		return ""
 	case len(points.Words) > 0:
-		return "columns of numbers stand beside columns of words"
+		return "there are columns of numbers and columns of words"
 	case spans.Alike():
 		return ""
 	}
@@ -118,6 +110,6 @@ func oneDecides(points *dataset.Points) []Notice {
 		return nil
 	}
 	return []Notice{{Code: "ONE_COLUMN_DECIDES", Message: fmt.Sprintf(
-		"column %d has %.1f%% of the variance of all %d columns, so that the others hardly count; --scale zscore gives all columns the same variance, --scale none says that this is meant",
+		"column %d has %.1f%% of the variance of all %d columns, so the others hardly count; use --scale zscore to give all columns the same variance, or --scale none if this is intended",
 		column, 100*share, points.D)}}
 }

@@ -45,7 +45,7 @@ func ValidateNeighbors(rows int, spec Spec) error {
 	if spec.Neighbors == 0 || spec.Neighbors > 0 && spec.Neighbors < rows {
 		return nil
 	}
-	return fault.Invalid("BAD_KNN", "%d neighbors of each row are asked for; of %s each has 1 to %d", spec.Neighbors, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
+	return fault.Invalid("BAD_KNN", "%d neighbors of each row are requested; with %s, there can be 1 to %d", spec.Neighbors, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
 }
 
 func validateStart(rows int, spec Spec) error {
@@ -92,6 +92,39 @@ func validateSeeds(rows int, spec Spec) error {
 	}
 	if spec.Start == StartSeeds && len(spec.Seeds) == 0 {
 		return fault.Invalid("BAD_START", "the start from seeds needs seeds").OnField("spec.supervision.seeds")
+	}
+	return nil
+}
+
+const (
+	// FieldRange is the path of the range of k in a request.
+	FieldRange = "spec.k_range"
+	// MaxRange is the maximum number of values in a range of k.
+	MaxRange = 64
+)
+
+// validateRange checks a range of k, which is spec.K to spec.MaxK, against the number of rows, the seeds and the start.
+func validateRange(rows int, spec Spec) error {
+	refuse := func(format string, args ...any) error {
+		return fault.Invalid("BAD_K", format, args...).OnField(FieldRange)
+	}
+	labels := 0
+	for _, s := range spec.Seeds {
+		labels = max(labels, int(s.Label)+1)
+	}
+	switch {
+	case spec.K < 2:
+		return refuse("the range of k starts at %d; it must start at 2 or more, because a single cluster cannot be compared", spec.K)
+	case spec.MaxK <= spec.K:
+		return refuse("the range of k is %d..%d; the last number must be larger than the first", spec.K, spec.MaxK)
+	case spec.MaxK-spec.K >= MaxRange:
+		return refuse("the range %d..%d has %d numbers of clusters; at most %d are supported", spec.K, spec.MaxK, spec.MaxK-spec.K+1, MaxRange)
+	case spec.MaxK > rows:
+		return refuse("the range of k is %d..%d but there %s; k must be at most the number of rows", spec.K, spec.MaxK, onlyRows(rows))
+	case labels > spec.K:
+		return refuse("the range of k starts at %d but seeds have labels up to %d: start at %d", spec.K, labels-1, labels)
+	case spec.Start == StartLabels || spec.Start == StartCentroids:
+		return fault.Invalid("BAD_START", "a start from %s has one number of clusters; it does not go with a range of k", spec.Start).OnField("spec.initialization.start")
 	}
 	return nil
 }

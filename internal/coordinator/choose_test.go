@@ -25,7 +25,7 @@ func TestAJobWithoutAlgorithmGetsOne(t *testing.T) {
 
 // The ways that are tried are events, and the last of them is progress until something else begins.
 func TestTrialsAreEvents(t *testing.T) {
-	trial := clustering.Trial{Way: clustering.Way{Space: clustering.SpaceNeighbors, Use: clustering.UseHard}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4}
+	trial := clustering.Trial{Method: clustering.Method{Space: clustering.SpaceNeighbors, ConstraintUse: clustering.UseHard}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4}
 	tried := &cleavev1.MethodTried{
 		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4,
 	}
@@ -37,7 +37,7 @@ func TestTrialsAreEvents(t *testing.T) {
 		<-release
 		o.Iteration(0, entry(0))
 		r := result(0, clustering.StopConverged)
-		r.Choice = &clustering.Choice{Chosen: trial.Way, Trials: []clustering.TriedWay{{Trial: trial}}}
+		r.Choice = &clustering.Choice{Chosen: trial.Method, Tried: []clustering.MethodScore{{Trial: trial}}}
 		return r, nil
 	}))
 	id := h.create(spec(h.upload()))

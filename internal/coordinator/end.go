@@ -240,8 +240,8 @@ func (c *Coordinator) storeResult(id string, run runOutcome, attempt int, blobs 
 		return err
 	}
 	err := put(&blobs.labels, "labels", func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
-	if err == nil && r.HowMany != nil {
-		err = put(&blobs.kLabels, "klabels", func(w io.Writer) error { return writeAll(w, r.HowMany.Labels) })
+	if err == nil && r.KSelection != nil {
+		err = put(&blobs.kLabels, "klabels", func(w io.Writer) error { return writeAll(w, r.KSelection.Labels) })
 	}
 	if err == nil && r.Rows != nil {
 		err = put(&blobs.rowScores, "rows", func(w io.Writer) error { return wire.WriteRowScores(w, r.Rows) })
@@ -288,7 +288,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 	e.change = func(record *statev1.JobRecord) {
 		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
 		if record.KLabelsBlob = blobs.kLabels; blobs.kLabels != "" {
-			record.KMin = uint32(e.run.result.HowMany.Min)
+			record.KMin = uint32(e.run.result.KSelection.Min)
 		}
 		if blobs.model != "" {
 			record.Model = wire.ModelHead(e.run.result.Model)

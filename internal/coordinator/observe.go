@@ -160,15 +160,15 @@ func (o *observer) log(e *cleavev1.Event) {
 }
 
 // K implements clustering.Observer.
-func (o *observer) K(k clustering.KBegan) {
-	began := wire.KBeganProto(k)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: began}})
-	o.job.progress.kBegan(began)
+func (o *observer) K(k clustering.KStarted) {
+	started := wire.KStartedProto(k)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: started}})
+	o.job.progress.kStarted(started)
 }
 
 // Restart implements clustering.Observer.
 func (o *observer) Restart(restart, restarts int) {
-	o.job.progress.restartBegan(restart, restarts)
+	o.job.progress.restartStarted(restart, restarts)
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: uint32(restart)}}})
 }
 
@@ -193,15 +193,15 @@ func (o *observer) Solver(s clustering.SolverStep) {
 }
 
 // Level implements clustering.Observer.
-func (o *observer) Level(l clustering.LevelBegan) {
+func (o *observer) Level(l clustering.LevelStarted) {
 	level := wire.LevelProto(l)
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Level{Level: level}})
-	o.job.progress.levelBegan(level)
+	o.job.progress.levelStarted(level)
 }
 
 // Trial implements clustering.Observer.
 func (o *observer) Trial(t clustering.Trial) {
-	tried := wire.WayTriedProto(t)
+	tried := wire.MethodTriedProto(t)
 	o.log(&cleavev1.Event{What: &cleavev1.Event_MethodTried{MethodTried: tried}})
 	o.job.progress.wayTried(tried)
 }

@@ -100,7 +100,7 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 
 // A job of auto without centroids assigns new points by the labels of its own points that are nearest.
 func TestPredictionByNeighbors(t *testing.T) {
-	way := clustering.Way{Space: clustering.SpaceNeighbors, Use: clustering.UseHard}
+	way := clustering.Method{Space: clustering.SpaceNeighbors, ConstraintUse: clustering.UseHard}
 	h := newHarness(t, testConfig(), scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
 		r := result(0, clustering.StopConverged)
 		r.Choice = &clustering.Choice{Chosen: way}

@@ -107,8 +107,8 @@ func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 	})
 }
 
-// restartBegan records which restart the following iterations belong to.
-func (l *liveProgress) restartBegan(restart, restarts int) {
+// restartStarted records which restart the following iterations belong to.
+func (l *liveProgress) restartStarted(restart, restarts int) {
 	l.update(func(p *cleavev1.Progress) { p.Restart, p.Restarts = uint32(restart), uint32(restarts) })
 }
 
@@ -125,13 +125,13 @@ func (l *liveProgress) wayTried(tried *cleavev1.MethodTried) {
 	l.update(func(p *cleavev1.Progress) { p.Solver, p.MethodTried, p.Level = nil, tried, nil })
 }
 
-// levelBegan records which level of the graph is being refined.
-func (l *liveProgress) levelBegan(level *cleavev1.LevelStarted) {
+// levelStarted records which level of the graph is being refined.
+func (l *liveProgress) levelStarted(level *cleavev1.LevelStarted) {
 	l.update(func(p *cleavev1.Progress) { p.Solver, p.MethodTried, p.Level = nil, nil, level })
 }
 
-// kBegan records which number of clusters is being run.
-func (l *liveProgress) kBegan(k *cleavev1.KStarted) {
+// kStarted records which number of clusters is being run.
+func (l *liveProgress) kStarted(k *cleavev1.KStarted) {
 	l.update(func(p *cleavev1.Progress) { p.K, p.Solver, p.MethodTried, p.Level = k, nil, nil, nil })
 }
 

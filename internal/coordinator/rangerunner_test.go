@@ -85,8 +85,8 @@ func TestRangesOnWorkers(t *testing.T) {
 // checkRange runs a job and compares it with its local answer, which proposes 3 unless the groups are too small to be cut.
 func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want *clustering.Result) {
 	t.Helper()
-	if want.HowMany.Proposed != 3 && s.GetSpectral() == nil {
-		t.Errorf("%s: %d is proposed: %s", name, want.HowMany.Proposed, want.HowMany.Reason)
+	if want.KSelection.Proposed != 3 && s.GetSpectral() == nil {
+		t.Errorf("%s: %d is proposed: %s", name, want.KSelection.Proposed, want.KSelection.Reason)
 	}
 	id := h.create(s)
 	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
@@ -97,19 +97,19 @@ func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want
 		t.Fatal(err)
 	}
 	got := response.GetResult()
-	if int(got.GetK()) != want.HowMany.Proposed || got.GetKSelection().GetReason() != want.HowMany.Reason || !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
+	if int(got.GetK()) != want.KSelection.Proposed || got.GetKSelection().GetReason() != want.KSelection.Reason || !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
 		t.Errorf("%s: %v", name, got.GetKSelection())
 	}
 	same := func(a, b *float64) bool {
 		return (a == nil) == (b == nil) && (a == nil || math.Float64bits(*a) == math.Float64bits(*b))
 	}
 	for at, s := range got.GetKSelection().GetScores() {
-		own := want.HowMany.Scores[at]
+		own := want.KSelection.Scores[at]
 		if !same(s.Stability, own.Stability) || !same(s.Silhouette, own.Silhouette) || !same(s.Agreement, own.Agreement) || !same(s.Modularity, own.Modularity) {
 			t.Errorf("%s: k = %d has the scores %v, want %+v", name, s.GetK(), s, own)
 		}
 		labels, err := h.labelsOf(id, s.GetK())
-		if err != nil || !slices.Equal(labels, wire.LabelsProto(want.HowMany.Labels[at])) {
+		if err != nil || !slices.Equal(labels, wire.LabelsProto(want.KSelection.Labels[at])) {
 			t.Errorf("%s: other labels for k = %d, %v", name, s.GetK(), err)
 		}
 	}

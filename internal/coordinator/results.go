@@ -142,7 +142,7 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
 	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartModel, (*statev1.JobRecord).GetModelBlob,
 		func(*statev1.JobRecord) int64 { return wire.ValueBytes * int64(request.GetFirstValue()) },
-		"JOB_HAS_NO_MODEL", "has no model: only the vector family makes centroids, and only once it has begun")
+		"JOB_HAS_NO_MODEL", "has no model: only the k-means family makes centroids, and only once it has begun")
 	if err != nil {
 		return err
 	}

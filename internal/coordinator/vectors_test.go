@@ -13,7 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// vectorSpecs are a job of every algorithm of the vector family.
+// vectorSpecs are a job of every algorithm of the k-means family.
 func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
 	seeds := seedTable([2]int32{1, 0}, [2]int32{20, 1}, [2]int32{30, 2}, [2]int32{41, 3}, [2]int32{77, 3})
 	constraints := constraintTable("must 0 7", "must 3 9", "cannot 7 9", "cannot 100 200")
@@ -35,7 +35,7 @@ func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
 	return specs
 }
 
-// Jobs of the vector family on real workers end with the labels, objective and model of a local run.
+// Jobs of the k-means family on real workers end with the labels, objective and model of a local run.
 func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	points := noise(t, 300, 3)

@@ -98,7 +98,7 @@ func (j *job) checkSelfAffinities(tiles []int, sums []kernel.Int128) error {
 // other, for each lane that has moves. Because sums are exact, errors are visible: what points take from one cluster
 // they add to another, so the changes of a lane add up to zero; what all rows that had no cluster contribute is the
 // same in every lane; values are multiples of their grid; and clusters that no point enters or leaves do not change.
-func (e *VectorExecutor) checkChanges(tiles []int, moves []labeling.Move, changes []float64) error {
+func (e *KMeansExecutor) checkChanges(tiles []int, moves []labeling.Move, changes []float64) error {
 	width, shape := e.spec.Width(), e.shape()
 	rows := e.rowsOf(tiles)
 	var total []float64 // total over all rows of the tiles
@@ -143,7 +143,7 @@ func (e *VectorExecutor) checkChanges(tiles []int, moves []labeling.Move, change
 }
 
 // addClusters checks each change of one lane's clusters and returns their sums.
-func (e *VectorExecutor) addClusters(changes []float64, moved []bool) ([]float64, error) {
+func (e *KMeansExecutor) addClusters(changes []float64, moved []bool) ([]float64, error) {
 	width := e.spec.Width()
 	sums := make([]float64, width)
 	for at, v := range changes {

@@ -150,7 +150,7 @@ func performFuzzed(ctx context.Context, t *testing.T, f *Fleet, operation byte) 
 	labels := make([]int32, fuzzRows)
 	if operation%2 == 0 {
 		spec := &vector.RowSpec{Rows: fuzzRows, Columns: 2, Grids: make([]int32, 2)}
-		x, err := f.NewVectorExecutor(ctx, Task{JobID: "j", Report: report, Vectors: spec, Need: planning.Workload{
+		x, err := f.NewKMeansExecutor(ctx, Task{JobID: "j", Report: report, Vectors: spec, Need: planning.Workload{
 			Vectors: &planning.Vectors{Rows: fuzzRows, Columns: 2, Width: 2}, K: fuzzK, Lanes: 1}})
 		if err != nil {
 			return

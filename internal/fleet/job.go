@@ -32,7 +32,7 @@ type Task struct {
 	JobID     string
 	DatasetID string
 	Need      planning.Workload // the matrix, vectors or neighbors, and the memory they take
-	Vectors   *vector.RowSpec   // for the vector family, else nil
+	Vectors   *vector.RowSpec   // for the k-means family, else nil
 	Diagonal  []float64         // for neighbors in a kernel matrix, else nil
 	Units     *dataset.Units    // units to convert the data set to first; nil leaves it as it is
 	Verify    float64           // share of tiles, from 0 to 1, whose answers are compared with another worker's

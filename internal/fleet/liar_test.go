@@ -238,7 +238,7 @@ var vectorCommands = map[string]func(*workerv1.Command) bool{
 }
 
 // askVectors asks for one operation of every kind.
-func askVectors(ctx context.Context, e *fleet.VectorExecutor, p *vectorProblem) (any, error) {
+func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) (any, error) {
 	var moves []labeling.Move
 	for lane := range p.lanes {
 		for i := range p.spec.Rows {
@@ -284,7 +284,7 @@ func TestALiarAboutVectorsIsNamed(t *testing.T) {
 	p := newVectorProblem(t, randomPoints(t, liarRows, 4, 1), metric.SquaredEuclidean, false)
 	ask := func(c *cluster) func(fleet.Task) (any, error) {
 		return func(task fleet.Task) (any, error) {
-			e, err := c.fleet.NewVectorExecutor(c.ctx, task)
+			e, err := c.fleet.NewKMeansExecutor(c.ctx, task)
 			if err != nil {
 				return nil, err
 			}

@@ -72,7 +72,7 @@ func TestProblemsSideBySideOnWorkers(t *testing.T) {
 				c.startWorker(fmt.Sprint("w", w))
 			}
 			id, size := c.datasets.put(t, data)
-			e, err := c.fleet.NewVectorExecutor(c.ctx, fleet.Task{JobID: "job", DatasetID: id, Vectors: first.Vectors, Need: planning.Workload{
+			e, err := c.fleet.NewKMeansExecutor(c.ctx, fleet.Task{JobID: "job", DatasetID: id, Vectors: first.Vectors, Need: planning.Workload{
 				DatasetBytes: size, K: 4, Lanes: kmeans.Lanes(problems...), Vectors: &planning.Vectors{Rows: 500, Columns: 4, Width: 4},
 			}})
 			if err != nil {

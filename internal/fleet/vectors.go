@@ -15,9 +15,9 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// VectorExecutor runs the operations of a vector-family job on all workers. It implements kmeans.Executor. Every
+// KMeansExecutor runs the operations of a k-means-family job on all workers. It implements kmeans.Executor. Every
 // operation carries its models. The caller must call Release.
-type VectorExecutor struct {
+type KMeansExecutor struct {
 	*job
 	spec        *vector.RowSpec
 	mean, grids *payload
@@ -25,15 +25,15 @@ type VectorExecutor struct {
 	sums        []float64                                      // sums of the clusters of all lanes
 }
 
-var _ kmeans.Executor = (*VectorExecutor)(nil)
+var _ kmeans.Executor = (*KMeansExecutor)(nil)
 
-// NewVectorExecutor places the tiles of a job's vectors on workers and builds them. While there is no worker it
+// NewKMeansExecutor places the tiles of a job's vectors on workers and builds them. While there is no worker it
 // waits, until ctx ends.
-func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecutor, error) {
+func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecutor, error) {
 	if task.Vectors == nil || task.Need.Vectors == nil {
-		return nil, errors.New("fleet: a job of the vector family without vectors")
+		return nil, errors.New("fleet: a job of the k-means family without vectors")
 	}
-	e := &VectorExecutor{job: f.newJob(task), spec: task.Vectors}
+	e := &KMeansExecutor{job: f.newJob(task), spec: task.Vectors}
 	e.k, e.lanes = task.Need.K, max(1, task.Need.Lanes)
 	e.sums = make([]float64, e.lanes*e.k*e.spec.Width())
 	e.labels, e.step = clustering.Unassigned(e.lanes*e.rows), 1
@@ -50,7 +50,7 @@ func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecut
 }
 
 // describeVectors completes a Prepare command with the vectors.
-func (e *VectorExecutor) describeVectors(p *workerv1.Prepare) {
+func (e *KMeansExecutor) describeVectors(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric = e.need.Vectors.FullMetric
 	if f := e.spec.Features; f != nil {
@@ -60,7 +60,7 @@ func (e *VectorExecutor) describeVectors(p *workerv1.Prepare) {
 }
 
 // packFeatures makes payloads of what workers compute kernel features from.
-func (e *VectorExecutor) packFeatures() {
+func (e *KMeansExecutor) packFeatures() {
 	f := e.spec.Features
 	if f == nil {
 		return
@@ -73,16 +73,16 @@ func (e *VectorExecutor) packFeatures() {
 }
 
 // Shape implements kmeans.Executor.
-func (e *VectorExecutor) Shape() labeling.Shape { return e.shape() }
+func (e *KMeansExecutor) Shape() labeling.Shape { return e.shape() }
 
 // Labels implements kmeans.Executor.
-func (e *VectorExecutor) Labels() []int32 { return e.labels }
+func (e *KMeansExecutor) Labels() []int32 { return e.labels }
 
 // Sums implements kmeans.Executor.
-func (e *VectorExecutor) Sums() []float64 { return e.sums }
+func (e *KMeansExecutor) Sums() []float64 { return e.sums }
 
 // Update implements kmeans.Executor. Changes are exact, so the order of the answers does not matter.
-func (e *VectorExecutor) Update(ctx context.Context, moves []labeling.Move) error {
+func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) error {
 	changes := make([]float64, len(vector.MovedLanes(e.k, moves))*e.k*e.spec.Width())
 	err := e.update(ctx, moves, func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackFloat64s(answer.values)
@@ -112,7 +112,7 @@ type packedQueries struct {
 	values, integers *payload
 }
 
-func (e *VectorExecutor) pack(queries []vector.Query) *packedQueries {
+func (e *KMeansExecutor) pack(queries []vector.Query) *packedQueries {
 	return &packedQueries{
 		queries:  queries,
 		values:   e.fleet.newPayload(func() []byte { return wire.PackFloat64s(wire.QueryValues(queries)) }),
@@ -130,7 +130,7 @@ func (p *packedQueries) free() {
 }
 
 // Assign implements kmeans.Executor.
-func (e *VectorExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
+func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	packed := e.pack(queries)
 	defer packed.free()
 	return e.assign(ctx, queriedLanes(queries), func(c *workerv1.Command) {
@@ -139,7 +139,7 @@ func (e *VectorExecutor) Assign(ctx context.Context, queries []vector.Query) ([]
 }
 
 // Farthest implements kmeans.Executor.
-func (e *VectorExecutor) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
+func (e *KMeansExecutor) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	packed := e.pack(queries)
 	defer packed.free()
 	return e.farthest(ctx, queriedLanes(queries), func(c *workerv1.Command) {
@@ -158,7 +158,7 @@ func queriedLanes(queries []vector.Query) []int {
 
 // measure runs an operation that answers each query with count values for each of op.tiles, which must be ascending.
 // It returns the values in tile order, whichever workers they come from.
-func (e *VectorExecutor) measure(ctx context.Context, op *operation, queries []vector.Query, count func(q, tile int) int,
+func (e *KMeansExecutor) measure(ctx context.Context, op *operation, queries []vector.Query, count func(q, tile int) int,
 	run func(context.Context, *operation) error) ([][]float64, error) {
 	values, begin := make([][]float64, len(queries)), make([][]int, len(queries))
 	for q := range queries {
@@ -198,7 +198,7 @@ func (e *VectorExecutor) measure(ctx context.Context, op *operation, queries []v
 }
 
 // Nearest implements kmeans.Executor.
-func (e *VectorExecutor) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (e *KMeansExecutor) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
 	op := &operation{name: "nearest", tiles: partition.AllTiles(e.rows), request: func(c *workerv1.Command) {
@@ -208,7 +208,7 @@ func (e *VectorExecutor) Nearest(ctx context.Context, queries []vector.Query) ([
 }
 
 // NearestTwo implements kmeans.Executor.
-func (e *VectorExecutor) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (e *KMeansExecutor) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
 	op := &operation{name: "nearest two", tiles: partition.AllTiles(e.rows), request: func(c *workerv1.Command) {
@@ -219,7 +219,7 @@ func (e *VectorExecutor) NearestTwo(ctx context.Context, queries []vector.Query)
 
 // Distances implements kmeans.Executor. It asks only the tiles that contain the points, for no more points at a time
 // than fit into the planned memory.
-func (e *VectorExecutor) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (e *KMeansExecutor) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	distances := make([][]float64, len(queries))
 	var portion []vector.Query
 	var of []int // indices of the queries in the portion
@@ -252,7 +252,7 @@ func (e *VectorExecutor) Distances(ctx context.Context, queries []vector.Query) 
 }
 
 // distances returns the distances of one portion.
-func (e *VectorExecutor) distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	counts := make([][]int, len(queries)) // number of each query's points in each tile
 	var tiles []int
 	for q := range queries {
@@ -282,7 +282,7 @@ func (e *VectorExecutor) distances(ctx context.Context, queries []vector.Query) 
 
 // Scatter implements kmeans.Executor. It adds up tiles in tile order, and asks for no more of them at a time than fit
 // into the planned memory.
-func (e *VectorExecutor) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (e *KMeansExecutor) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
 	atOnce := len(e.tiles)

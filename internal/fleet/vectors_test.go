@@ -110,7 +110,7 @@ func TestVectorsKeepWithinMemory(t *testing.T) {
 	p.k = 3
 	id, size := c.datasets.put(t, p.data)
 	c.startWorker("tiny", func(cfg *worker.Config) { cfg.MemoryBytes = 20_000 })
-	if _, err := c.fleet.NewVectorExecutor(c.ctx, p.task(id, size, nil)); !fault.Is(err, planning.DoesNotFit) {
+	if _, err := c.fleet.NewKMeansExecutor(c.ctx, p.task(id, size, nil)); !fault.Is(err, planning.DoesNotFit) {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := c.fleet.Drain("tiny"); err != nil {
@@ -205,7 +205,7 @@ func TestMisuseOfVectorsIsAnError(t *testing.T) {
 	id, size := c.datasets.put(t, p.data)
 	task := p.task(id, size, nil)
 	task.Vectors = nil
-	if _, err := c.fleet.NewVectorExecutor(c.ctx, task); err == nil {
+	if _, err := c.fleet.NewKMeansExecutor(c.ctx, task); err == nil {
 		t.Error("a job without vectors was accepted")
 	}
 	e := c.submitVectors(p, nil)
@@ -243,7 +243,7 @@ func TestExecutorsOfAJobTakeTurns(t *testing.T) {
 				c.startWorker(name, p.memory(size, int64(len(p.tiles))*3/4))
 			}
 		}
-		e, err := c.fleet.NewVectorExecutor(c.ctx, p.task(id, size, nil))
+		e, err := c.fleet.NewKMeansExecutor(c.ctx, p.task(id, size, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,10 +67,10 @@ func (p *vectorProblem) memory(size, tiles int64) func(*worker.Config) {
 	return func(cfg *worker.Config) { cfg.MemoryBytes = uint64(bytes) }
 }
 
-func (c *cluster) submitVectors(p *vectorProblem, report func(fleet.Status)) *fleet.VectorExecutor {
+func (c *cluster) submitVectors(p *vectorProblem, report func(fleet.Status)) *fleet.KMeansExecutor {
 	c.Helper()
 	id, size := c.datasets.put(c.T, p.data)
-	e, err := c.fleet.NewVectorExecutor(c.ctx, p.task(id, size, report))
+	e, err := c.fleet.NewKMeansExecutor(c.ctx, p.task(id, size, report))
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -150,14 +150,14 @@ var vectorProblems = map[string]func(t *testing.T) *vectorProblem{
 type vectorSequence struct {
 	*testing.T
 	ctx    context.Context
-	remote *fleet.VectorExecutor
+	remote *fleet.KMeansExecutor
 	local  *vectorProblem
 	random *rand.Rand
 	labels []int32
 	sums   []float64
 }
 
-func newVectorSequence(c *cluster, e *fleet.VectorExecutor, p *vectorProblem, seed uint64) *vectorSequence {
+func newVectorSequence(c *cluster, e *fleet.KMeansExecutor, p *vectorProblem, seed uint64) *vectorSequence {
 	s := &vectorSequence{T: c.T, ctx: c.ctx, remote: e, local: p, random: rand.New(rand.NewPCG(seed, 3))}
 	s.labels, s.sums = slices.Clone(e.Labels()), slices.Clone(e.Sums())
 	p.step += 2

@@ -84,17 +84,17 @@ func (p Workload) byLandmarks() Workload {
 	}
 }
 
-// proposal describes landmarks as an alternative to a matrix that takes long, and reports whether they are worth
+// proposal describes landmarks as an alternative to a matrix that takes long. It returns "" if they are not worth
 // proposing.
-func (p Workload) proposal(plan *Plan, workers []Worker) (says string, worth bool) {
+func (p Workload) proposal(plan *Plan, workers []Worker) string {
 	if !p.Landmarkable || p.K > ProposedLandmarks/10 || plan.Seconds < longRun {
-		return "", false
+		return ""
 	}
 	other, err := Make(p.byLandmarks(), workers)
 	if err != nil || other.Seconds > plan.Seconds/2 {
-		return "", false
+		return ""
 	}
-	return fmt.Sprintf("landmarks %d would take about %s instead of %s, for an approximate answer", ProposedLandmarks, text.Roughly(other.Seconds), text.Roughly(plan.Seconds)), true
+	return fmt.Sprintf("landmarks %d would take about %s instead of %s, for an approximate answer", ProposedLandmarks, text.Roughly(other.Seconds), text.Roughly(plan.Seconds))
 }
 
 // LandmarkProposal returns what to propose to users who ask for a matrix that takes long on an ordinary computer,
@@ -109,8 +109,8 @@ func LandmarkProposal(p Workload) string {
 	if err != nil {
 		return ""
 	}
-	says, worth := p.proposal(plan, workers)
-	if !worth {
+	says := p.proposal(plan, workers)
+	if says == "" {
 		return ""
 	}
 	return fmt.Sprintf("the matrix of %d points is large; on %d cores %s", p.Rows(), threads, says)

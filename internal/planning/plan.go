@@ -86,7 +86,7 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	if p.Times > 1 {
 		plan.Why += fmt.Sprintf("; for each of %d numbers of clusters, of which the largest, %d, takes the most", p.Times, p.K)
 	}
-	if says, worth := p.proposal(plan, workers); worth {
+	if says := p.proposal(plan, workers); says != "" {
 		plan.Why += "; " + says
 	}
 	if p.Search != nil {

@@ -26,7 +26,7 @@ func (s Storage) String() string { return [...]string{"auto", "float32", "none"}
 // Workload is everything about a job that its memory and time depend on.
 type Workload struct {
 	Matrix        kernel.MatrixSpec // only its function, size and precision matter
-	Vectors       *Vectors          // for the vector family, which has no matrix; else nil
+	Vectors       *Vectors          // for the k-means family, which has no matrix; else nil
 	Neighbors     *Neighbors        // for a neighbor search, which has neither; else nil
 	Search        *Workload         // the neighbor search that runs first, if its graph is the data set; else nil
 	DatasetBytes  int64             // in canonical form

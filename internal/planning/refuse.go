@@ -1,7 +1,9 @@
 package planning
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -147,13 +149,8 @@ func (p Workload) moreWorkers(workers []Worker) int {
 	if len(workers) == 0 {
 		return 0
 	}
-	largest := workers[0]
-	for _, w := range workers {
-		if w.Free > largest.Free {
-			largest = w
-		}
-	}
-	grown := append([]Worker(nil), workers...)
+	largest := slices.MaxFunc(workers, func(a, b Worker) int { return cmp.Compare(a.Free, b.Free) })
+	grown := slices.Clone(workers)
 	more := sort.Search(maxMoreWorkers, func(more int) bool {
 		for len(grown) < len(workers)+more {
 			grown = append(grown, largest)
@@ -174,7 +171,7 @@ func (p Workload) bytesPerWorker(workers []Worker) int64 {
 	if len(workers) == 0 || limit < 0 || limit > 1<<40 {
 		return 0
 	}
-	each := append([]Worker(nil), workers...)
+	each := slices.Clone(workers)
 	needed := sort.Search(int(limit), func(units int) bool {
 		for w := range each {
 			each[w].Free = max(workers[w].Free, int64(units)*unit)

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Vectors describes the points of a vector-family job.
+// Vectors describes the points of a k-means-family job.
 type Vectors struct {
 	Rows, Columns int
 	Width         int       // values of a row, and of a cluster's sums: the columns, plus one with a background
@@ -93,7 +93,7 @@ const (
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
 const maxValues = 1 << 44
 
-// vectorFixedBytes returns a worker's memory for a vector-family job in addition to its tiles: the data set, from
+// vectorFixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, from
 // which tiles are built; labels, operands and answers for the rows, and the model, of each lane; and what its threads
 // work with.
 func (p Workload) vectorFixedBytes(threads int) int64 {
@@ -131,7 +131,7 @@ func (p Workload) explainVectors(plan *Plan, offer string) string {
 		what, text.Bytes(plan.EntryBytes), text.Bytes(p.DatasetBytes), offer)
 }
 
-// Rates of the vector family, like those in time.go.
+// Rates of the k-means family, like those in time.go.
 const (
 	scoreValue  = 0.4 // a value of a point against a cluster, in an assignment
 	visitValue  = 1.0 // a value of a point in an operation that visits each once: sums, the objective
@@ -159,4 +159,34 @@ func (p Workload) vectorWork(rows float64) float64 {
 		run += iterations * rows * float64(v.scatter()) * (1 + float64(p.K)) * visitValue
 	}
 	return float64(max(1, p.Restarts))*run + v.featureWork(rows)
+}
+
+// raceBytes returns the coordinator's memory for the sample that starts race on: its rows in the data set, in tiles
+// and as they are exchanged, and what each lane keeps of them.
+func (p Workload) raceBytes() int64 {
+	v := p.Vectors
+	if v == nil || v.RaceRows == 0 {
+		return 0
+	}
+	rows := int64(v.RaceRows)
+	values := 3 * 8 * rows * int64(v.Width)
+	if v.isSparse() {
+		values = int64(2 * 12 * float64(v.entries()) * float64(rows) / float64(v.Rows))
+	}
+	return gcFactor * (values + vector.MaxLanes*(vector.LaneBytes(v.RaceRows)+rows*rowOperationBytes))
+}
+
+// raceStarts is how many starts race, including the exchanges of the best.
+const raceStarts = 10 + 8
+
+// raceWork returns the coordinator's time for the race in nanoseconds.
+func (p Workload) raceWork() float64 {
+	v := p.Vectors
+	if v == nil || v.RaceRows == 0 {
+		return 0
+	}
+	of := *v
+	of.RaceRows, of.Features = 0, nil
+	run := Workload{Vectors: &of, K: p.K, Restarts: raceStarts}
+	return run.vectorWork(float64(v.RaceRows))
 }

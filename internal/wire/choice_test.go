@@ -12,12 +12,12 @@ import (
 // Every space and every use has its value in the API, which has no others.
 func TestWays(t *testing.T) {
 	for s := clustering.SpaceRows; s <= clustering.SpaceLevels; s++ {
-		if got := wayProto(clustering.Way{Space: s, Use: clustering.UseHard}); EnumWord(got.GetSpace()) != s.String() || SpaceOf(got) != s {
+		if got := methodProto(clustering.Method{Space: s, ConstraintUse: clustering.UseHard}); EnumWord(got.GetSpace()) != s.String() || SpaceOf(got) != s {
 			t.Errorf("%v becomes %v", s, got)
 		}
 	}
 	for u := clustering.UseNone; u <= clustering.UseSpread; u++ {
-		if got := wayProto(clustering.Way{Space: clustering.SpaceRows, Use: u}).GetConstraintUse(); EnumWord(got) != u.String() {
+		if got := methodProto(clustering.Method{Space: clustering.SpaceRows, ConstraintUse: u}).GetConstraintUse(); EnumWord(got) != u.String() {
 			t.Errorf("%v becomes %v", u, got)
 		}
 	}
@@ -26,17 +26,17 @@ func TestWays(t *testing.T) {
 	}
 }
 
-func TestWayTriedProto(t *testing.T) {
+func TestMethodTriedProto(t *testing.T) {
 	trial := clustering.Trial{
-		Way:  clustering.Way{Space: clustering.SpaceStandardizedNeighbors, Use: clustering.UseSoft},
-		Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5,
+		Method: clustering.Method{Space: clustering.SpaceStandardizedNeighbors, ConstraintUse: clustering.UseSoft},
+		Fold:   2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5,
 	}
 	way := &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT}
 	want := &cleavev1.MethodTried{Method: way, Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5}
-	if got := WayTriedProto(trial); !proto.Equal(got, want) {
+	if got := MethodTriedProto(trial); !proto.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	choice := &clustering.Choice{Chosen: trial.Way, Reason: "so", Trials: []clustering.TriedWay{{Trial: trial, Advantage: -1.5}}}
+	choice := &clustering.Choice{Chosen: trial.Method, Reason: "so", Tried: []clustering.MethodScore{{Trial: trial, Advantage: -1.5}}}
 	tried := &cleavev1.MethodScore{Method: way, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5, Agreement: 5.0 / 26, Advantage: -1.5}
 	if got, want := choiceProto(choice), (&cleavev1.Choice{Chosen: way, Reason: "so", Tried: []*cleavev1.MethodScore{tried}}); !proto.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -300,7 +300,7 @@ func readSpec(p *cleavev1.JobSpec, r *tableReader) (clustering.Spec, error) {
 		o := kernelkmeans.NewOptions(request)
 		o.Weights = readTable(r, p.GetKernelKmeans().GetWeights(), fieldWeights, table.Weights)
 		spec.Algorithm = o
-	case catalog.CentroidFamily:
+	case catalog.KMeansFamily:
 		o := kmeans.NewOptions(request)
 		o.InitialCentroids = p.GetInitialization().GetCentroids()
 		spec.Algorithm = o

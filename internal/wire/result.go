@@ -60,7 +60,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Spectral = spectralProto(r.Eigen)
 	p.Choice = choiceProto(r.Choice)
 	p.Landmarks = landmarkReport(r.Landmarks)
-	p.KSelection = howManyProto(r.HowMany)
+	p.KSelection = kSelectionProto(r.KSelection)
 	p.Suspects = suspectsProto(r.Suspects)
 	p.RowScores = RowScoresHead(r.Rows)
 	return p
@@ -152,7 +152,7 @@ func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 }
 
 // LevelProto converts the start of a level.
-func LevelProto(l clustering.LevelBegan) *cleavev1.LevelStarted {
+func LevelProto(l clustering.LevelStarted) *cleavev1.LevelStarted {
 	return &cleavev1.LevelStarted{Level: uint32(l.Level), Levels: uint32(l.Levels), Vertices: uint32(l.Vertices)}
 }
 
@@ -191,20 +191,20 @@ func EvaluationProto(s evaluate.Scores) *cleavev1.Evaluation {
 	}
 }
 
-// WayTriedProto converts the trial of a way.
-func WayTriedProto(t clustering.Trial) *cleavev1.MethodTried {
+// MethodTriedProto converts the trial of a method.
+func MethodTriedProto(t clustering.Trial) *cleavev1.MethodTried {
 	return &cleavev1.MethodTried{
-		Method: wayProto(t.Way), Fold: uint32(t.Fold), Folds: uint32(t.Folds),
+		Method: methodProto(t.Method), Fold: uint32(t.Fold), Folds: uint32(t.Folds),
 		MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
 		CannotLinks: uint32(t.CannotLinks), CannotLinksRight: uint32(t.CannotLinksRight),
 	}
 }
 
-// wayProto converts a way. Spaces and uses are matched by name.
-func wayProto(w clustering.Way) *cleavev1.Method {
+// methodProto converts a method. Spaces and constraint uses are matched by name.
+func methodProto(w clustering.Method) *cleavev1.Method {
 	return &cleavev1.Method{
 		Space:         cleavev1.Space(enumNumber(cleavev1.Space(0).Descriptor(), w.Space.String())),
-		ConstraintUse: cleavev1.ConstraintUse(enumNumber(cleavev1.ConstraintUse(0).Descriptor(), w.Use.String())),
+		ConstraintUse: cleavev1.ConstraintUse(enumNumber(cleavev1.ConstraintUse(0).Descriptor(), w.ConstraintUse.String())),
 	}
 }
 
@@ -217,10 +217,10 @@ func choiceProto(c *clustering.Choice) *cleavev1.Choice {
 	if c == nil {
 		return nil
 	}
-	p := &cleavev1.Choice{Chosen: wayProto(c.Chosen), Reason: c.Reason}
-	for _, t := range c.Trials {
+	p := &cleavev1.Choice{Chosen: methodProto(c.Chosen), Reason: c.Reason}
+	for _, t := range c.Tried {
 		p.Tried = append(p.Tried, &cleavev1.MethodScore{
-			Method: wayProto(t.Way), MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
+			Method: methodProto(t.Method), MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
 			CannotLinks: uint32(t.CannotLinks), CannotLinksRight: uint32(t.CannotLinksRight),
 			Agreement: t.Agreement(), Advantage: t.Advantage,
 		})
@@ -235,25 +235,25 @@ func requestRange(p *cleavev1.JobSpec, r catalog.Request) {
 	}
 }
 
-// KBeganProto converts the start of a run with one number of clusters.
-func KBeganProto(k clustering.KBegan) *cleavev1.KStarted {
+// KStartedProto converts the start of a run with one number of clusters.
+func KStartedProto(k clustering.KStarted) *cleavev1.KStarted {
 	return &cleavev1.KStarted{K: uint32(k.K), Min: uint32(k.Min), Max: uint32(k.Max)}
 }
 
-func howManyProto(h *clustering.HowMany) *cleavev1.KSelection {
+func kSelectionProto(h *clustering.KSelection) *cleavev1.KSelection {
 	if h == nil {
 		return nil
 	}
 	p := &cleavev1.KSelection{
 		Proposed: uint32(h.Proposed), Reason: h.Reason,
-		Confidence: cleavev1.Confidence(enumNumber(cleavev1.Confidence(0).Descriptor(), h.Sureness.String())),
+		Confidence: cleavev1.Confidence(enumNumber(cleavev1.Confidence(0).Descriptor(), h.Confidence.String())),
 	}
 	for _, k := range h.Plausible {
 		p.Plausible = append(p.Plausible, uint32(k))
 	}
 	for _, s := range h.Scores {
 		p.Scores = append(p.Scores, &cleavev1.KScore{
-			K: uint32(s.K), Objective: s.Objective, Space: wayProto(clustering.Way{Space: s.Space}).GetSpace(),
+			K: uint32(s.K), Objective: s.Objective, Space: methodProto(clustering.Method{Space: s.Space}).GetSpace(),
 			Agreement: s.Agreement, Stability: s.Stability, Silhouette: s.Silhouette, Modularity: s.Modularity, Eigengap: s.Eigengap,
 		})
 	}

@@ -59,7 +59,7 @@ func TestKernelReports(t *testing.T) {
 		kernel.Cosine:     {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE},
 		kernel.Given:      nil,
 		kernel.Adjacency:  nil,
-		0:                 nil, // the vector family has no matrix
+		0:                 nil, // the k-means family has no matrix
 	} {
 		if got := kernelReport(kernel.MatrixSpec{Function: function, Rho: 0.5, Gamma: 2, Degree: 3}); !proto.Equal(got, want) {
 			t.Errorf("function %d is reported as %v, want %v", function, got, want)

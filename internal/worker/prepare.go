@@ -84,7 +84,7 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	})
 }
 
-// prepareVectors opens a vector-family job.
+// prepareVectors opens a k-means-family job.
 func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error {
 	units, err := j.unitsOf(p)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// vectors holds the tiles of a vector-family job.
+// vectors holds the tiles of a k-means-family job.
 type vectors struct{ *vector.Shard }
 
 func (v *vectors) build(ctx context.Context, tiles []int, stored bool) error {

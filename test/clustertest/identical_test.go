@@ -188,7 +188,7 @@ func writeKernel(t testing.TB, path string, n int) string {
 // files is the output of a run.
 type files struct {
 	labels    []byte
-	model     []byte         // of a run of the vector family
+	model     []byte         // of a run of the k-means family
 	embedding []byte         // of a run of the spectral family
 	document  map[string]any // result.json with numbers as text
 	result    struct {

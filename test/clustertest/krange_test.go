@@ -70,7 +70,7 @@ func TestARangeOfKFromTheCommandLine(t *testing.T) {
 	if ran.ExitCode != 0 {
 		t.Fatal(ran.Stderr)
 	}
-	for _, says := range []string{"k = 3 (clear): 3 clusters come out again from half of the data", "\n*   3 ", "labels-k2.csv", "labels-k5.csv", "k.svg"} {
+	for _, says := range []string{"k = 3 (clear): 3 clusters are found again in half of the data", "\n*   3 ", "labels-k2.csv", "labels-k5.csv", "k.svg"} {
 		if !strings.Contains(ran.Stdout, says) {
 			t.Errorf("it does not say %q:\n%s", says, ran.Stdout)
 		}
@@ -79,7 +79,7 @@ func TestARangeOfKFromTheCommandLine(t *testing.T) {
 		t.Errorf("the progress does not say which k is run:\n%s", ran.Stderr)
 	}
 	for args, says := range map[string]string{
-		"--k 1..5": "the range of k begins at 1", "--k 5..2": "the last number must be above the first", "--k 2..300": "299 numbers of clusters",
+		"--k 1..5": "the range of k starts at 1", "--k 5..2": "the last number must be larger than the first", "--k 2..300": "299 numbers of clusters",
 		"--k 190..220": "only 200 rows", "--k 2..": "2..", "--k 2..5 --init labels:x.csv --algorithm kmeans": "does not go with a range of --k",
 	} {
 		ran := Cleave(t, append([]string{"run", "--data", data}, strings.Fields(args)...)...)

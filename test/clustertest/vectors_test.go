@@ -56,7 +56,7 @@ func positive(points *dataset.Points) *dataset.SparsePoints {
 	return sparse
 }
 
-// vectorJobs are jobs of every algorithm of the vector family, on dense and sparse points.
+// vectorJobs are jobs of every algorithm of the k-means family, on dense and sparse points.
 var vectorJobs = sync.OnceValue(func() map[string]*workload {
 	known, jobs := knownPoints(), map[string]*workload{}
 	seeded, linked := &cleavev1.Supervision{Seeds: known.seeds}, &cleavev1.Supervision{Constraints: known.constraints}
@@ -96,7 +96,7 @@ var vectorJobs = sync.OnceValue(func() map[string]*workload {
 	return jobs
 })
 
-// TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers runs every algorithm of the vector family on clusters of
+// TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers runs every algorithm of the k-means family on clusters of
 // 1, 2, 3 and 5 worker processes.
 func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	t.Parallel()

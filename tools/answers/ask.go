@@ -205,23 +205,23 @@ func readAnswer(path string) ([]int64, error) {
 	return labels, nil
 }
 
-// chosen is the way that an answer was found by, where result.json has a choice between ways, and how sure a number of
-// clusters is, where there was a range of them: its words, joined.
+// chosen returns the method that auto chose and the confidence in the number of clusters, as words separated by spaces.
+// It omits what result.json does not have.
 func chosen(result []byte) string {
 	var answer struct {
 		Choice struct {
-			Chosen struct{ Space, Use string }
+			Chosen struct{ Space, ConstraintUse string }
 		}
-		HowMany struct{ Sureness string }
+		KSelection struct{ Confidence string }
 	}
 	if json.Unmarshal(result, &answer) != nil { // peers print nothing
 		return ""
 	}
-	way := answer.Choice.Chosen
+	method := answer.Choice.Chosen
 	word := func(value, prefix string) string {
 		return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(value, prefix), "_", "-"))
 	}
-	return strings.Join(strings.Fields(word(way.Space, "SPACE_")+" "+word(way.Use, "USE_")+" "+word(answer.HowMany.Sureness, "SURENESS_")), " ")
+	return strings.Join(strings.Fields(word(method.Space, "SPACE_")+" "+word(method.ConstraintUse, "CONSTRAINT_USE_")+" "+word(answer.KSelection.Confidence, "CONFIDENCE_")), " ")
 }
 
 // lastLine is the beginning of the last line of what a program said, or of the one that says why it crashed.

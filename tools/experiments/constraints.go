@@ -14,7 +14,7 @@ type method struct {
 	spec func() clustering.Spec
 }
 
-// vectorMethod is a method of the vector family.
+// vectorMethod is a method of the k-means family.
 func vectorMethod(name string, v kmeans.Options) method {
 	return method{name, func() clustering.Spec { return clustering.Spec{Algorithm: &v} }}
 }

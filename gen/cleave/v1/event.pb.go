@@ -583,7 +583,7 @@ type Iteration struct {
 	Moved uint32 `protobuf:"varint,3,opt,name=moved,proto3" json:"moved,omitempty"`
 	// Number of the restart, counted from 0.
 	Restart uint32 `protobuf:"varint,4,opt,name=restart,proto3" json:"restart,omitempty"`
-	// Value of the objective after points were assigned, before centroids and metric were updated. Set only by the vector
+	// Value of the objective after points were assigned, before centroids and metric were updated. Set only by the k-means
 	// family.
 	AssignmentObjective *float64 `protobuf:"fixed64,5,opt,name=assignment_objective,json=assignmentObjective,proto3,oneof" json:"assignment_objective,omitempty"`
 	// The terms of the objective; unset if it has a single term.

@@ -75,7 +75,7 @@ type JobServiceClient interface {
 	// GetRowScores streams, in row order, how close each row is to its own and to the next cluster, and how certain its
 	// label is.
 	GetRowScores(ctx context.Context, in *GetRowScoresRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRowScoresResponse], error)
-	// GetModel streams the centroids and the metric of a job that has them: one of the vector family, or one of auto that
+	// GetModel streams the centroids and the metric of a job that has them: one of the k-means family, or one of auto that
 	// clustered the rows themselves.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
 	// GetEmbedding streams the coordinates that a job of the spectral family computed for the rows.
@@ -84,7 +84,7 @@ type JobServiceClient interface {
 	// edges as a graph data set gives the same answer.
 	GetNeighborGraph(ctx context.Context, in *GetNeighborGraphRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetNeighborGraphResponse], error)
 	// PredictJob assigns new points, given as a data set or a table, to the clusters of a job and streams their labels in
-	// row order. It works for jobs of auto, of the vector family, of the kernel family, and on nearest-neighbor graphs.
+	// row order. It works for jobs of auto, of the k-means family, of the kernel family, and on nearest-neighbor graphs.
 	PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error)
 	// EvaluateJob scores the labels of a job against known classes.
 	EvaluateJob(ctx context.Context, in *EvaluateJobRequest, opts ...grpc.CallOption) (*EvaluateJobResponse, error)
@@ -350,7 +350,7 @@ type JobServiceServer interface {
 	// GetRowScores streams, in row order, how close each row is to its own and to the next cluster, and how certain its
 	// label is.
 	GetRowScores(*GetRowScoresRequest, grpc.ServerStreamingServer[GetRowScoresResponse]) error
-	// GetModel streams the centroids and the metric of a job that has them: one of the vector family, or one of auto that
+	// GetModel streams the centroids and the metric of a job that has them: one of the k-means family, or one of auto that
 	// clustered the rows themselves.
 	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
 	// GetEmbedding streams the coordinates that a job of the spectral family computed for the rows.
@@ -359,7 +359,7 @@ type JobServiceServer interface {
 	// edges as a graph data set gives the same answer.
 	GetNeighborGraph(*GetNeighborGraphRequest, grpc.ServerStreamingServer[GetNeighborGraphResponse]) error
 	// PredictJob assigns new points, given as a data set or a table, to the clusters of a job and streams their labels in
-	// row order. It works for jobs of auto, of the vector family, of the kernel family, and on nearest-neighbor graphs.
+	// row order. It works for jobs of auto, of the k-means family, of the kernel family, and on nearest-neighbor graphs.
 	PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error
 	// EvaluateJob scores the labels of a job against known classes.
 	EvaluateJob(context.Context, *EvaluateJobRequest) (*EvaluateJobResponse, error)

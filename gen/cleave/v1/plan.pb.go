@@ -40,9 +40,9 @@ const (
 	PlanStorage_PLAN_STORAGE_PARTLY_FLOAT16 PlanStorage = 5
 	// The adjacency lists of a graph.
 	PlanStorage_PLAN_STORAGE_SPARSE PlanStorage = 6
-	// Dense points, for the vector family.
+	// Dense points, for the k-means family.
 	PlanStorage_PLAN_STORAGE_VECTORS PlanStorage = 7
-	// Sparse points, for the vector family.
+	// Sparse points, for the k-means family.
 	PlanStorage_PLAN_STORAGE_SPARSE_VECTORS PlanStorage = 8
 )
 

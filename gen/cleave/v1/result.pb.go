@@ -243,7 +243,7 @@ type Result struct {
 	// Scores against known classes. Never set by the coordinator, which only answers EvaluateJob; a client that knows the
 	// classes may set it.
 	Evaluation *Evaluation `protobuf:"bytes,11,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
-	// The kernel that compared points; unset for graphs, kernel matrices and the vector family.
+	// The kernel that compared points; unset for graphs, kernel matrices and the k-means family.
 	Kernel *KernelReport `protobuf:"bytes,12,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	// The diagonal shift at the end of the run.
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
@@ -264,7 +264,7 @@ type Result struct {
 	// Number of the restart that won, counted from 0.
 	Restart uint32 `protobuf:"varint,19,opt,name=restart,proto3" json:"restart,omitempty"`
 	// The iterations of that restart. In the kernel family, entry 0 is the initial labeling and every further entry is an
-	// accepted step that changed a label. In the vector family, there is one entry per iteration, starting at 1.
+	// accepted step that changed a label. In the k-means family, there is one entry per iteration, starting at 1.
 	History []*Iteration `protobuf:"bytes,20,rep,name=history,proto3" json:"history,omitempty"`
 	// Changes of the diagonal shift during that restart.
 	Shifts []*ShiftChange `protobuf:"bytes,21,rep,name=shifts,proto3" json:"shifts,omitempty"`

@@ -328,7 +328,7 @@ type Start int32
 
 const (
 	// Depends on the algorithm. The kernel family with seeds, seeded_kmeans and constrained_kmeans: SEEDS. kmeans:
-	// KMEANS_PLUS_PLUS. Otherwise restarts differ. Vector family: the answer without constraints, NEIGHBORHOODS and
+	// KMEANS_PLUS_PLUS. Otherwise restarts differ. K-means family: the answer without constraints, NEIGHBORHOODS and
 	// KMEANS_PLUS_PLUS. Kernel family: the answer without constraints, SPECTRAL, RANDOM and KMEANS_PLUS_PLUS; on graphs,
 	// the answer without constraints and MULTILEVEL.
 	// With paper_settings: in the kernel family FARTHEST_FIRST with constraints and KMEANS_PLUS_PLUS without; for
@@ -1725,7 +1725,7 @@ type JobSpec_KernelKmeans struct {
 }
 
 type JobSpec_Kmeans struct {
-	// k-means; for dense or sparse points, like all of the vector family.
+	// k-means; for dense or sparse points, like all of the k-means family.
 	Kmeans *Kmeans `protobuf:"bytes,21,opt,name=kmeans,proto3,oneof"`
 }
 

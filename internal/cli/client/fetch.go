@@ -165,7 +165,7 @@ func joinPrediction(receive func() (*cleavev1.PredictJobResponse, error)) (*clus
 	return p, err
 }
 
-// FetchModel fetches the model of a job of the vector family.
+// FetchModel fetches the model of a job of the k-means family.
 func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Model, error) {
 	return receive(ctx, c, c.Jobs.GetModel, &cleavev1.GetModelRequest{JobId: jobID}, wire.ReceiveModel)
 }

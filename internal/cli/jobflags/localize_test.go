@@ -17,7 +17,7 @@ func TestMessagesHaveNames(t *testing.T) {
 	}{
 		{j, "constraints: 0-3 (must), 1-2 (cannot), and 38 more (40 of 99)", "constraints: anna and dora (must), ben and carl (cannot), and 38 more (40 of 99)"},
 		{j, "points 0 and 2 cannot be together, but must-links join them: 0 = 1 = 2", "points anna and carl cannot be together, but must-links join them: anna = ben = carl"},
-		{j, "seeds that no good way puts with their label when it is not shown it: 1, 3, and 2 more (4 of 9); more", "seeds that no good way puts with their label when it is not shown it: ben, dora, and 2 more (4 of 9); more"},
+		{j, "seeds that no good method puts with their label when it is not shown it: 1, 3, and 2 more (4 of 9); more", "seeds that no good method puts with their label when it is not shown it: ben, dora, and 2 more (4 of 9); more"},
 		{j, "column 1 has 99% of the variance", `column "income" has 99% of the variance`},
 		{j, "column 1 has 900 times the span of column 0, so all", `column "income" has 900 times the span of column "age", so all`},
 		{j, "k-means, because nearest neighbors nearly always have the same value in column 0, which has few", `k-means, because nearest neighbors nearly always have the same value in column "age", which has few`},

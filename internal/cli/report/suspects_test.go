@@ -31,7 +31,7 @@ func suspectSeed(i, label uint32, strength float64) *cleavev1.Suspect {
 // withSuspects is a report of six points, of which the data speak against something.
 func withSuspects(suspects ...*cleavev1.Suspect) *Report {
 	result := &cleavev1.Result{K: 2, Rows: 6, ClusterSizes: []uint32{3, 3}, Suspects: suspects, Warnings: []*cleavev1.Notice{
-		{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good way has right"}, {Reason: "SEEDS_AGAINST_DATA", Message: "seeds that no good way has right"}, {Reason: "NEAR_CHANCE", Message: "near chance"},
+		{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good method has right"}, {Reason: "SEEDS_AGAINST_DATA", Message: "seeds that no good method has right"}, {Reason: "NEAR_CHANCE", Message: "near chance"},
 	}}
 	return New(&client.Outcome{Result: result, Labels: []int32{0, 0, 0, 1, 1, 1}}, nil)
 }
@@ -130,13 +130,13 @@ func TestSuspectsInSummary(t *testing.T) {
 		}) {
 			t.Errorf("%q is missing:\n%s", c.want, out.String())
 		}
-		if strings.Contains(out.String(), "no good way") || !strings.Contains(out.String(), "near chance") {
+		if strings.Contains(out.String(), "no good method") || !strings.Contains(out.String(), "near chance") {
 			t.Errorf("the warnings are not what is left:\n%s", out.String())
 		}
 	}
 	var out strings.Builder
 	r := withSuspects()
-	if err := r.Summarize(&out, r.Result.GetWarnings(), nil); err != nil || !strings.Contains(out.String(), "constraints that no good way") {
+	if err := r.Summarize(&out, r.Result.GetWarnings(), nil); err != nil || !strings.Contains(out.String(), "constraints that no good method") {
 		t.Errorf("results without suspects keep their warnings: %v\n%s", err, out.String())
 	}
 }
@@ -147,7 +147,7 @@ func TestSuspectsOnPage(t *testing.T) {
 	r.Call([]string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"})
 	r.Result.Constraints = &cleavev1.ConstraintReport{Total: 40, Satisfied: 39, MustLinkViolated: 1}
 	page := pageOf(t, r, Scene{})
-	if !slices.Contains(sections(page), "suspects") || strings.Contains(page, "no good way") || strings.Contains(page, `class="scroll tall"`) {
+	if !slices.Contains(sections(page), "suspects") || strings.Contains(page, "no good method") || strings.Contains(page, `class="scroll tall"`) {
 		t.Errorf("the sections are %v", sections(page))
 	}
 	for _, says := range []string{"What the data speak against", "2 of 40 constraints: the answers that agree best", "Of these 2, 1 hold in the answer. Of all constraints, it satisfies 39 of 40.",

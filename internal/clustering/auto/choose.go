@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// cutRatio is by how much more k-means must cut the graph of nearest neighbors than the graph's eigenvectors do for
-	// these to be taken: of mixtures of overlapping gaussians, where k-means is right, one in twenty exceeds it.
+	// cutRatio is how many times the normalized cut of the eigenvectors that of k-means must exceed for the
+	// eigenvectors to be preferred. Of mixtures of overlapping Gaussians, for which k-means is right, 5% exceed it.
 	cutRatio = 1.2
-	// minClusterSize is how large clusters must be, on average, for their neighbors to tell them apart.
+	// minClusterSize is the mean cluster size below which nearest neighbors cannot separate clusters.
 	minClusterSize = 50
-	// enoughChecks is how many constraints must follow from others, without one contradiction, for all to be trusted. A
-	// check is about three constraints or more: if one in ten was wrong, ten checks would be passed in less than one draw
-	// out of ten.
+	// enoughChecks is how many constraints must follow from others, with no contradiction, for all to be trusted. A
+	// check involves three constraints or more, so if 10% were wrong, ten checks would pass in fewer than 10% of draws.
 	enoughChecks = 10
-	// A way replaces the answer without constraints if it is better by more than so many standard errors, which one in ten
-	// that is no better exceeds by chance; where constraints contradict each other, or are few, by more; where they are
-	// trusted, unless it is clearly worse.
+	// A method replaces the answer without constraints if its advantage, in standard errors, exceeds leastAdvantage,
+	// which 10% of equally good methods exceed by chance. The threshold is higher if constraints are few or contradict
+	// each other. If they are trusted, it suffices that the method is not clearlyWorse.
 	leastAdvantage       = 1.28
 	leastAdvantageUnsure = 1.5
 	leastAdvantageFew    = 2.0
 	clearlyWorse         = -1.0
-	// seedBonus is what a discriminant is ahead by where m seeds are given, over sqrt(m): fitted to a part of few seeds it has
-	// less right than it will have with all of them, and of ways that agree alike it was the best more often.
+	// seedBonus / sqrt(m) is added to the agreement of a discriminant fitted to m seeds. In a fold it is fitted to
+	// fewer seeds and does worse than it will with all of them; among methods that agree equally, it was best most
+	// often.
 	seedBonus = 1.5
 )
 
-// choose finds the way and its answer.
+// choose chooses a method and returns its answer.
 func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	base, choice, err := r.chooseSpace(ctx)
 	if err != nil {
@@ -42,10 +42,10 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	must, cannot := r.supervision.Kinds()
 	switch {
 	case len(r.supervision.Shown(heldout.None)) == 0:
-		return base.alone, choice, nil
-	case must == 0 || cannot == 0: // a few seeds may be one in each fold, without a pair to hold out
+		return base.unconstrained, choice, nil
+	case must == 0 || cannot == 0: // a few seeds may leave a single one in each fold, so that there is no pair to hold out
 		r.noticeOneKind(must, cannot)
-		choice.Chosen.Use = r.firmUse(base)
+		choice.Chosen.ConstraintUse = r.defaultUse(base)
 	case must+cannot < heldout.EnoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
 	default:
@@ -58,7 +58,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := r.fit(ctx, s, []task{{use: choice.Chosen.Use, fold: heldout.None}})
+	answers, err := r.fit(ctx, s, []task{{use: choice.Chosen.ConstraintUse, fold: heldout.None}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,14 +68,13 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	return answers[0], choice, nil
 }
 
-// chooseSpace chooses the space of the answer without constraints.
+// chooseSpace chooses the space that is used without constraints.
 func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, error) {
-	names := r.names
-	first, err := r.open(ctx, names[0])
+	first, err := r.open(ctx, r.spaces[0])
 	if err != nil {
 		return nil, nil, err
 	}
-	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
+	choice := &clustering.Choice{Chosen: clustering.Method{Space: first.name, ConstraintUse: clustering.UseNone}}
 	switch first.name {
 	case clustering.SpaceLevels:
 		choice.Reason = "graphs are cut from coarse to fine"
@@ -90,21 +89,21 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 		choice.Reason = "sparse rows are compared by their nearest neighbors"
 		return first, choice, nil
 	}
-	if len(names) == 1 || !ofNeighbors(names[1]) {
+	if len(r.spaces) == 1 || !ofNeighbors(r.spaces[1]) {
 		choice.Reason = "finding nearest neighbors would take too long, so k-means is used"
 		return first, choice, nil
 	}
-	near, err := r.open(ctx, names[1])
+	near, err := r.open(ctx, r.spaces[1])
 	if err != nil {
 		return nil, nil, err
 	}
-	own, least := normalizedCut(near.graph, first.alone.labels, r.spec.K), normalizedCut(near.graph, near.alone.labels, r.spec.K)
+	own, least := normalizedCut(near.graph, first.unconstrained.labels, r.spec.K), normalizedCut(near.graph, near.unconstrained.labels, r.spec.K)
 	switch {
 	case r.n < minClusterSize*r.spec.K:
 		choice.Reason = fmt.Sprintf("clusters of %d points on average are too small for nearest neighbors to tell them apart, so k-means is used", r.n/r.spec.K)
 	case own > float64(cutRatio*least):
 		if column := sharpColumn(near.graph, r.data); column >= 0 {
-			choice.Reason = fmt.Sprintf("nearest neighbors nearly always share the value of column %d, which has few values, so k-means is used", column)
+			choice.Reason = fmt.Sprintf("nearest neighbors nearly always have the same value in column %d, which has few values, so k-means is used", column)
 			return first, choice, nil
 		}
 		choice.Chosen.Space = near.name
@@ -116,26 +115,27 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	return first, choice, nil
 }
 
-// firmUse is how constraints enter where ways are not compared.
-func (r *run) firmUse(s *space) clustering.Use {
+// defaultUse returns how constraints are used if methods are not compared.
+func (r *run) defaultUse(s *space) clustering.ConstraintUse {
 	if s.levels != nil || r.supervision.Contradictions > 0 {
 		return clustering.UseSoft
 	}
 	return clustering.UseHard
 }
 
-// chooseByFew compares the spaces' answers without constraints by all pairs. In the best space constraints are
-// used, unless folds tell that they make the answer worse.
+// chooseByFew chooses a method if there are few constraints. It compares the answers without constraints in all spaces
+// by all pairs. In the best space, it uses the constraints unless cross-validation shows that they make the answer
+// worse.
 func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
-	best := r.right(base.alone)
-	for _, name := range r.names {
+	best := r.right(base.unconstrained)
+	for _, name := range r.spaces {
 		s, err := r.open(ctx, name)
 		if err != nil {
 			return err
 		}
-		right := r.right(s.alone)
-		tried := r.tried(clustering.Way{Space: name, Use: clustering.UseNone}, right, best)
-		choice.Trials = append(choice.Trials, tried)
+		right := r.right(s.unconstrained)
+		tried := r.tried(clustering.Method{Space: name, ConstraintUse: clustering.UseNone}, right, best)
+		choice.Tried = append(choice.Tried, tried)
 		r.o.Trial(tried.Trial)
 		if tried.Advantage > leastAdvantageFew {
 			base, best = s, right
@@ -143,49 +143,49 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		}
 	}
 	r.noticeFew(len(r.supervision.Pairs))
-	uses := []clustering.Use{r.firmUse(base)}
+	uses := []clustering.ConstraintUse{r.defaultUse(base)}
 	if base.plain != nil && base.graph != nil && r.spec.K > 1 {
 		uses = append(uses, clustering.UseCuts)
 	}
-	rights, err := r.crossValidate(ctx, base, uses, nil)
+	outcomes, err := r.crossValidate(ctx, base, uses, nil)
 	if err != nil {
 		return err
 	}
-	var tried clustering.TriedWay
+	var tried clustering.MethodScore
 	for at := range uses {
-		one := r.tried(rights[at].way, rights[at].right, best)
-		choice.Trials = append(choice.Trials, one)
+		one := r.tried(outcomes[at].method, outcomes[at].right, best)
+		choice.Tried = append(choice.Tried, one)
 		if at == 0 || one.Agreement() > tried.Agreement() {
 			tried = one
 		}
 	}
-	choice.Chosen = tried.Way
+	choice.Chosen = tried.Method
 	if tried.Advantage < clearlyWorse {
-		choice.Chosen.Use = clustering.UseNone
+		choice.Chosen.ConstraintUse = clustering.UseNone
 		choice.Reason += fmt.Sprintf("; constraints are ignored, because an answer fitted to some of them agrees less with the others (%.2f)", tried.Agreement())
 	}
 	return nil
 }
 
-// chooseByFolds compares the ways by how well they agree with the constraints that they were not shown.
+// chooseByFolds chooses the method that agrees best with held-out constraints.
 func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
-	baseRight := r.right(base.alone)
-	tried, err := r.tryWays(ctx, baseRight)
+	baseRight := r.right(base.unconstrained)
+	tried, err := r.tryMethods(ctx, baseRight)
 	if err != nil {
 		return err
 	}
-	var rights []wayRight                // of those that were fitted to all folds
-	var best, taken *clustering.TriedWay // of all ways, and of those that may replace the answer without constraints
-	var usual *clustering.TriedWay       // the one that is taken where none may: it hardly differs
+	var outcomes []outcome                  // of the methods that were fitted to all folds
+	var best, taken *clustering.MethodScore // best of all methods, and best of those that may replace the answer without constraints
+	var usual *clustering.MethodScore       // fallback if no method may replace it
 	for _, one := range tried {
 		if one.folds < r.folds {
-			choice.Trials = append(choice.Trials, r.triedFirst(one, baseRight))
+			choice.Tried = append(choice.Tried, r.triedFirst(one, baseRight))
 			continue
 		}
-		rights = append(rights, one)
-		tried := r.tried(one.way, one.right, baseRight)
-		choice.Trials = append(choice.Trials, tried)
-		if one.way == (clustering.Way{Space: clustering.SpaceLevels, Use: clustering.UseSoft}) {
+		outcomes = append(outcomes, one)
+		tried := r.tried(one.method, one.right, baseRight)
+		choice.Tried = append(choice.Tried, tried)
+		if one.method == (clustering.Method{Space: clustering.SpaceLevels, ConstraintUse: clustering.UseSoft}) {
 			usual = &tried
 		}
 		if r.better(&tried, best) {
@@ -198,26 +198,26 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	without := r.trial(choice.Chosen, baseRight, heldout.None).Agreement()
 	switch {
 	case taken == nil && usual != nil && r.mayBeUsual(*usual):
-		choice.Chosen = usual.Way
+		choice.Chosen = usual.Method
 		choice.Reason = fmt.Sprintf("no other method agrees clearly better with held-out constraints (this one by %.2f, ignoring them by %.2f); %s", usual.Agreement(), without, choice.Reason)
 	case taken == nil:
 		choice.Reason = fmt.Sprintf("ignoring the constraints agrees as well with held-out ones (%.2f) as using them; %s", without, choice.Reason)
 	case len(r.supervision.Seeds) > 0:
-		choice.Chosen = taken.Way
-		choice.Reason = r.seedReason(taken, choice.Trials, without)
+		choice.Reason = r.seedReason(taken, choice.Tried, without)
 	case r.trusted():
-		choice.Chosen = taken.Way
 		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so all are taken as certain", taken.Agreement(), r.supervision.Checked)
 	default:
-		choice.Chosen = taken.Way
 		choice.Reason = fmt.Sprintf("it agrees with held-out constraints by %.2f, ignoring them by %.2f: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
 	}
-	r.noticeTrials(best, rights)
+	if taken != nil {
+		choice.Chosen = taken.Method
+	}
+	r.noticeTrials(best, outcomes)
 	return nil
 }
 
-// seedReason says why a way is taken where seeds are given.
-func (r *run) seedReason(taken *clustering.TriedWay, trials []clustering.TriedWay, without float64) string {
+// seedReason explains the choice of a method if there are seeds.
+func (r *run) seedReason(taken *clustering.MethodScore, trials []clustering.MethodScore, without float64) string {
 	best := taken.Agreement()
 	for _, other := range trials {
 		best = max(best, other.Agreement())
@@ -229,30 +229,30 @@ func (r *run) seedReason(taken *clustering.TriedWay, trials []clustering.TriedWa
 	return fmt.Sprintf("it agrees best with held-out labels (%.2f; ignoring them %.2f)", taken.Agreement(), without)
 }
 
-// better tells whether a way agrees better than another, which may be nil. Of equals those that use constraints win.
-func (r *run) better(a, b *clustering.TriedWay) bool {
+// better reports whether a has more merit than b, which may be nil. Of equals, a method that uses constraints wins.
+func (r *run) better(a, b *clustering.MethodScore) bool {
 	if b == nil {
 		return true
 	}
 	own, other := r.merit(a), r.merit(b)
-	return own > other || own == other && b.Use == clustering.UseNone
+	return own > other || own == other && b.ConstraintUse == clustering.UseNone
 }
 
-// merit is the agreement of a way with held-out supervision, and what discriminants are ahead by.
-func (r *run) merit(w *clustering.TriedWay) float64 {
-	if seeds := len(r.supervision.Seeds); seeds > 0 && w.Use == clustering.UseDiscriminant {
+// merit returns the agreement of a method with held-out supervision, plus the bonus of a discriminant.
+func (r *run) merit(w *clustering.MethodScore) float64 {
+	if seeds := len(r.supervision.Seeds); seeds > 0 && w.ConstraintUse == clustering.UseDiscriminant {
 		return w.Agreement() + seedBonus/math.Sqrt(float64(seeds))
 	}
 	return w.Agreement()
 }
 
-// mayReplace tells whether a way is good enough to replace the answer without constraints.
-func (r *run) mayReplace(w clustering.TriedWay) bool {
+// mayReplace reports whether a method is good enough to replace the answer without constraints.
+func (r *run) mayReplace(w clustering.MethodScore) bool {
 	_, dense := r.data.(*dataset.Points)
 	switch {
 	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0 && dense:
 		return true // seeds are certain
-	case r.trusted() && (w.Use == clustering.UseHard || w.Use == clustering.UseMetric): // the others take no constraint for certain, or make more of it
+	case r.trusted() && (w.ConstraintUse == clustering.UseHard || w.ConstraintUse == clustering.UseMetric): // other methods do not treat constraints as certain, or infer more from them
 		return w.Advantage >= clearlyWorse
 	case r.supervision.Contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
@@ -260,67 +260,67 @@ func (r *run) mayReplace(w clustering.TriedWay) bool {
 	return w.Advantage > leastAdvantage
 }
 
-// mayBeUsual tells whether soft constraints on levels are good enough to be taken where no way may replace the answer without
-// constraints.
-func (r *run) mayBeUsual(w clustering.TriedWay) bool {
+// mayBeUsual reports whether soft constraints on levels are good enough to be used if no method may replace the answer
+// without constraints.
+func (r *run) mayBeUsual(w clustering.MethodScore) bool {
 	if r.supervision.Contradictions > 0 {
 		return w.Advantage >= 0
 	}
 	return w.Advantage >= clearlyWorse
 }
 
-// trusted tells whether the constraints vouch for each other.
+// trusted reports whether enough constraints confirm each other and none contradicts another.
 func (r *run) trusted() bool {
 	return r.supervision.Contradictions == 0 && r.supervision.Checked >= enoughChecks
 }
 
-// ways are the uses of constraints that folds compare in each space. Where constraints contradict each other some of
-// them are wrong; then none is taken for certain. Where they vouch for each other, all are. Cuts, which compare
-// constraints by themselves, are tried in the first graph.
-func (r *run) ways() map[clustering.Space][]clustering.Use {
-	ways := map[clustering.Space][]clustering.Use{}
+// methods returns the uses of constraints to compare in each space. If constraints contradict each other, some of them
+// are wrong, so none is hard; if they are trusted, all are hard. UseCuts weighs constraints itself and is tried in the
+// first graph.
+func (r *run) methods() map[clustering.Space][]clustering.ConstraintUse {
+	methods := map[clustering.Space][]clustering.ConstraintUse{}
 	_, dense := r.data.(*dataset.Points)
-	for _, name := range r.names {
+	for _, name := range r.spaces {
 		if r.spec.K > 1 && (name == clustering.SpaceGraph || ofNeighbors(name)) {
-			ways[name] = append(ways[name], clustering.UseCuts)
+			methods[name] = append(methods[name], clustering.UseCuts)
 			break
 		}
 	}
 	if (len(r.supervision.Seeds) > 0 || r.supervision.Contradictions == 0) && r.allGroupsKnown() {
-		r.addKnownUses(ways)
+		r.addKnownUses(methods)
 	}
-	for at, name := range r.names {
+	for at, name := range r.spaces {
 		if name == clustering.SpaceLevels {
-			ways[name] = append(ways[name], clustering.UseNone, clustering.UseSoft)
+			methods[name] = append(methods[name], clustering.UseNone, clustering.UseSoft)
 			continue
 		}
 		if !r.trusted() {
-			ways[name] = append(ways[name], clustering.UseNone, clustering.UseSoft)
+			methods[name] = append(methods[name], clustering.UseNone, clustering.UseSoft)
 		}
 		if r.supervision.Contradictions == 0 {
-			ways[name] = append(ways[name], clustering.UseHard)
+			methods[name] = append(methods[name], clustering.UseHard)
 			if dense && at == 0 && r.opened[name].rows.learnable() {
-				ways[name] = append(ways[name], clustering.UseMetric)
+				methods[name] = append(methods[name], clustering.UseMetric)
 			}
 		}
 	}
-	return ways
+	return methods
 }
 
 // addKnownUses adds the uses that start from known groups: a discriminant in the spaces of rows, and spreading in every
-// graph; of a given graph, once. Groups that pairs tell are few, and their discriminant is tried in standardized columns only,
-// where there are any.
-func (r *run) addKnownUses(ways map[clustering.Space][]clustering.Use) {
+// neighbor graph or once in a given graph. Without seeds there are few known groups, so the discriminant is tried in
+// standardized columns only, if there are any.
+func (r *run) addKnownUses(methods map[clustering.Space][]clustering.ConstraintUse) {
 	given := false
-	everywhere := len(r.supervision.Seeds) > 0 || !slices.Contains(r.names, clustering.SpaceStandardized)
-	for _, name := range r.names {
+	everywhere := len(r.supervision.Seeds) > 0 || !slices.Contains(r.spaces, clustering.SpaceStandardized)
+	for _, name := range r.spaces {
 		switch {
 		case ofNeighbors(name):
-			ways[name] = append(ways[name], clustering.UseSpread)
+			methods[name] = append(methods[name], clustering.UseSpread)
 		case r.classifiable(name) && (everywhere || name == clustering.SpaceStandardized):
-			ways[name] = append(ways[name], clustering.UseDiscriminant)
+			methods[name] = append(methods[name], clustering.UseDiscriminant)
 		case (name == clustering.SpaceLevels || name == clustering.SpaceGraph) && !given:
-			ways[name] = append(ways[name], clustering.UseSpread)
+			methods[name] = append(methods[name], clustering.UseSpread)
 			given = true
 		}
 	}

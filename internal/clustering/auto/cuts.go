@@ -13,23 +13,24 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// eigenspan is more than k eigenvectors of a graph, in the span of which constraints choose coordinates.
+// eigenspan holds more than k eigenvectors of a graph. Constraints select coordinates from their span.
 type eigenspan struct {
 	vectors [][]float64
 	costs   []float64 // 1 - eigenvalue
 }
 
-// openSpan finds the eigenvectors, once. The first is the one that belongs to the whole graph, (d + t)^1/2; those after
-// the k-th are needed for their span only.
+// openSpan computes the eigenvectors on the first call. The first is known, (d + t)^1/2; those after the k-th may be
+// rough, because only their span matters.
 func (r *run) openSpan(ctx context.Context, s *space) error {
 	if s.span != nil {
 		return nil
 	}
-	c := newContraction(s.graph, s.adjacency, r.keep(s.graph, r.none), r.none.Components())
+	keep, _ := r.keep(s.graph, r.none)
+	c := newContraction(s.graph, s.adjacency, keep, r.none.Components())
 	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.Pairs))
 	whole, square := make([]float64, c.Rows()), 0.0
 	for i, f := range c.factor {
-		if whole[i] = 1; f > 0 { // without any edge all vertices are alike
+		if whole[i] = 1; f > 0 { // without edges all vertices are alike
 			whole[i] = 1 / f
 		}
 		square += float64(whole[i] * whole[i])
@@ -37,7 +38,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	for i := range whole {
 		whole[i] /= math.Sqrt(square)
 	}
-	found, err := r.leading(snapshot.Within(ctx, s.name.String()+" span"), s, c, whole, count-1,
+	found, err := r.leading(snapshot.Within(ctx, s.name.String()+" span"), s, c, [][]float64{whole}, count-1,
 		eigen.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - r.spec.K, Scale: 1})
 	if err != nil {
 		return err
@@ -49,10 +50,10 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	return nil
 }
 
-// foldSample is how many points the candidates of a fold are compared by: comparing ways takes less care than the answer.
+// foldSample is the number of points by which candidates are compared in a fold, where less precision suffices.
 const foldSample = 5000
 
-// fitCuts lets constraints choose coordinates.
+// fitCuts lets the constraints select coordinates.
 func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
 	kept, err := constraint.NewSet(len(s.plain.kept), s.plain.among(r.n, r.shown(t)), constraint.UnitWeight)
 	if err != nil {
@@ -76,7 +77,7 @@ func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set
 	return all, nil
 }
 
-// loosest is the cluster whose rows agree least: that of the shortest mean.
+// loosest returns the cluster whose rows agree least, the one with the shortest mean.
 func (e *coordinates) loosest(labels []int32, k int) int32 {
 	sums, sizes := make([]float64, k*e.columns), make([]float64, k)
 	for row, c := range labels {

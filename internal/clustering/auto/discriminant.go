@@ -18,27 +18,28 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// A discriminant is fitted to at most maxFitted known rows, and at least to leastFitted. In between, all rows times the
-// fitted ones are at most maxEntries kernel values, which take a few seconds.
+// A discriminant is fitted to at most maxFitted known rows. If that would compute more than maxEntries kernel values,
+// which takes a few seconds, it is fitted to fewer rows, but at least to leastFitted.
 const (
 	maxFitted   = 2000
 	leastFitted = 256
 	maxEntries  = 1 << 29
-	// maxVoted bounds all rows times the fitted ones for confidences to be computed, by a classifier for each fold.
+	// maxVoted is the maximum number of rows x fitted rows for which confidences are computed, by one classifier per
+	// fold.
 	maxVoted = 1 << 27
 )
 
-// classifier is a discriminant that was fitted to known rows.
+// classifier is a discriminant fitted to known rows.
 type classifier struct {
 	rule         discriminant.Rule
-	rows         []int32         // those it was fitted to, ascending
-	raw, scaled  *dataset.Points // the same in the coordinates of the data, and in the units of the space
-	groups       []int32         // those of the rows, ascending
-	coefficients []float64       // one for each row and group
-	reach        [][]float64     // of all groups: how much of each reaches every row; nil: there is no graph
+	rows         []int32         // the rows it was fitted to, ascending
+	raw, scaled  *dataset.Points // those rows in the coordinates of the data, and in the units of the space
+	groups       []int32         // the groups of those rows, ascending
+	coefficients []float64       // one per row and group
+	reach        [][]float64     // how much of each group reaches every row; nil without a neighbor graph
 }
 
-// blend adds to the scores of a row, one for each group of the classifier, the shares of the groups that reach it.
+// blend adds the shares of the groups that reach a row to its scores. There is one score per group of the classifier.
 func (c *classifier) blend(row int32, scores []float64) {
 	if c.reach == nil {
 		return
@@ -54,26 +55,23 @@ func (c *classifier) blend(row int32, scores []float64) {
 	}
 }
 
-// spreadShare is how much the groups that reach a row over the graph of neighbors count beside its scores.
+// spreadShare is the weight of the groups that reach a row, relative to its scores.
 const spreadShare = 0.5
 
-// fitDiscriminant predicts the groups of rows by a classifier that is fitted to the known ones, together with the groups that
-// spread over the graph of nearest neighbors in the same units, if there is one: with few known rows the graph knows more,
-// with many the classifier does. Of a fold only the labels of rows with supervision are asked for.
+// fitDiscriminant predicts the groups of rows by a classifier fitted to the known rows, combined with the groups that
+// spread over the neighbor graph in the same units, if there is one. With few known rows the graph is more accurate,
+// with many the classifier. In a fold, only rows with supervision are labeled.
 func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
-	if known == nil { // too little is left of the supervision
-		return s.alone, nil
+	if known == nil { // too little supervision is left
+		return s.unconstrained, nil
 	}
 	units, err := r.Units(s.name)
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.newClassifier(ctx, known, units)
+	c, err := r.newClassifier(ctx, s, known, units)
 	if err != nil {
-		return nil, err
-	}
-	if err := r.reachBeside(ctx, s, c, known); err != nil {
 		return nil, err
 	}
 	if t.fold != heldout.None {
@@ -92,17 +90,15 @@ func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, e
 	return a, nil
 }
 
-// classifyFold adds the labels that a classifier without a fold gives to all rows to the runs of an answer, for its confidences.
+// classifyFold labels all rows without the supervision of a fold and adds the labels to the runs of an answer, from
+// which confidences are computed.
 func (r *run) classifyFold(ctx context.Context, s *space, a *answer, fold int, units *dataset.Units) error {
 	known := r.known(fold)
 	if known == nil {
 		return nil
 	}
-	c, err := r.newClassifier(ctx, known, units)
+	c, err := r.newClassifier(ctx, s, known, units)
 	if err != nil || len(c.groups) < r.spec.K {
-		return err
-	}
-	if err := r.reachBeside(ctx, s, c, known); err != nil {
 		return err
 	}
 	found, err := r.classifyAll(ctx, c, known, units)
@@ -112,10 +108,13 @@ func (r *run) classifyFold(ctx context.Context, s *space, a *answer, fold int, u
 	return err
 }
 
-// reachBeside finds how much of each group reaches every row over the graph of neighbors in the units of a space, if there is one.
+// reachBeside sets how much of each group reaches every row in the neighbor graph in the units of s, if there is one.
 func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *discriminant.Known) error {
-	near := neighborsOf(s.name)
-	if !slices.Contains(r.names, near) {
+	near := clustering.SpaceNeighbors
+	if s.name == clustering.SpaceStandardized {
+		near = clustering.SpaceStandardizedNeighbors
+	}
+	if !slices.Contains(r.spaces, near) {
 		return nil
 	}
 	graph, err := r.open(ctx, near)
@@ -125,16 +124,8 @@ func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *d
 	return err
 }
 
-// neighborsOf is the space of the neighbors of rows in the units of another space.
-func neighborsOf(rows clustering.Space) clustering.Space {
-	if rows == clustering.SpaceStandardized {
-		return clustering.SpaceStandardizedNeighbors
-	}
-	return clustering.SpaceNeighbors
-}
-
-// newClassifier fits a discriminant.
-func (r *run) newClassifier(ctx context.Context, known *discriminant.Known, units *dataset.Units) (*classifier, error) {
+// newClassifier fits a discriminant to the known rows, in the units of s.
+func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, units *dataset.Units) (*classifier, error) {
 	most := r.mostFitted()
 	c := &classifier{rows: known.Rows}
 	groups, trust := known.Groups, known.Trust
@@ -144,18 +135,12 @@ func (r *run) newClassifier(ctx context.Context, known *discriminant.Known, unit
 			c.rows, groups, trust = append(c.rows, known.Rows[at]), append(groups, known.Groups[at]), append(trust, known.Trust[at])
 		}
 	}
-	raw, err := dataset.Take(r.data, c.rows)
-	if err != nil {
+	var err error
+	if c.raw, c.scaled, err = r.take(c.rows, units); err != nil {
 		return nil, err
 	}
-	scaled, err := units.Apply(raw)
-	if err != nil {
-		return nil, err
-	}
-	c.raw = raw.(*dataset.Points)
-	c.scaled = scaled.(*dataset.Points)
 	c.groups = slices.Compact(slices.Sorted(slices.Values(groups)))
-	own := make([]int32, len(groups)) // groups that are not there have no scores
+	own := make([]int32, len(groups)) // indices into c.groups
 	for at, g := range groups {
 		place, _ := slices.BinarySearch(c.groups, g)
 		own[at] = int32(place)
@@ -163,18 +148,33 @@ func (r *run) newClassifier(ctx context.Context, known *discriminant.Known, unit
 	if c.rule, err = discriminant.Choose(ctx, c.scaled, own, trust, len(c.groups)); err != nil {
 		return nil, err
 	}
-	c.coefficients, err = c.rule.Fit(c.scaled, own, trust, len(c.groups))
-	return c, err
+	if c.coefficients, err = c.rule.Fit(c.scaled, own, trust, len(c.groups)); err != nil {
+		return nil, err
+	}
+	return c, r.reachBeside(ctx, s, c, known)
 }
 
-// features are the scores of points for each group; fitted are the places of the known ones among the points. It also
-// returns a bound of the kernel values.
+// take returns some rows of the data, in its own coordinates and in the given units.
+func (r *run) take(rows []int32, units *dataset.Units) (raw, scaled *dataset.Points, err error) {
+	taken, err := dataset.Take(r.data, rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	converted, err := units.Apply(taken)
+	if err != nil {
+		return nil, nil, err
+	}
+	return taken.(*dataset.Points), converted.(*dataset.Points), nil
+}
+
+// features describes the scores of points, one per group. The slice fitted holds the indices of c.rows among the
+// points. The second value is a bound on the kernel values.
 func (c *classifier) features(points dataset.Dataset, fitted []int32) (*kernel.FeatureSpec, float64, error) {
 	matrix, bounds, err := c.rule.MatrixSpec(points, c.scaled)
 	return &kernel.FeatureSpec{Matrix: matrix, Landmarks: fitted, Rank: len(c.groups), Projection: c.coefficients}, bounds.Entry, err
 }
 
-// classifySome labels the rows that have supervision, in this process. Other rows have the label 0.
+// classifySome labels the rows with supervision, in this process. All other rows get label 0.
 func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Units) ([]int32, error) {
 	wanted := slices.Clone(c.rows)
 	for _, pair := range r.supervision.Pairs {
@@ -182,11 +182,7 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 	}
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
-	raw, err := dataset.Take(r.data, wanted)
-	if err != nil {
-		return nil, err
-	}
-	scaled, err := units.Apply(raw)
+	_, scaled, err := r.take(wanted, units)
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +221,8 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 	return labels, err
 }
 
-// classifyAll labels all rows, wherever they live. The scores of a row are features of it, so that its distances to the
-// scores that each group should have tell them. Known rows keep their group.
+// classifyAll labels all rows, wherever they are stored. Scores are features of a row, so they follow from its
+// distances from the scores that each group should have. Known rows keep their group.
 func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units) (*answer, error) {
 	k := r.spec.K
 	all, err := units.Apply(r.data)
@@ -291,8 +287,8 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	return a, nil
 }
 
-// scoresOf finds the scores f of a row from its squared distances d to the scores that each group should have. Scores add up
-// to 0, as those do, so that f_c is half of what d_c is below the mean.
+// scoresOf computes the scores f of a row from its squared distances d from the scores that each group should have.
+// Both sum to 0, so f_c is half the difference of the mean of d and d_c.
 func scoresOf(distances, scores []float64) {
 	mean := 0.0
 	for _, d := range distances {
@@ -303,7 +299,7 @@ func scoresOf(distances, scores []float64) {
 	}
 }
 
-// fromGroups returns the squared distances of scores from the indicator of a row's own group and from the nearest other one.
+// fromGroups returns the squared distances of scores from the indicator of a row's own group and of the nearest other.
 func fromGroups(scores []float64, own int) (ownDistance, nextDistance float64) {
 	square := 0.0
 	for _, s := range scores {
@@ -320,7 +316,7 @@ func fromGroups(scores []float64, own int) (ownDistance, nextDistance float64) {
 	return ownDistance, nextDistance
 }
 
-// largest is the place of the largest value, the first of equal ones.
+// largest returns the index of the largest value, the first of equal ones.
 func largest(values []float64) int {
 	best := 0
 	for at, v := range values {
@@ -331,10 +327,10 @@ func largest(values []float64) int {
 	return best
 }
 
-// maxValue bounds the values, in the units of the space, of rows that a classifier takes: their squares fit into float32.
+// maxValue is the largest magnitude, in the units of the space, that a classifier accepts: squares must fit in float32.
 const maxValue = 1e15
 
-// classifiable tells whether the data are dense points whose values kernels can be computed with in a space.
+// classifiable reports whether the data is dense points whose kernels can be computed in the units of a space.
 func (r *run) classifiable(space clustering.Space) bool {
 	points, dense := r.data.(*dataset.Points)
 	if !dense {

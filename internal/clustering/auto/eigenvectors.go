@@ -3,6 +3,7 @@ package auto
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/component"
@@ -12,28 +13,28 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// regularization is what is added to every degree, in mean degrees. It takes from dangling vertices the power to own
-// an eigenvector.
+// regularization is added to every degree, in units of the mean degree, so that dangling vertices do not dominate
+// eigenvectors.
 const regularization = 0.01
 
-// eigenTolerance is that of the residuals of eigenvectors. Labels of k-means on them do not change below it.
+// eigenTolerance bounds the residuals of eigenvectors. A smaller bound does not change the labels of k-means on them.
 const eigenTolerance = 1e-5
 
-// foldTolerance is that of eigenvectors of contracted graphs in folds: comparing ways takes less care than the answer.
+// foldTolerance is the tolerance for contracted graphs in folds, where less precision suffices.
 const foldTolerance = 1e-3
 
-// coordinates are the points of a space of eigenvectors: those of the vertices that were kept, in ascending order.
+// coordinates holds the points of a space of eigenvectors: those of the kept vertices, in ascending order.
 type coordinates struct {
 	kept    []int32
 	columns int
 	values  []float64 // row by row
-	// Of a graph without contraction: the eigenvectors, and 1 / sqrt(d + t) of every row.
+	// Set for a graph without contraction: the eigenvectors, and 1 / sqrt(d + t) of every row.
 	vectors [][]float64
 	factor  []float64
 }
 
-// near are the eigenvectors of a graph as those of its contraction would be if all vertices of a block had the same place:
-// with u = H v for each, the mean of u over a block by degrees. A search begins at them.
+// near returns the eigenvectors of a contraction as they would be if all vertices of a block coincided: with u = H v,
+// the mean of u over each block, weighted by degree. The eigensolver starts from them. It returns nil for a nil e.
 func (e *coordinates) near(c *contraction) [][]float64 {
 	if e == nil {
 		return nil
@@ -50,7 +51,7 @@ func (e *coordinates) near(c *contraction) [][]float64 {
 	return start
 }
 
-// among are the constraints between points that have coordinates, by their rows. nil are the coordinates of the data.
+// among returns the constraints between points that have coordinates, by row of e. A nil e has all points.
 func (e *coordinates) among(n int, all []constraint.Constraint) []constraint.Constraint {
 	if e == nil {
 		return all
@@ -62,16 +63,16 @@ func (e *coordinates) among(n int, all []constraint.Constraint) []constraint.Con
 //
 //	H B H,  B = P A P' without the edges between vertices of a block,  H = diag(1 / sqrt(d_b + t))
 //
-// where P adds up the vertices of each block (a must-link component), d are the row sums of B over the kept blocks and
-// t is the regularization. The products of A are computed wherever its rows live.
+// where P sums the vertices of each block (a must-link component), d holds the row sums of B over the kept blocks, and
+// t is the regularization. Products with A are computed wherever its rows are stored.
 type contraction struct {
 	adjacency embedding.Multiplier
-	block     []int32   // of each vertex, -1: left out
-	within    []float64 // of each block: the sum of the edges between its vertices, both directions
+	block     []int32   // of each vertex; -1 if it is left out
+	within    []float64 // of each block: the sum of the edges between its vertices, in both directions
 	factor    []float64 // of each block: 1 / sqrt(d + t)
 }
 
-// newContraction numbers the blocks that are kept.
+// newContraction numbers the kept blocks.
 func newContraction(g *dataset.Graph, adjacency embedding.Multiplier, keep []bool, components *constraint.Components) *contraction {
 	c := &contraction{adjacency: adjacency, block: make([]int32, g.N)}
 	number := map[int32]int32{}
@@ -115,8 +116,8 @@ func newContraction(g *dataset.Graph, adjacency embedding.Multiplier, keep []boo
 	return c
 }
 
-// entries returns the entries of the operator. The eigenvalues of H B H are those of H H B, which are not larger than the sum of
-// the magnitudes in a row.
+// entries returns the entries of the operator. The eigenvalues of H B H are those of H H B, so the largest sum of
+// magnitudes in a row bounds them.
 func (c *contraction) entries(g *dataset.Graph) *eigen.Sparse {
 	members := make([][]int32, c.Rows())
 	for i, b := range c.block {
@@ -125,7 +126,7 @@ func (c *contraction) entries(g *dataset.Graph) *eigen.Sparse {
 		}
 	}
 	m := &eigen.Sparse{Begin: make([]int, 1, c.Rows()+1)}
-	place := make([]int, c.Rows()) // where a column is among the entries, if that is in the row
+	place := make([]int, c.Rows()) // where a column is among the entries of the current row; stale if outside it
 	for b, own := range members {
 		from := len(m.Column)
 		for _, i := range own {
@@ -153,10 +154,10 @@ func (c *contraction) entries(g *dataset.Graph) *eigen.Sparse {
 	return m
 }
 
-// Rows implements spectral.Operator.
+// Rows implements eigen.Operator.
 func (c *contraction) Rows() int { return len(c.factor) }
 
-// Multiply implements spectral.Operator.
+// Multiply implements eigen.Operator.
 func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	wide := make([][]float64, len(columns))
 	for v, column := range columns {
@@ -187,61 +188,48 @@ func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]fl
 	return narrow, nil
 }
 
-// keep tells which vertices have a part in the eigenvectors: those of pieces that are large enough, or all of them if
-// these are fewer than clusters.
-func (r *run) keep(g *dataset.Graph, set *constraint.Set) []bool {
+// keep reports which vertices take part in the eigenvectors, and how many: those of large enough components, or all if
+// these have fewer vertices than there are clusters.
+func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count int) {
 	pieces := component.Find(g, set.Components(), 0)
-	large, keep, count := pieces.Keep(r.spec.K), make([]bool, r.n), 0
+	large := pieces.Keep(r.spec.K)
+	keep = make([]bool, r.n)
 	for i, of := range pieces.Of {
 		if keep[i] = large[of]; keep[i] {
 			count++
 		}
 	}
 	if count < r.spec.K {
-		for i := range keep {
-			keep[i] = true
-		}
+		return slices.Repeat([]bool{true}, r.n), r.n
 	}
-	return keep
+	return keep, count
 }
 
-// kept counts the vertices that are kept.
-func kept(keep []bool) (count int) {
-	for _, is := range keep {
-		if is {
-			count++
-		}
-	}
-	return count
-}
-
-// filteredRows is from how many rows on eigenvectors are found by filters. Smaller graphs take little time in any way.
+// filteredRows is the number of rows from which filters find eigenvectors faster.
 const filteredRows = 1000
 
-// leading finds the leading eigenvectors of a contraction in the complement of a vector, which may be nil: in this process, which
-// has the graph and takes little time for a product.
-func (r *run) leading(ctx context.Context, s *space, c *contraction, without []float64, count int, options eigen.Options) (eigen.Eigenpairs, error) {
+// leading computes the leading eigenvectors of a contraction, orthogonal to without, which holds at most one vector. It runs in this
+// process, which has the graph.
+func (r *run) leading(ctx context.Context, s *space, c *contraction, without [][]float64, count int, options eigen.Options) (eigen.Eigenpairs, error) {
 	random := r.spec.Random(clustering.StreamEigen)
 	switch {
-	case c.Rows() >= filteredRows && without != nil:
-		return eigen.Filtered(ctx, c.entries(s.graph), [][]float64{without}, count, random, options)
 	case c.Rows() >= filteredRows:
-		return eigen.Filtered(ctx, c.entries(s.graph), nil, count, random, options)
-	case without != nil:
-		return eigen.Largest(ctx, embedding.Without{Operator: c, Vector: without}, count, random, options)
+		return eigen.Filtered(ctx, c.entries(s.graph), without, count, random, options)
+	case len(without) > 0:
+		return eigen.Largest(ctx, embedding.Without{Operator: c, Vector: without[0]}, count, random, options)
 	}
 	return eigen.Largest(ctx, c, count, random, options)
 }
 
-// eigenvectors are the coordinates of the vertices by the k leading eigenvectors of the contraction, rows scaled to
-// length 1. Small pieces stay out.
+// eigenvectors returns the coordinates of vertices by the k leading eigenvectors of the contraction, with rows scaled
+// to length 1. Small components have no coordinates.
 func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options eigen.Options) (*coordinates, error) {
-	keep := r.keep(s.graph, set)
+	keep, kept := r.keep(s.graph, set)
 	c := newContraction(s.graph, s.adjacency, keep, set.Components())
 	count := min(r.spec.K, c.Rows())
 	options.Start = s.plain.near(c)
 	pairs, err := shared.largest(ctx, s.name, keep, c, count, func(ctx context.Context, count int) (eigen.Eigenpairs, error) {
-		if s.plain == nil { // the same as without constraints, to the last bit
+		if s.plain == nil { // bit for bit the same as without constraints
 			return eigen.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
 		}
 		return r.leading(ctx, s, c, nil, count, options)
@@ -251,7 +239,7 @@ func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, s
 	}
 	rows := embedding.New(pairs.Vectors, true)
 	e := &coordinates{columns: count}
-	if c.Rows() == kept(keep) {
+	if c.Rows() == kept {
 		e.vectors, e.factor = pairs.Vectors, c.factor
 	}
 	for i, b := range c.block {
@@ -261,4 +249,61 @@ func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, s
 		}
 	}
 	return e, nil
+}
+
+// Shared holds what problems on the same data with different k have in common: neighbor graphs and their eigenvectors,
+// of which a smaller k uses the first. The problems must run one after another.
+type Shared struct {
+	maxK   int
+	graphs map[clustering.Space]*dataset.Graph
+	eigen  map[clustering.Space]*sharedEigen
+}
+
+// sharedEigen holds the eigenvectors of a graph restricted to the kept vertices.
+type sharedEigen struct {
+	keep  []bool
+	pairs eigen.Eigenpairs
+}
+
+// NewShared returns a Shared for problems of at most maxK clusters.
+func NewShared(maxK int) *Shared {
+	return &Shared{maxK: maxK, graphs: map[clustering.Space]*dataset.Graph{}, eigen: map[clustering.Space]*sharedEigen{}}
+}
+
+// Share makes p reuse, and add to, the results of other problems. It must be called before Run.
+func (p *Problem) Share(s *Shared) { p.shared = s }
+
+// graph returns the neighbor graph of a space. It calls find on the first call. A nil s shares nothing.
+func (s *Shared) graph(name clustering.Space, find func() (*dataset.Graph, error)) (*dataset.Graph, error) {
+	if s == nil {
+		return find()
+	}
+	if g := s.graphs[name]; g != nil {
+		return g, nil
+	}
+	g, err := find()
+	if err == nil {
+		s.graphs[name] = g
+	}
+	return g, err
+}
+
+// largest returns the leading eigenvectors of the graph of a space, restricted to the kept vertices. It calls search,
+// for the largest k, on the first call.
+func (s *Shared) largest(ctx context.Context, name clustering.Space, keep []bool, c *contraction, count int, search func(ctx context.Context, count int) (eigen.Eigenpairs, error)) (eigen.Eigenpairs, error) {
+	if s == nil {
+		return search(ctx, count)
+	}
+	found := s.eigen[name]
+	if found == nil || len(found.pairs.Vectors) < count || !slices.Equal(found.keep, keep) {
+		pairs, err := search(ctx, min(s.maxK, c.Rows()))
+		if err != nil {
+			return pairs, err
+		}
+		found = &sharedEigen{keep, pairs}
+		s.eigen[name] = found
+	}
+	first := found.pairs
+	first.Values, first.Vectors = first.Values[:count], first.Vectors[:count]
+	return first, nil
 }

@@ -3,36 +3,34 @@ package auto
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/enforce"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// Enforcement says whether constraints and seeds hold in the answer, or the data may overrule them.
+// Enforcement is whether constraints and seeds hold in the answer or the data may overrule them.
 type Enforcement uint8
 
 // The kinds of enforcement.
 const (
-	EnforceAuto   Enforcement = iota // they hold, unless constraints contradict each other or too many seem wrong
+	EnforceAuto   Enforcement = iota // they hold unless constraints contradict each other or too many seem wrong
 	EnforceAlways                    // they hold wherever k clusters allow it
 	EnforceNever                     // the data may overrule them
 )
 
-// String is the name of a kind in the catalog.
+// String returns the name in the catalog.
 func (e Enforcement) String() string { return [...]string{"auto", "always", "never"}[e] }
 
 const (
-	// certainWeight is the weight of constraints, and the probability of seeds, that hold; below it they stay soft.
+	// Constraints of at least this weight, and seeds of at least this probability, hold; others stay soft.
 	certainWeight = 1
-	// Constraints seem wrong where the data tell the clusters apart, but every good method contradicts some constraints that it
-	// was not shown, and the answer violates some that it was. The best method agrees with held-out constraints by
-	// informative or more; the answer contradicts at most maxContradicted of them; those that agree by nearlyBest of the best
-	// all contradict minContradicted or more, the same ones; and the answer violates minViolated of all. Of 182 draws of 100
-	// or 400 correct constraints 11 seemed wrong, 10 of them of one graph; of 122 draws with one in ten wrong that do not
-	// contradict each other, 80.
+	// Constraints seem wrong if the data separates the clusters, but every good method contradicts the same held-out
+	// constraints and the answer violates some constraints: the best method agrees by at least informative; the answer
+	// contradicts at most maxContradicted; the methods that agree by at least nearlyBest of the best all contradict
+	// minContradicted or more, the same ones; and the answer violates at least minViolated. In 182 draws of 100 or 400
+	// correct constraints, 11 seemed wrong, 10 of them on one graph; in 122 draws with 10% wrong constraints that do
+	// not contradict each other, 80 did.
 	informative     = 0.4
 	nearlyBest      = 0.75
 	minContradicted = 0.06
@@ -40,7 +38,7 @@ const (
 	minViolated     = 0.05
 )
 
-// enforce makes certain constraints and seeds hold in an answer, unless the data may overrule them, and says what it did.
+// enforce changes labels so that certain constraints and seeds hold, unless the data may overrule them, and reports it.
 func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
 	fixed := slices.Repeat([]int32{enforce.None}, r.n)
 	for _, seed := range r.supervision.Seeds {
@@ -56,29 +54,29 @@ func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
 			}
 		}
 	} else if violated := r.given.Satisfaction(labels); violated.Satisfied() < violated.Total {
-		r.notice(clustering.Notice{Code: "DATA_OVERRULE", Message: fmt.Sprintf(
-			"%s, so the data may overrule them: %d of %d are violated; --enforce always makes them hold", why, violated.Total-violated.Satisfied(), violated.Total)})
+		r.warn("DATA_OVERRULE",
+			"%s, so the data may overrule them: %d of %d are violated; use --enforce always to make them hold", why, violated.Total-violated.Satisfied(), violated.Total)
 	}
 	if r.options.Enforce == EnforceNever {
 		return labels
 	}
 	found := enforce.Apply(r.spec.K, labels, fixed, prices(margins), certain)
 	if found.Changed > 0 {
-		r.notice(clustering.Notice{Code: "LABELS_ENFORCED", Message: fmt.Sprintf(
-			"%d of %d labels were changed so that what you gave holds; --enforce never leaves them as the data have them", found.Changed, r.n)})
+		r.warn("LABELS_ENFORCED",
+			"%d of %d labels were changed so that your constraints and seeds hold; use --enforce never to keep the labels that the data suggests", found.Changed, r.n)
 	}
 	if len(found.Contradicted) > 0 {
-		r.notice(clustering.Notice{Code: "CONSTRAINTS_CONTRADICTED", Message: fmt.Sprintf(
-			"%d constraints cannot hold because seeds or other constraints contradict them: %s", len(found.Contradicted), pairsOf(found.Contradicted))})
+		r.warn("CONSTRAINTS_CONTRADICTED",
+			"%d constraints cannot hold because seeds or other constraints contradict them: %s", len(found.Contradicted), pairsOf(found.Contradicted))
 	}
 	if len(found.Unsatisfied) > 0 {
-		r.notice(clustering.Notice{Code: "CONSTRAINTS_UNSATISFIED", Message: fmt.Sprintf(
-			"no assignment to %d clusters was found that satisfies %d cannot-links: %s", r.spec.K, len(found.Unsatisfied), pairsOf(found.Unsatisfied))})
+		r.warn("CONSTRAINTS_UNSATISFIED",
+			"no assignment to %d clusters was found that satisfies %d cannot-links: %s", r.spec.K, len(found.Unsatisfied), pairsOf(found.Unsatisfied))
 	}
 	return found.Labels
 }
 
-// overruled returns why the data may overrule constraints, or "" where constraints hold.
+// overruled returns why the data may overrule constraints, or "" if constraints hold.
 func (r *run) overruled(labels []int32, right []bool) string {
 	if r.given.Len() == 0 || r.options.Enforce == EnforceAlways {
 		return ""
@@ -95,8 +93,8 @@ func (r *run) overruled(labels []int32, right []bool) string {
 	return ""
 }
 
-// wrongShare estimates the share of constraints that are wrong by those that every good method contradicts when it is not
-// shown them. It returns 0 where constraints seem right, or too little is known to tell.
+// wrongShare estimates the share of wrong constraints as those that every good method contradicts when they are held
+// out. It returns 0 if constraints seem right or too little is known.
 func (r *run) wrongShare(labels []int32, right []bool) float64 {
 	pairs := len(r.supervision.Constraints)
 	if pairs < heldout.EnoughPairs || right == nil || contradictedBy(pairs, right) > maxContradicted {
@@ -112,7 +110,7 @@ func (r *run) wrongShare(labels []int32, right []bool) float64 {
 	if best < informative {
 		return 0
 	}
-	some := make([]bool, pairs) // whether a good method has it right
+	some := make([]bool, pairs) // whether some good method has the pair right
 	for _, one := range r.heldOut {
 		if r.supervision.Agreement(one) < float64(nearlyBest*best) {
 			continue
@@ -127,7 +125,7 @@ func (r *run) wrongShare(labels []int32, right []bool) float64 {
 	return 0
 }
 
-// contradictedBy is the share of the first so many held-out pairs, which are the constraints, that an answer has wrong.
+// contradictedBy returns the share of the constraints, which are the first pairs, that an answer has wrong.
 func contradictedBy(pairs int, right []bool) float64 {
 	wrong := 0
 	for _, one := range right[:pairs] {
@@ -138,8 +136,8 @@ func contradictedBy(pairs int, right []bool) float64 {
 	return float64(wrong) / float64(pairs)
 }
 
-// prices are what changes of labels cost: those of rows that are clearly inside their clusters cost up to twice as much as
-// those of rows between clusters.
+// prices returns the costs of changing labels. A row that is clearly inside its cluster costs up to twice as much as a
+// row between clusters.
 func prices(margins []float64) []float64 {
 	if margins == nil {
 		return nil
@@ -152,11 +150,11 @@ func prices(margins []float64) []float64 {
 	return all
 }
 
-// pairsOf lists the first of many constraints.
+// pairsOf lists the first few constraints.
 func pairsOf(all []constraint.Constraint) string {
 	var texts []string
 	for _, c := range all {
-		texts = append(texts, fmt.Sprintf("%d-%d (%s)", c.I, c.J, strings.TrimSuffix(c.Kind.String(), "-link")))
+		texts = append(texts, fmt.Sprintf("%d-%d (%v)", c.I, c.J, c.Kind))
 	}
 	return someOf(texts)
 }

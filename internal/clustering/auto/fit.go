@@ -15,14 +15,14 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// task is one fit: how constraints enter, and the fold that is held out; heldout.None: none is.
+// task is one fit. Its fields name snapshots, so their order must not change.
 type task struct {
-	use   clustering.Use
+	use   clustering.ConstraintUse
 	fold  int
-	brief bool // from fewer starts, to see whether a way is worth more
+	brief bool // with fewer starts, to decide whether the method is worth a full fit
 }
 
-// fit answers several tasks in a space.
+// fit runs several tasks in a space.
 func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
 	whole := ctx
 	ctx = snapshot.Within(ctx, fmt.Sprint(s.name, " ", tasks))
@@ -30,11 +30,11 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 		return r.fitLevels(ctx, s, tasks)
 	}
 	answers, sets := make([]*answer, len(tasks)), make([]*constraint.Set, len(tasks))
-	var shared, contracted []int // tasks in the space's own rows, and those whose coordinates depend on must-links
+	var shared, contracted []int // tasks on the rows of s, and tasks whose coordinates depend on must-links
 	var fits [][]*kmeans.Problem
 	for at, t := range tasks {
 		if t.use == clustering.UseNone {
-			answers[at] = s.alone
+			answers[at] = s.unconstrained
 			continue
 		}
 		shown := r.shown(t)
@@ -42,37 +42,25 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 		if sets[at], err = constraint.NewSet(r.n, shown, constraint.UnitWeight); err != nil {
 			return nil, err
 		}
-		if t.use == clustering.UseDiscriminant {
-			if answers[at], err = r.fitDiscriminant(whole, s, t); err != nil {
-				return nil, err
+		switch {
+		case t.use == clustering.UseDiscriminant:
+			answers[at], err = r.fitDiscriminant(whole, s, t)
+		case t.use == clustering.UseSpread:
+			answers[at], err = r.fitSpread(ctx, s, t)
+		case t.use == clustering.UseCuts:
+			if err = r.openSpan(whole, s); err == nil {
+				answers[at], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) { return r.fitCuts(ctx, s, t, sets[at]) })
 			}
-			continue
-		}
-		if t.use == clustering.UseSpread {
-			if answers[at], err = r.fitSpread(ctx, s, t); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if t.use == clustering.UseCuts {
-			if err := r.openSpan(whole, s); err != nil {
-				return nil, err
-			}
-			answers[at], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) { return r.fitCuts(ctx, s, t, sets[at]) })
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if t.use == clustering.UseHard && s.graph != nil && sets[at].Components().Count() < r.n {
+		case t.use == clustering.UseHard && s.graph != nil && sets[at].Components().Count() < r.n:
 			contracted = append(contracted, at)
-			continue
+		default:
+			var problems []*kmeans.Problem
+			problems, err = r.variants(s.rows, t, s.plain.among(r.n, shown))
+			shared, fits = append(shared, at), append(fits, problems)
 		}
-		problems, err := r.variants(s.rows, t, s.plain.among(r.n, shown))
 		if err != nil {
 			return nil, err
 		}
-		shared, fits = append(shared, at), append(fits, problems)
 	}
 	results, err := leastOf(ctx, s.rows, fits)
 	if err != nil {
@@ -94,8 +82,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	return answers, err
 }
 
-// shown are the constraints of a task. Where there are two clusters, hard constraints imply more than what must-links
-// alone do.
+// shown returns the constraints of a task. With two clusters, hard constraints imply more than must-links alone do.
 func (r *run) shown(t task) []constraint.Constraint {
 	shown := r.supervision.Shown(t.fold)
 	if t.use == clustering.UseHard && r.spec.K == 2 {
@@ -104,7 +91,7 @@ func (r *run) shown(t task) []constraint.Constraint {
 	return shown
 }
 
-// fitContracted fits in the eigenvectors of the graph whose must-linked vertices are one.
+// fitContracted fits in the eigenvectors of the graph in which must-linked vertices are merged.
 func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
 	tolerance := eigenTolerance
 	if t.fold != heldout.None {
@@ -129,17 +116,17 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 	return r.expand(s, at, results[0], set), nil
 }
 
-// searchBytes is the memory that searches for eigenvectors may take side by side.
+// searchBytes limits the memory of concurrent eigensolvers.
 const searchBytes = 1 << 28
 
-// searches is how many searches for eigenvectors run side by side. The answer does not depend on it.
+// searches returns the number of concurrent eigensolvers. The answer does not depend on it.
 func (p *Problem) searches() int {
 	bytes := 8 * int64(p.n) * int64(eigen.SearchColumns(p.spec.K, false))
 	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
 }
 
-// remembered answers a task, once. Of a fold only labels are asked for, so that these are all that is kept of it; the answer
-// to all constraints is made again of its parts.
+// remembered computes the answer to a task, or reads it from a snapshot. Of a fold, only labels are needed, so only
+// they are saved. The answer to all constraints is computed anew from the snapshots of its parts.
 func (r *run) remembered(ctx context.Context, t task, compute func(ctx context.Context) (*answer, error)) (*answer, error) {
 	name := fmt.Sprint(t)
 	if t.fold == heldout.None {

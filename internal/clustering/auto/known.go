@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// known returns the rows whose group is known when a fold is held out, or nil where the supervision tells fewer than two
-// groups. Seeds tell groups; so do must-link components that are pairwise apart, if there are k of them.
+// known returns the rows whose group is known when a fold is held out, or nil if there are fewer than two groups. Seeds
+// define groups. Without seeds, k must-link components that are pairwise apart do.
 func (r *run) known(fold int) *discriminant.Known {
 	set, err := constraint.NewSet(r.n, r.shown(task{use: clustering.UseHard, fold: fold}), constraint.UnitWeight)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *run) known(fold int) *discriminant.Known {
 		if seed, isSeed := seeded[i]; isSeed {
 			group, certainty = seed.Label, seed.Chance
 		} else if r.supervision.Contradictions > 0 {
-			continue // what follows from constraints that contradict each other is not known
+			continue // contradictory constraints imply nothing
 		}
 		k.Rows, k.Groups, k.Trust = append(k.Rows, i), append(k.Groups, group), append(k.Trust, certainty)
 		present[group] = true
@@ -51,8 +51,7 @@ func (r *run) known(fold int) *discriminant.Known {
 	return k
 }
 
-// allGroupsKnown tells whether every one of the k clusters has a known row, so that methods that can only make known
-// groups can answer.
+// allGroupsKnown reports whether each of the k clusters has a known row, as uses that start from known groups need.
 func (r *run) allGroupsKnown() bool {
 	known := r.known(heldout.None)
 	if known == nil {
@@ -65,8 +64,8 @@ func (r *run) allGroupsKnown() bool {
 	return !slices.Contains(present, false)
 }
 
-// groupsOf finds k must-link components that are pairwise apart, beginning with the largest, and numbers them. It returns an
-// empty map where there are not as many, or where constraints contradict each other.
+// groupsOf finds and numbers k must-link components that are pairwise apart, trying large ones first. It returns an
+// empty map if there are too few or if constraints contradict each other.
 func groupsOf(set *constraint.Set, k int) map[int32]int32 {
 	components := set.Components()
 	var order []int32
@@ -93,9 +92,9 @@ func groupsOf(set *constraint.Set, k int) map[int32]int32 {
 	return groups
 }
 
-// completeGroups adds the components that are apart from all groups but one: they belong to that one.
+// completeGroups adds components that are apart from all groups but one, to which they must belong.
 func completeGroups(set *constraint.Set, groups map[int32]int32, k int) {
-	apart := make(map[int32]map[int32]bool) // the groups that a component is apart from
+	apart := make(map[int32]map[int32]bool) // for each component, the groups it is apart from
 	var order []int32
 	link := func(c, other int32) {
 		if group, isKnown := groups[other]; isKnown {
@@ -128,4 +127,53 @@ func completeGroups(set *constraint.Set, groups map[int32]int32, k int) {
 			}
 		}
 	}
+}
+
+// numbersBySeeds returns new numbers for clusters that match the labels of seeds, matching the cluster and label that
+// most seeds have in common first. Clusters without seeds get the remaining numbers.
+func numbersBySeeds(k int, labels []int32, seeds []heldout.Seed) []int32 {
+	count := make(map[[2]int32]int)
+	for _, s := range seeds {
+		count[[2]int32{labels[s.Point], s.Label}]++
+	}
+	common := make([][2]int32, 0, len(count)) // pairs of cluster and label
+	for pair := range count {
+		common = append(common, pair)
+	}
+	slices.SortFunc(common, func(a, b [2]int32) int {
+		if count[a] != count[b] {
+			return count[b] - count[a]
+		}
+		return slices.Compare(a[:], b[:])
+	})
+	numbers, taken := clustering.Unassigned(k), make([]bool, k)
+	for _, pair := range common {
+		if cluster, label := pair[0], pair[1]; numbers[cluster] < 0 && !taken[label] {
+			numbers[cluster], taken[label] = label, true
+		}
+	}
+	for cluster, number := range numbers {
+		if number < 0 {
+			free := slices.Index(taken, false)
+			numbers[cluster], taken[free] = int32(free), true
+		}
+	}
+	return numbers
+}
+
+// renumber gives the clusters of a result new numbers.
+func renumber(r *clustering.Result, numbers []int32) {
+	r.Labels = slices.Clone(r.Labels)
+	for i, c := range r.Labels {
+		r.Labels[i] = numbers[c]
+	}
+	if r.Model == nil {
+		return
+	}
+	model, d := *r.Model, r.Model.D
+	model.Centroids = make([]float64, len(r.Model.Centroids))
+	for c, number := range numbers {
+		copy(model.Centroids[int(number)*d:], r.Model.Centroids[c*d:(c+1)*d])
+	}
+	r.Model = &model
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/component"
@@ -16,16 +17,16 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// levels is a graph that is cut from the coarse to the fine: labels of the least normalized cut, with penalties for violated
+// levels holds a graph that is cut from coarse to fine levels, minimizing the normalized cut plus penalties of violated
 // constraints.
 type levels struct {
 	degrees []float64
-	total   float64 // of them
+	total   float64 // sum of degrees
 }
 
-// softWeight is what a violated constraint costs, as a share of what its points have in the value if all their edges are within
-// their cluster. Moving a vertex with a share f of its edges there, and all others in one more cluster, costs about 2 (2f - 1)
-// of that: so one constraint moves those that stand between clusters, and a wrong one none with f above 5/8.
+// softWeight is the cost of a violated constraint, as a share of what its points contribute if all their edges stay
+// within their cluster. Moving a vertex with a share f of its edges there and the rest in one other cluster costs about
+// 2 (2f - 1) of that, so a constraint moves vertices between clusters, but a wrong one moves none with f above 5/8.
 const softWeight = 0.5
 
 // openLevels cuts the graph without constraints.
@@ -38,18 +39,18 @@ func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error 
 		}
 		s.levels.total += s.levels.degrees[i]
 	}
-	alone, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelBegan(l)) })
+	unconstrained, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelStarted(l)) })
 	if err != nil {
 		return err
 	}
 	if left > 0 {
 		r.noticeLeftOut(left)
 	}
-	s.alone = alone
+	s.unconstrained = unconstrained
 	return nil
 }
 
-// levelAnswer is labels with what is reported of them. Their history is the cut on every level.
+// levelAnswer returns an answer whose history is the cut on every level.
 func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found) *answer {
 	cut := normalizedCut(s.graph, labels, r.spec.K)
 	result := &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, PlainObjective: &cut}
@@ -57,22 +58,22 @@ func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found) *ans
 	for at, step := range found.Steps {
 		entry := clustering.HistoryEntry{Iteration: at, Objective: float64(r.spec.K) - step.Value, Moved: step.Moved}
 		if at == result.Iterations {
-			entry.Objective = cut // with the vertices that had no part
+			entry.Objective = cut // including vertices that took no part
 		}
 		result.History = append(result.History, entry)
 	}
 	return &answer{labels: labels, result: result}
 }
 
-// fitLevels answers tasks by cuts of the graph.
+// fitLevels runs tasks as cuts of the graph.
 func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
 	answers := make([]*answer, len(tasks))
 	atOnce, threads := runtime.GOMAXPROCS(0), 1
-	if len(s.graph.Column) > planning.SideBySideEntries { // one at a time, on all threads
+	if len(s.graph.Column) > planning.SideBySideEntries { // one after another, each on all threads
 		atOnce, threads = 1, r.threads
 	}
 	err := parallel.NewPool(atOnce).Run(ctx, atOnce, len(tasks), func(at int) error {
-		if answers[at] = s.alone; tasks[at].use == clustering.UseNone {
+		if answers[at] = s.unconstrained; tasks[at].use == clustering.UseNone {
 			return nil
 		}
 		if tasks[at].use == clustering.UseSpread {
@@ -93,8 +94,8 @@ func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer,
 	return answers, err
 }
 
-// cutLevels cuts the graph, and tells how many vertices had no part in that: those of small pieces. With constraints it improves
-// on the labels without them, and also begins anew; the better of both is taken.
+// cutLevels cuts the graph. It returns the number of vertices left out because their component is small. With
+// constraints, it both improves the labels found without them and starts anew, and takes the better answer.
 func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, threads int, level func(multilevel.Level)) (a *answer, left int, err error) {
 	g, rows := r.levelMatrix(s, set).Build()
 	options := multilevel.Options{K: min(r.spec.K, g.Rows()), Threads: threads, Brief: r.spec.Algorithm.(*Options).Brief, Level: level}
@@ -109,14 +110,14 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 		if err != nil {
 			return err
 		}
-		runs = append(runs, r.levelRun(rows, found.Labels))
+		runs = append(runs, clustering.NewLabeling(found.Labels, r.spec.K).Among(r.n, rows))
 		if value := multilevel.Value(g, options.K, found.Labels); value > bestValue {
 			best, bestValue = found, value
 		}
 		return nil
 	}
-	if s.alone != nil && options.K == r.spec.K {
-		options.Labels = multilevel.Pick(s.alone.labels, rows)
+	if s.unconstrained != nil && options.K == r.spec.K {
+		options.Labels = multilevel.Pick(s.unconstrained.labels, rows)
 		if err := try("from labels"); err != nil {
 			return nil, 0, err
 		}
@@ -125,34 +126,24 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 	if err := try("anew"); err != nil {
 		return nil, 0, err
 	}
-	if rows == nil {
-		a = r.levelAnswer(s, best.Labels, best)
-		a.result.Runs = runs
-		return a, 0, nil
+	labels := best.Labels
+	if rows != nil {
+		left = r.n - len(rows)
+		labels = clustering.Unassigned(r.n)
+		for at, i := range rows {
+			labels[i] = best.Labels[at]
+		}
+		component.AttachTo(labels, r.spec.K, s.graph, set, loosestCluster(s.graph, labels, r.spec.K))
 	}
-	labels := clustering.Unassigned(r.n)
-	for at, i := range rows {
-		labels[i] = best.Labels[at]
-	}
-	component.AttachTo(labels, r.spec.K, s.graph, set, loosestCluster(s.graph, labels, r.spec.K))
 	a = r.levelAnswer(s, labels, best)
 	a.result.Runs = runs
-	return a, r.n - len(rows), nil
+	return a, left, nil
 }
 
-// levelRun is the labels of one cut of some vertices.
-func (r *run) levelRun(rows []int32, labels []int32) clustering.Labeling {
-	run := clustering.NewLabeling(labels, r.spec.K)
-	if rows == nil {
-		return run
-	}
-	return run.Among(r.n, rows)
-}
-
-// levelMatrix is the matrix of a normalized cut. A violated constraint costs softWeight times the mean weight of its points
-// over that of a cluster.
+// levelMatrix returns the matrix of a normalized cut. A violated constraint costs softWeight times the mean mass of its
+// points over that of a cluster.
 func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
-	keep := r.keep(s.graph, set)
+	keep, _ := r.keep(s.graph, set)
 	matrix := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: s.levels.mass(keep)}
 	for _, pair := range set.Pairs() {
 		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*softWeight*float64(r.spec.K)/s.levels.total)
@@ -165,40 +156,38 @@ func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
 	return matrix
 }
 
-// mass is the weights of a normalized cut: degrees, and where a vertex has none although it takes part, their mean.
+// mass returns the weights of vertices in a normalized cut: their degrees, or the mean degree for a kept vertex without
+// edges.
 func (l *levels) mass(keep []bool) []float64 {
-	mass, mean := l.degrees, l.total/float64(len(l.degrees))
+	mass, mean := slices.Clone(l.degrees), l.total/float64(len(l.degrees))
 	if !(mean > 0) {
 		mean = 1
 	}
-	for i, d := range l.degrees {
+	for i, d := range mass {
 		if keep[i] && !(d > 0) {
-			if &mass[0] == &l.degrees[0] {
-				mass = append([]float64(nil), l.degrees...)
-			}
 			mass[i] = mean
 		}
 	}
 	return mass
 }
 
-// Levels describes the cuts of the graph itself; nil: there are none.
+// Levels returns the plan of the cuts of the graph, or nil if the graph itself is not cut.
 func (p *Problem) Levels() *planning.Levels {
 	g, is := p.data.(*dataset.Graph)
-	if !is || p.names[0] != clustering.SpaceLevels {
+	if !is || p.spaces[0] != clustering.SpaceLevels {
 		return nil
 	}
 	fits := 1
 	if p.supervised() {
-		fits = 2*p.folds + 3 // each of them twice, and without constraints
+		fits = 2*p.folds + 3 // two per fit, and one without constraints
 	}
 	return &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: p.spec.K, Fits: fits}
 }
 
-// maxEigenvalues bounds n k for the eigenvectors of a graph.
+// maxEigenvalues is the maximum of n k for which eigenvectors of a graph are computed.
 const maxEigenvalues = 1 << 23
 
-// graphSpaces are the spaces of a graph: it is cut itself, and where constraints may choose, its eigenvectors are tried too.
+// graphSpaces returns the spaces of a graph: the graph itself and, if there is supervision, its eigenvectors.
 func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {
 	for _, w := range g.Weight {
 		if w < 0 {
@@ -214,4 +203,47 @@ func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {
 		return []clustering.Space{clustering.SpaceLevels}
 	}
 	return []clustering.Space{clustering.SpaceLevels, clustering.SpaceGraph}
+}
+
+// normalizedCut returns the sum, over clusters, of the share of their edge weight that leaves them.
+func normalizedCut(g *dataset.Graph, labels []int32, k int) float64 {
+	inside, total := edgesOfClusters(g, labels, k)
+	cut := 0.0
+	for c := range total {
+		if total[c] > 0 {
+			cut += 1 - inside[c]/total[c]
+		}
+	}
+	return cut
+}
+
+// loosestCluster returns the cluster that the largest share of its edge weight leaves.
+func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
+	inside, total := edgesOfClusters(g, labels, k)
+	loosest, least := int32(0), math.Inf(1)
+	for c := range int32(k) {
+		if total[c] > 0 && inside[c]/total[c] < least {
+			loosest, least = c, inside[c]/total[c]
+		}
+	}
+	return loosest
+}
+
+// edgesOfClusters returns, for each cluster, the weight of the edges inside it and of all edges of its vertices. Labels
+// of -1 are ignored.
+func edgesOfClusters(g *dataset.Graph, labels []int32, k int) (inside, total []float64) {
+	inside, total = make([]float64, k), make([]float64, k)
+	for i, c := range labels {
+		if c < 0 {
+			continue
+		}
+		neighbors, weights := g.Row(i)
+		for at, j := range neighbors {
+			total[c] += weights[at]
+			if labels[j] == c {
+				inside[c] += weights[at]
+			}
+		}
+	}
+	return inside, total
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// noticeFew says that there are too few constraints to compare ways by.
+// noticeFew warns that there are too few constraints to compare methods.
 func (r *run) noticeFew(pairs int) {
 	what := "constraints"
 	if len(r.spec.Seeds) > 0 {
 		what = "pairs of seeds"
 	}
-	r.notice(clustering.Notice{Code: "FEW_CONSTRAINTS", Message: fmt.Sprintf(
-		"too few %s (%d) to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", what, pairs, heldout.EnoughPairs)})
+	r.warn("FEW_CONSTRAINTS",
+		"there are too few %s (%d) to tell which method suits the data; from %d on, methods are compared by held-out ones", what, pairs, heldout.EnoughPairs)
 }
 
-// noticeOneKind says that must-links or cannot-links alone cannot tell ways apart: putting all points together, or all
-// apart, satisfies them.
+// noticeOneKind warns that must-links or cannot-links alone cannot compare methods: a single cluster, or one per point,
+// satisfies them all.
 func (r *run) noticeOneKind(must, cannot int) {
 	what := fmt.Sprintf("all constraints (%d) are must-links", must)
 	if must == 0 {
@@ -35,53 +35,49 @@ func (r *run) noticeOneKind(must, cannot int) {
 			what = fmt.Sprintf("the seeds (%d) are all of one class", len(seeds))
 		}
 	}
-	r.notice(clustering.Notice{Code: "ONE_KIND_OF_CONSTRAINTS", Message: what +
-		": they cannot tell which way suits the data, and are used in the way that is taken without them"})
+	r.warn("ONE_KIND_OF_CONSTRAINTS",
+		"%s: they cannot tell which method suits the data, so they are used by the method that would be chosen without them", what)
 }
 
-// noticeLeftOut says how many vertices of a graph have no part in its cut.
+// noticeLeftOut reports how many vertices of a graph take no part in its cut.
 func (r *run) noticeLeftOut(left int) {
-	r.notice(clustering.Notice{Code: "SMALL_PIECES", Message: fmt.Sprintf(
-		"%d of %d vertices are isolated or in pieces too small to be clusters; each piece joins the cluster that its constraints speak for, or the loosest one", left, r.n)})
+	r.warn("SMALL_PIECES",
+		"%d of %d vertices are isolated or in components too small to be clusters; each component joins the cluster that its constraints favor, or the loosest one", left, r.n)
 }
 
-// noticeUnits warns where one column decides what is near, if units were for auto to choose.
+// noticeUnits warns if a single column decides which rows are near and auto chose the units.
 func (r *run) noticeUnits(chosen clustering.Space) {
 	if chosen != clustering.SpaceRows && chosen != clustering.SpaceNeighbors || r.spec.Scale != clustering.ScaleDefault {
 		return
 	}
-	_, notices, err := clustering.UnitsOf(r.data, clustering.ScaleDefault)
-	if err != nil {
-		return // not of points
-	}
-	for _, notice := range notices {
-		r.notice(notice)
+	if _, notices, err := clustering.UnitsOf(r.data, clustering.ScaleDefault); err == nil {
+		r.notice(notices...)
 	}
 }
 
 const (
-	// nearChance is the agreement with held-out constraints below which an answer says little.
+	// nearChance is the agreement with held-out constraints below which an answer means little.
 	nearChance = 0.1
-	// goodAgreement is the one from which on the data can speak against single constraints.
+	// goodAgreement is the agreement from which the data can contradict single constraints.
 	goodAgreement = 0.6
-	// listed is how many constraints or seeds a notice names.
+	// listed is the maximum number of constraints or seeds that a notice names.
 	listed = 5
 )
 
-// noticeTrials says what the held-out constraints tell of the answer, and the answers of the constraints.
-func (r *run) noticeTrials(best *clustering.TriedWay, rights []wayRight) {
+// noticeTrials reports what the trials say about the answer and about the constraints.
+func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 	if best.Agreement() < nearChance {
-		r.notice(clustering.Notice{Code: "NEAR_CHANCE", Message: fmt.Sprintf(
-			"the best way agrees with the held-out constraints by %.2f, and 0 is chance: the data say little about the classes that the constraints come from", best.Agreement())})
+		r.warn("NEAR_CHANCE",
+			"the best method agrees with the held-out constraints by %.2f, and 0 is chance: the data says little about the classes that the constraints come from", best.Agreement())
 	}
 	if best.Agreement() < goodAgreement {
 		return
 	}
-	// A way is good if it is not clearly worse than the best.
+	// A method is good if it is not clearly worse than the best.
 	var good [][]bool
-	at := slices.IndexFunc(rights, func(one wayRight) bool { return one.way == best.Way })
-	for _, other := range rights {
-		if r.supervision.Advantage(rights[at].right, other.right) <= leastAdvantage {
+	at := slices.IndexFunc(outcomes, func(one outcome) bool { return one.method == best.Method })
+	for _, other := range outcomes {
+		if r.supervision.Advantage(outcomes[at].right, other.right) <= leastAdvantage {
 			good = append(good, other.right)
 		}
 	}
@@ -89,37 +85,32 @@ func (r *run) noticeTrials(best *clustering.TriedWay, rights []wayRight) {
 		return !slices.ContainsFunc(good, func(right []bool) bool { return right[pair] })
 	}
 	if len(r.supervision.Seeds) > 0 {
-		r.noticeSeeds(never, rights)
+		r.noticeSeeds(never, outcomes)
 	} else {
 		r.noticeConstraints(never)
 	}
 }
 
-// noticeConstraints names constraints that no good way has right.
+// noticeConstraints names constraints that no good method has right. Without seeds, they are all of the held-out pairs.
 func (r *run) noticeConstraints(never func(pair int) bool) {
-	var against []string
-	for at, pair := range r.supervision.Pairs {
-		if !never(at) {
-			continue
+	var against []constraint.Constraint
+	for at, c := range r.supervision.Constraints {
+		if never(at) {
+			against = append(against, c)
+			r.suspects = append(r.suspects, clustering.Suspect{Row: c.I, Other: c.J, Must: c.Kind == constraint.MustLink})
 		}
-		kind := "cannot"
-		if pair.Must {
-			kind = "must"
-		}
-		against = append(against, fmt.Sprintf("%d-%d (%s)", pair.I, pair.J, kind))
-		r.suspects = append(r.suspects, clustering.Suspect{Row: pair.I, Other: pair.J, Must: pair.Must})
 	}
 	if len(against) > 0 {
-		r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
-			"constraints that no good way has right when it is not shown them: %s (%d of %d); they are wrong, or between clusters that touch",
-			someOf(against), len(against), len(r.supervision.Pairs))})
+		r.warn("CONSTRAINTS_AGAINST_DATA",
+			"constraints that no good method has right when it is not shown them: %s (%d of %d); they are wrong, or between clusters that touch",
+			pairsOf(against), len(against), len(r.supervision.Constraints))
 	}
 }
 
-// noticeSeeds names seeds that no good way puts with most others of their label. What is wrong of such a seed over all ways is
-// its strength as a suspect.
-func (r *run) noticeSeeds(never func(pair int) bool, all []wayRight) {
-	others, apart, wrong := map[int32]int{}, map[int32]int{}, map[int32]int{} // by the seed that is held out
+// noticeSeeds names seeds that no good method puts with most others of their label. The strength of such a suspect is
+// how often all methods have its pairs wrong.
+func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
+	others, apart, wrong := map[int32]int{}, map[int32]int{}, map[int32]int{} // by held-out seed
 	for at, pair := range r.supervision.Pairs {
 		if at < len(r.supervision.Constraints) || !pair.Must {
 			continue
@@ -144,14 +135,13 @@ func (r *run) noticeSeeds(never func(pair int) bool, all []wayRight) {
 		}
 	}
 	if len(against) > 0 {
-		r.notice(clustering.Notice{Code: "SEEDS_AGAINST_DATA", Message: fmt.Sprintf(
-			"seeds that no good way puts with their label when it is not shown it: %s (%d of %d); their labels are wrong, or they are between clusters that touch",
-			someOf(against), len(against), len(r.supervision.Seeds))})
+		r.warn("SEEDS_AGAINST_DATA",
+			"seeds that no good method puts with their label when it is not shown it: %s (%d of %d); their labels are wrong, or they are between clusters that touch",
+			someOf(against), len(against), len(r.supervision.Seeds))
 	}
 }
 
-// clarityOf returns a function that tells the share of all rows that are less clearly inside a cluster than one of them, by
-// the sizes of their margins.
+// clarityOf returns a function that maps a row to the share of rows with smaller margins, in magnitude.
 func clarityOf(margins []float64) func(row int32) float64 {
 	var order []float64
 	for _, m := range margins {
@@ -169,8 +159,8 @@ func clarityOf(margins []float64) func(row int32) float64 {
 	}
 }
 
-// withStrengths orders suspects by how clearly the data speak against them: of a pair, by how clearly both rows are inside
-// clusters, whichever these are.
+// withStrengths sorts suspects by how clearly the data contradicts them. The strength of a pair is the clarity of its
+// less clear row.
 func withStrengths(suspects []clustering.Suspect, margins []float64) []clustering.Suspect {
 	clarity := clarityOf(margins)
 	all := slices.Clone(suspects)
@@ -183,7 +173,7 @@ func withStrengths(suspects []clustering.Suspect, margins []float64) []clusterin
 	return all
 }
 
-// someOf lists the first of many.
+// someOf lists the first few texts.
 func someOf(all []string) string {
 	if more := len(all) - listed; more > 0 {
 		all = append(all[:listed:listed], fmt.Sprintf("and %d more", more))

@@ -3,6 +3,8 @@ package auto
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -10,23 +12,23 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Problem is a spec checked against its data.
+// Problem is a spec that was checked against its data.
 type Problem struct {
 	Warnings []clustering.Notice
 
-	spec    clustering.Spec
-	options Options
-	data    dataset.Dataset
-	n       int
-	// How many neighbors each row has in the graph of nearest neighbors, and how many parts constraints are divided into.
-	neighbors, folds int
-	names            []clustering.Space // in which the data can be clustered; see spaceNames
-	given            *constraint.Set    // the constraints of the user, without those that seeds stand for
-	shared           *Shared            // with problems of other k; nil: there are none
+	spec             clustering.Spec
+	options          Options
+	data             dataset.Dataset
+	n                int
+	neighbors, folds int                // neighbors of each row in the nearest-neighbor graph; folds of the constraints
+	spaces           []clustering.Space // in which the data can be clustered; see listSpaces
+	given            *constraint.Set    // the user's constraints, without those that follow from seeds
+	shared           *Shared            // with problems of other k; may be nil
 }
 
 // Prepare checks a spec against the data.
@@ -34,7 +36,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	spec.Entail = false // where constraints are hard, so is what they imply
+	spec.Entail = false // hard constraints include what they imply anyway
 	o := spec.Algorithm.(*Options)
 	p := &Problem{
 		spec: spec, options: *o, data: data, n: data.Rows(),
@@ -44,14 +46,14 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
 		return nil, err
 	}
-	p.names = p.spaceNames()
+	p.spaces = p.listSpaces()
 	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting {
 		p.Warnings = append(p.Warnings, notice)
 	}
 	return p, nil
 }
 
-// run is a problem on its executors.
+// run is the state of a running problem.
 type run struct {
 	*Problem
 	executors   Executors
@@ -59,25 +61,23 @@ type run struct {
 	threads     int
 	reporter    *embedding.Reporter
 	supervision *heldout.Supervision
-	none        *constraint.Set // no constraints
+	none        *constraint.Set // the empty set
 	opened      map[clustering.Space]*space
 	releases    []func()
 	notices     []clustering.Notice
-	ofFolds     map[clustering.Way][]clustering.Labeling // the answers to folds
-	heldOut     map[clustering.Way][]bool                // which held-out pairs they have right
-	suspects    []clustering.Suspect                     // without their strengths
+	ofFolds     map[clustering.Method][]clustering.Labeling // the labels found in each fold
+	heldOut     map[clustering.Method][]bool                // which held-out pairs they have right
+	suspects    []clustering.Suspect                        // strengths are not set yet
 }
 
-// Run runs a problem.
+// Run runs a problem. It fails if the context ends before there is an answer.
 func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*clustering.Result, error) {
 	r, err := newRun(p, x, o)
 	if err != nil {
 		return nil, err
 	}
 	defer r.release()
-	for _, notice := range p.Warnings {
-		r.notice(notice)
-	}
+	r.notice(p.Warnings...)
 	o.Phase(clustering.PhaseInitialize)
 	found, choice, err := r.choose(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 	return result, nil
 }
 
-// respect makes supervision hold in a result, and lists what the data speak against.
+// respect enforces the supervision in a result and lists what the data contradicts.
 func (r *run) respect(ctx context.Context, found *answer, result *clustering.Result) error {
 	var margins []float64
 	if result.Rows != nil {
@@ -105,7 +105,7 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 	}
 	result.Suspects = withStrengths(r.suspects, margins)
 	right := r.heldOut[result.Choice.Chosen]
-	if right == nil && result.Choice.Chosen.Use == clustering.UseNone { // it was shown no pair
+	if right == nil && result.Choice.Chosen.ConstraintUse == clustering.UseNone { // it has seen no pair
 		right = r.right(found)
 	}
 	labels := r.enforce(result.Labels, margins, right)
@@ -118,7 +118,7 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 		}
 	}
 	result.Labels = labels
-	r.countSizes(result)
+	result.CountSizes(r.spec.K)
 	return r.score(ctx, found, result)
 }
 
@@ -126,28 +126,34 @@ func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
 		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Way][]clustering.Labeling{}, heldOut: map[clustering.Way][]bool{},
+		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{},
 	}, err
 }
 
-// release releases what the spaces hold.
+// release releases the executors of all spaces.
 func (r *run) release() {
 	for _, release := range r.releases {
 		release()
 	}
 }
 
-// Supervision is the constraints and seeds of a problem in folds.
+// Supervision divides the constraints and seeds of the problem into folds.
 func (p *Problem) Supervision() *heldout.Supervision {
 	return heldout.New(p.given, p.spec.Seeds, p.spec.K, p.folds, p.spec.Random(clustering.StreamFolds))
 }
 
-func (r *run) notice(n clustering.Notice) {
-	r.notices = append(r.notices, n)
-	r.o.Notice(n)
+func (r *run) notice(notices ...clustering.Notice) {
+	for _, n := range notices {
+		r.notices = append(r.notices, n)
+		r.o.Notice(n)
+	}
 }
 
-// report makes the result of the answer. Its history is that of the start that won.
+func (r *run) warn(code, format string, args ...any) {
+	r.notice(clustering.Notice{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// report converts an answer to a result. The history is that of the start that won.
 func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Result {
 	result := *found.result
 	result.Labels, result.Choice = found.labels, choice
@@ -167,28 +173,19 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	if len(r.supervision.Seeds) > 0 {
 		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.Seeds))
 	}
-	r.countSizes(&result)
+	result.CountSizes(r.spec.K)
 	return &result
 }
 
-func (r *run) countSizes(result *clustering.Result) {
-	result.ClusterSizes = make([]int, r.spec.K)
-	for _, c := range result.Labels {
-		result.ClusterSizes[c]++
-	}
-}
-
-// finish adds what the labels say of the constraints, and the notices.
+// finish adds the satisfied constraints and the notices.
 func (r *run) finish(result *clustering.Result) {
 	result.Satisfaction = r.given.Satisfaction(result.Labels)
 	r.noticeUnits(result.Choice.Chosen.Space)
-	for _, notice := range clustering.AnswerNotices(result) {
-		r.notice(notice)
-	}
+	r.notice(clustering.AnswerNotices(result)...)
 	result.Warnings = r.notices
 }
 
-// oneAtATime lets several searches for eigenvectors share an executor, whose products are valid until the next call.
+// oneAtATime lets concurrent eigensolvers share a multiplier, whose products are valid only until the next call.
 type oneAtATime struct {
 	embedding.Multiplier
 	mu sync.Mutex
@@ -203,4 +200,72 @@ func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, 
 		own[v] = slices.Clone(product)
 	}
 	return own, err
+}
+
+// score adds the distances of rows, in the space of the answer, to the result.
+func (r *run) score(ctx context.Context, found *answer, result *clustering.Result) error {
+	switch s := r.opened[result.Choice.Chosen.Space]; {
+	case found.own != nil:
+		result.SetDistances(clustering.MeasureGroupScores, found.own, found.next)
+	case s.levels != nil:
+		own, next := edgeShares(s.graph, result.Labels, r.spec.K)
+		result.SetDistances(clustering.MeasureEdgeShare, own, next)
+	case found.at != nil:
+		own, next := result.Embedding.Distances(result.Labels, r.spec.K, found.at.kept)
+		result.SetDistances(clustering.MeasureEmbedding, own, next)
+	default:
+		return kmeans.Score(ctx, s.rows.problem, s.rows.x, result)
+	}
+	return nil
+}
+
+// rememberFolds keeps the labels that a method found in each fold. Without constraints they are all the same, and a
+// discriminant labels only some rows.
+func (r *run) rememberFolds(m clustering.Method, answers []*answer) {
+	if m.ConstraintUse == clustering.UseNone || m.ConstraintUse == clustering.UseDiscriminant {
+		return
+	}
+	for _, a := range answers {
+		r.ofFolds[m] = append(r.ofFolds[m], clustering.NewLabeling(a.labels, r.spec.K))
+	}
+}
+
+// edgeShares returns, for every vertex, the share of its edge weight that leads out of its own cluster, and out of the
+// other cluster with the most of it. Loops do not count. Both are +Inf for a vertex without edges.
+func edgeShares(g *dataset.Graph, labels []int32, k int) (own, next []float64) {
+	own, next = make([]float64, g.N), make([]float64, g.N)
+	to, seen := make([]float64, k), make([]int32, 0, k)
+	for i := range g.N {
+		total := 0.0
+		neighbors, weights := g.Row(i)
+		for at, j := range neighbors {
+			if int(j) == i || weights[at] == 0 {
+				continue
+			}
+			c := labels[j]
+			if to[c] == 0 {
+				seen = append(seen, c)
+			}
+			to[c] += weights[at]
+			total += weights[at]
+		}
+		most := 0.0
+		for _, c := range seen {
+			if c != labels[i] {
+				most = max(most, to[c])
+			}
+		}
+		own[i], next[i] = 1-to[labels[i]]/total, 1-most/total
+		if !(total > 0) {
+			own[i], next[i] = math.Inf(1), math.Inf(1)
+		}
+		if k == 1 {
+			next[i] = math.Inf(1)
+		}
+		for _, c := range seen {
+			to[c] = 0
+		}
+		seen = seen[:0]
+	}
+	return own, next
 }

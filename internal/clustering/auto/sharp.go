@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// fewValues is how many different numbers a column has at most that may fall into as many parts.
+	// fewValues is the maximum number of distinct values of a column of numbers that may split the graph.
 	fewValues = 10
-	// sharpEdges is the share of edges between rows of different values, of the share that chance would give, below which a graph
-	// of neighbors follows a column. Columns of 0 and 1 and of few words beside a few of numbers have up to 0.11 in made tables,
-	// columns of few values of real sets 0.23 and more.
+	// sharpEdges is the ratio of edges between rows with different values to those expected by chance below which a
+	// neighbor graph follows a column. Columns of two numbers or few words next to a few columns of numbers have up to
+	// 0.11 in synthetic tables; columns of few values in real data have 0.23 or more.
 	sharpEdges = 0.15
 )
 
-// sharpColumn is the first column of few values, or of words, that nearest neighbors nearly always agree in; -1: there is none. Such
-// a column cuts the graph of neighbors into parts, whether or not it has to do with any clusters: values of it are far apart only
-// because there are none between them.
+// sharpColumn returns the first column of few values, or of words, in which nearest neighbors nearly always agree, or
+// -1. Such a column splits the neighbor graph whether or not it is related to any clusters, because there are no values
+// between its own.
 func sharpColumn(g *dataset.Graph, data dataset.Dataset) int {
 	points, dense := data.(*dataset.Points)
 	if !dense {
@@ -38,12 +38,12 @@ func sharpColumn(g *dataset.Graph, data dataset.Dataset) int {
 	return -1
 }
 
-// none is the number of a row that has none of the few values.
+// none marks a row with none of the few values.
 const none = -1
 
-// number gives rows of equal values in the columns [from, to) equal numbers, and counts the rows of each; nil where more than a tenth
-// of the rows have other values than a few, as they may where gaps were filled. What fills the gap of a word may be between words,
-// and is taken for the most likely.
+// number gives rows with equal values in columns [from, to) equal numbers and counts the rows of each. It returns nil
+// if more than 10% of the rows have other values than the first few, as filled gaps may. A filled gap in a column of
+// words may lie between words and counts as the most likely one.
 func number(points *dataset.Points, from, to int, words bool, values []int32) (counts []int) {
 	numbers, others := map[float64]int32{}, 0
 	for i := range values {
@@ -73,7 +73,7 @@ func number(points *dataset.Points, from, to int, words bool, values []int32) (c
 	return counts
 }
 
-// follows tells whether few edges of a graph are between rows of different values.
+// follows reports whether few edges of a graph join rows with different values.
 func follows(g *dataset.Graph, values []int32, counts []int) bool {
 	if len(counts) < 2 {
 		return false

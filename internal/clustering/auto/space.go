@@ -3,6 +3,7 @@ package auto
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/component"
@@ -11,35 +12,37 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// space is a representation of the data: rows, or the eigenvectors of a graph.
+// space is a representation of the data: rows, eigenvectors of a graph, or the graph itself.
 type space struct {
-	name      clustering.Space
-	units     *dataset.Units // that neighbors were found in; nil: as the rows are given
-	graph     *dataset.Graph // nil: rows
-	adjacency embedding.Multiplier
-	plain     *coordinates // nil: the rows of the data themselves
-	span      *eigenspan   // nil: not needed yet
-	rows      *rows        // of the data, or of the plain coordinates
-	levels    *levels      // nil: the space has coordinates
-	alone     *answer      // without constraints
+	name          clustering.Space
+	units         *dataset.Units // in which neighbors were found; nil if unchanged
+	graph         *dataset.Graph // nil for a space of rows
+	adjacency     embedding.Multiplier
+	plain         *coordinates // nil if the space is the rows of the data
+	span          *eigenspan   // nil until needed
+	rows          *rows        // the rows of the data or of plain
+	levels        *levels      // nil unless the space is SpaceLevels
+	unconstrained *answer      // the answer without constraints
 }
 
-// answer is labels of all points and the run that they come from.
+// answer holds the labels of all points and the run that found them.
 type answer struct {
 	labels []int32
 	result *clustering.Result
-	at     *coordinates // nil: the rows of the data
+	at     *coordinates // nil if found on the rows of the data
 
-	// Of a discriminant: the distances of rows to their own group and to the nearest other, and a description of it.
+	// Set by discriminants: distances of rows from their own group and from the nearest other, and a description.
 	own, next []float64
 	note      string
 }
 
-// open makes a space, once.
+// open returns a space. It creates it on the first call.
 func (r *run) open(ctx context.Context, name clustering.Space) (*space, error) {
 	if s, opened := r.opened[name]; opened {
 		return s, nil
@@ -78,7 +81,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		if err != nil {
 			return nil, err
 		}
-		// The graph is made here, and a step of the eigensolver takes far longer than the product with its few edges.
+		// The graph is in this process, and products with its few edges take little of the time of the eigensolver.
 		adjacency, err := NewMatrix(ctx, graph, r.threads)
 		if err != nil {
 			return nil, err
@@ -89,7 +92,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 	return nil, fmt.Errorf("auto: there is no space %d", name)
 }
 
-// neighborGraph makes the graph of nearest neighbors in some units.
+// neighborGraph computes the nearest-neighbor graph in the given units.
 func (r *run) neighborGraph(ctx context.Context, units *dataset.Units) (*dataset.Graph, error) {
 	count := neighbor.Count(r.n, r.neighbors)
 	nearest, err := knn.Remember(ctx, r.n, count, func(ctx context.Context) ([]int32, error) {
@@ -101,7 +104,7 @@ func (r *run) neighborGraph(ctx context.Context, units *dataset.Units) (*dataset
 	return neighbor.Graph(r.n, count, nearest)
 }
 
-// openRows makes the space of the data's own rows.
+// openRows opens the rows of the data.
 func (r *run) openRows(ctx context.Context, s *space) error {
 	problem, err := r.Rows(s.name)
 	if err != nil {
@@ -112,15 +115,15 @@ func (r *run) openRows(ctx context.Context, s *space) error {
 		return err
 	}
 	r.releases = append(r.releases, release)
-	alone, err := kmeans.Run(ctx, problem, x, clustering.NopObserver{})
+	found, err := kmeans.Run(ctx, problem, x, clustering.NopObserver{})
 	if err != nil {
 		return err
 	}
-	s.rows, s.alone = &rows{problem, x, alone}, &answer{labels: alone.Labels, result: alone}
+	s.rows, s.unconstrained = &rows{problem, x, found}, &answer{labels: found.Labels, result: found}
 	return nil
 }
 
-// openGraph makes the space of a graph's eigenvectors.
+// openGraph opens the space of eigenvectors of a graph.
 func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacency embedding.Multiplier) (err error) {
 	s.graph, s.adjacency = g, &oneAtATime{Multiplier: adjacency}
 	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.shared, r.reporter.SolverOptions(eigenTolerance)); err != nil {
@@ -129,12 +132,12 @@ func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacen
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
 		return err
 	}
-	s.alone = r.expand(s, s.plain, s.rows.alone, r.none)
+	s.unconstrained = r.expand(s, s.plain, s.rows.unconstrained, r.none)
 	return nil
 }
 
-// openComponents makes the space of a kernel matrix's k leading principal components, in which distances are as close
-// to those of the kernel as k columns allow.
+// openComponents opens the k leading principal components of a kernel matrix, whose distances approximate those of the
+// kernel as closely as k columns can.
 func (r *run) openComponents(ctx context.Context, s *space) (err error) {
 	matrix, release, err := r.executors.Matrix(ctx)
 	if err != nil {
@@ -147,12 +150,12 @@ func (r *run) openComponents(ctx context.Context, s *space) (err error) {
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
 		return err
 	}
-	s.alone = &answer{labels: s.rows.alone.Labels, result: s.rows.alone, at: s.plain}
+	s.unconstrained = &answer{labels: s.rows.unconstrained.Labels, result: s.rows.unconstrained, at: s.plain}
 	return nil
 }
 
-// expand gives every point a label: those that were left out are attached to the clusters of the others. A point that
-// nothing connects has a row of zeros, which is nearest to the shortest centroid, that of the loosest cluster.
+// expand labels all points: those without coordinates are attached to clusters. A point without any connection counts
+// as a row of zeros, which is nearest to the shortest centroid, that of the loosest cluster.
 func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *constraint.Set) *answer {
 	all := clustering.Unassigned(r.n)
 	for row, point := range at.kept {
@@ -160,4 +163,59 @@ func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *c
 	}
 	component.AttachTo(all, r.spec.K, s.graph, set, at.loosest(found.Labels, r.spec.K))
 	return &answer{labels: all, result: found, at: at}
+}
+
+// centered is the operator C K C with C = I - 1 1'/n, the kernel matrix of points minus their mean.
+type centered struct {
+	matrix embedding.Multiplier
+	n      int
+}
+
+// Rows implements eigen.Operator.
+func (c centered) Rows() int { return c.n }
+
+// Multiply implements eigen.Operator.
+func (c centered) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
+	shifted := make([][]float64, len(columns))
+	for v, column := range columns {
+		shifted[v] = lessMean(column)
+	}
+	products, err := c.matrix.Multiply(ctx, shifted)
+	if err != nil {
+		return nil, err
+	}
+	for v, product := range products {
+		shifted[v] = lessMean(product)
+	}
+	return shifted, nil
+}
+
+func lessMean(values []float64) []float64 {
+	mean := partition.SumByTile(len(values), func(i int) float64 { return values[i] }) / float64(len(values))
+	less := make([]float64, len(values))
+	for i, v := range values {
+		less[i] = v - mean
+	}
+	return less
+}
+
+// principalComponents returns coordinates by the k leading eigenvectors of the centered kernel matrix, scaled by the
+// roots of their eigenvalues. Negative eigenvalues count as 0.
+func (r *run) principalComponents(ctx context.Context, matrix embedding.Multiplier) (*coordinates, error) {
+	count := min(r.spec.K, r.n)
+	pairs, err := eigen.Largest(ctx, centered{matrix, r.n}, count, r.spec.Random(clustering.StreamEigen), r.reporter.SolverOptions(eigenTolerance))
+	if err != nil {
+		return nil, err
+	}
+	for j, vector := range pairs.Vectors {
+		length := math.Sqrt(max(0, pairs.Values[j]))
+		for i := range vector {
+			vector[i] *= length
+		}
+	}
+	e := &coordinates{columns: count, values: embedding.New(pairs.Vectors, false).Values, kept: make([]int32, r.n)}
+	for i := range e.kept {
+		e.kept[i] = int32(i)
+	}
+	return e, nil
 }

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// passedOn is the share of what a vertex has that its neighbors get.
+	// passedOn is the share of its value that a vertex passes to its neighbors.
 	passedOn = 0.9
-	// spreadTolerance is the relative residual at which spreading ends, and spreadSteps how many steps it takes at most.
-	// The condition of the system is (1 + passedOn) / (1 - passedOn), so that some 40 steps suffice.
+	// spreadTolerance is the relative residual at which the solver stops, and spreadSteps the maximum number of steps.
+	// The condition number is (1 + passedOn) / (1 - passedOn), so about 40 steps suffice.
 	spreadTolerance = 1e-8
 	spreadSteps     = 200
 )
 
-// fitSpread gives every vertex the group that reaches it most (Zhou et al. 2004): with N the normalized graph,
+// fitSpread assigns every vertex to the group that reaches it most (Zhou et al. 2004). With N the normalized graph,
 //
 //	F = (I - passedOn N)^-1 Y,
 //
-// where Y has 1/m in the rows of a group's m known vertices, so that groups weigh alike. A vertex that no group reaches has
-// the label of the answer without constraints.
+// where Y is 1/m in the rows of the m known vertices of a group, so that groups weigh the same. A vertex that no group
+// reaches keeps its label from the answer without constraints.
 func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil {
-		return s.alone, nil
+		return s.unconstrained, nil
 	}
 	labels, err := r.spread(ctx, s, known)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 	return a, nil
 }
 
-// reach returns how much of each group reaches every vertex; nil for groups without known rows.
+// reach returns how much of each group reaches every vertex. It is nil for groups without known rows.
 func (r *run) reach(ctx context.Context, s *space, known *discriminant.Known) ([][]float64, error) {
 	k := r.spec.K
 	total := make([]float64, k)
@@ -79,7 +79,7 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 	for at, row := range known.Rows {
 		seeds[at] = heldout.Seed{Point: row, Label: known.Groups[at]}
 	}
-	labels := slices.Clone(s.alone.labels)
+	labels := slices.Clone(s.unconstrained.labels)
 	numbers := numbersBySeeds(r.spec.K, labels, seeds)
 	for i, c := range labels {
 		labels[i] = numbers[c]
@@ -98,7 +98,7 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 	return labels, nil
 }
 
-// normalized is the operator D^-1/2 A D^-1/2 of a graph without its loops.
+// normalized is the operator D^-1/2 A D^-1/2 of a graph without loops.
 type normalized struct {
 	graph  *dataset.Graph
 	factor []float64 // 1 / sqrt(degree), 0 for vertices without edges

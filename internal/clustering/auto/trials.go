@@ -10,75 +10,75 @@ import (
 )
 
 const (
-	// Where a fit takes long, a way that is behind the best one by more than hopeless standard errors after a fold of enoughInFold
-	// pairs or more is not fitted to the others. Of ways that are as good as another about one in a thousand is so far behind.
+	// If fits take long, a method that is more than hopeless standard errors behind the best one after a fold of at
+	// least enoughInFold pairs is not fitted to the other folds. About 0.1% of equally good methods fall so far behind.
 	hopeless     = 3.0
 	enoughInFold = 100
-	// longFit is from how many rows x columns x clusters on a fit takes long.
+	// longFit is the number of rows x columns x clusters from which a fit takes long.
 	longFit = 1 << 20
 )
 
-// wayRight is a way and which of the held-out pairs it has right.
-type wayRight struct {
-	way   clustering.Way
-	right []bool
-	folds int // that it was fitted to: all of them, or the first where it fell far behind
+// outcome records which held-out pairs a method has right.
+type outcome struct {
+	method clustering.Method
+	right  []bool
+	folds  int // number of folds it was fitted to: all, or 1 if it fell far behind
 }
 
-// tryWays fits every way to all folds. Where a fit takes long, spaces of eigenvectors come first, as they take less, and ways
-// that fall far behind are not fitted to all. Base is which pairs the answer without constraints has right; nil: all ways are fitted to
-// all folds.
-func (r *run) tryWays(ctx context.Context, base []bool) ([]wayRight, error) {
-	ways := r.ways()
-	order := slices.Clone(r.names)
+// tryMethods fits every method to all folds. The slice base tells which pairs the answer without constraints has right.
+// If fits take long, spaces of eigenvectors come first, because their fits are faster, and methods that fall far behind
+// are not fitted to all folds. If base is nil, all methods are fitted to all folds.
+func (r *run) tryMethods(ctx context.Context, base []bool) ([]outcome, error) {
+	methods := r.methods()
+	order := slices.Clone(r.spaces)
 	isLong := base != nil && r.takesLong()
 	if isLong {
 		slices.SortStableFunc(order, func(a, b clustering.Space) int { return rank(a) - rank(b) })
 	}
-	found := map[clustering.Way]wayRight{}
-	var best *clustering.TriedWay // that may replace the answer without constraints
+	found := map[clustering.Method]outcome{}
+	var best *clustering.MethodScore // the best method that may replace the answer without constraints
 	for _, name := range order {
 		s, err := r.open(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		groups := [][]clustering.Use{ways[name]}
-		if isLong && len(ways[name]) > 0 && ways[name][0] == clustering.UseCuts { // which is the best more often than others
-			groups = [][]clustering.Use{ways[name][:1], ways[name][1:]}
+		groups := [][]clustering.ConstraintUse{methods[name]}
+		if isLong && len(methods[name]) > 0 && methods[name][0] == clustering.UseCuts { // most often the best
+			groups = [][]clustering.ConstraintUse{methods[name][:1], methods[name][1:]}
 		}
 		for _, uses := range groups {
 			var ahead []bool
 			switch {
 			case isLong && best != nil:
-				ahead = found[best.Way].right
+				ahead = found[best.Method].right
 			case isLong:
 				ahead = base
 			}
-			rights, err := r.crossValidate(ctx, s, uses, ahead)
+			outcomes, err := r.crossValidate(ctx, s, uses, ahead)
 			if err != nil {
 				return nil, err
 			}
-			for _, one := range rights {
-				found[one.way] = one
+			for _, one := range outcomes {
+				found[one.method] = one
 				if base == nil || one.folds < r.folds {
 					continue
 				}
-				if tried := r.tried(one.way, one.right, base); r.mayReplace(tried) && r.better(&tried, best) {
+				if tried := r.tried(one.method, one.right, base); r.mayReplace(tried) && r.better(&tried, best) {
 					best = &tried
 				}
 			}
 		}
 	}
-	var all []wayRight
-	for _, name := range r.names {
-		for _, use := range ways[name] {
-			all = append(all, found[clustering.Way{Space: name, Use: use}])
+	var all []outcome
+	for _, name := range r.spaces {
+		for _, use := range methods[name] {
+			all = append(all, found[clustering.Method{Space: name, ConstraintUse: use}])
 		}
 	}
 	return all, nil
 }
 
-// rank orders spaces by what fits take in them.
+// rank orders spaces by the time of a fit.
 func rank(name clustering.Space) int {
 	if ofNeighbors(name) {
 		return 0
@@ -86,29 +86,29 @@ func rank(name clustering.Space) int {
 	return 1
 }
 
-// takesLong tells whether fits to points take long.
+// takesLong reports whether fits to points take long.
 func (r *run) takesLong() bool {
 	points, dense := r.data.(*dataset.Points)
 	return dense && r.n*points.D*r.spec.K >= longFit
 }
 
-// crossValidate tells for each use of constraints in a space which held-out pairs it has right. Uses that are hopelessly behind
-// ahead, which may be nil, by a brief fit to the first fold are fitted to no other.
-func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use, ahead []bool) ([]wayRight, error) {
-	rights := make([]wayRight, len(uses))
+// crossValidate finds which held-out pairs each use of constraints in a space has right. If ahead is not nil, uses that
+// a brief fit to the first fold shows hopelessly behind ahead are not fitted to other folds.
+func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.ConstraintUse, ahead []bool) ([]outcome, error) {
+	outcomes := make([]outcome, len(uses))
 	for at, use := range uses {
-		rights[at] = wayRight{way: clustering.Way{Space: s.name, Use: use}, folds: r.folds}
+		outcomes[at] = outcome{method: clustering.Method{Space: s.name, ConstraintUse: use}, folds: r.folds}
 	}
 	if ahead != nil {
-		if err := r.screen(ctx, s, rights, ahead); err != nil {
+		if err := r.screen(ctx, s, outcomes, ahead); err != nil {
 			return nil, err
 		}
 	}
 	var tasks []task
-	for _, one := range rights {
+	for _, one := range outcomes {
 		if one.folds == r.folds {
 			for fold := range r.folds {
-				tasks = append(tasks, task{use: one.way.Use, fold: fold})
+				tasks = append(tasks, task{use: one.method.ConstraintUse, fold: fold})
 			}
 		}
 	}
@@ -116,29 +116,29 @@ func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use
 	if err != nil {
 		return nil, err
 	}
-	for at := range rights {
-		one := &rights[at]
+	for at := range outcomes {
+		one := &outcomes[at]
 		if one.folds == r.folds {
 			own := answers[:r.folds]
 			answers = answers[r.folds:]
 			one.right = r.right(own...)
-			r.heldOut[one.way] = one.right
-			r.rememberFolds(one.way, own)
+			r.heldOut[one.method] = one.right
+			r.rememberFolds(one.method, own)
 		}
 		for fold := range one.folds {
-			r.o.Trial(r.trial(one.way, one.right, fold))
+			r.o.Trial(r.trial(one.method, one.right, fold))
 		}
 	}
-	return rights, nil
+	return outcomes, nil
 }
 
-// screen fits ways briefly to the first fold, and sets the folds of those that are hopelessly behind to 1.
-func (r *run) screen(ctx context.Context, s *space, rights []wayRight, ahead []bool) error {
+// screen fits methods briefly to the first fold and sets folds to 1 for those that are hopelessly behind.
+func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []bool) error {
 	var places []int
 	var tasks []task
-	for at, one := range rights {
-		if mayBeBrief(one.way) {
-			places, tasks = append(places, at), append(tasks, task{use: one.way.Use, brief: true})
+	for at, one := range outcomes {
+		if mayBeBrief(one.method) {
+			places, tasks = append(places, at), append(tasks, task{use: one.method.ConstraintUse, brief: true})
 		}
 	}
 	if len(tasks) == 0 {
@@ -149,7 +149,7 @@ func (r *run) screen(ctx context.Context, s *space, rights []wayRight, ahead []b
 		return err
 	}
 	for at, place := range places {
-		one := &rights[place]
+		one := &outcomes[place]
 		if one.right = r.right(answers[at]); r.isHopeless(one.right, ahead) {
 			one.folds = 1
 		}
@@ -157,13 +157,13 @@ func (r *run) screen(ctx context.Context, s *space, rights []wayRight, ahead []b
 	return nil
 }
 
-// mayBeBrief tells whether a way has fits from several starts, of which a brief one has fewer. Ways that hardly take any time have no
-// need of it, and a discriminant is chosen by more than what it has right.
-func mayBeBrief(w clustering.Way) bool {
-	return w.Use == clustering.UseSoft || w.Use == clustering.UseHard || w.Use == clustering.UseMetric
+// mayBeBrief reports whether a method can be screened: it has several starts, which a brief fit reduces to one. Other
+// methods are fast, and a discriminant is not judged by its agreement alone.
+func mayBeBrief(w clustering.Method) bool {
+	return w.ConstraintUse == clustering.UseSoft || w.ConstraintUse == clustering.UseHard || w.ConstraintUse == clustering.UseMetric
 }
 
-// isHopeless tells whether a way is so far behind another in the first fold that it cannot be chosen.
+// isHopeless reports whether a method is so far behind another in the first fold that it cannot be chosen.
 func (r *run) isHopeless(right, ahead []bool) bool {
 	some, places := r.supervision.First(1)
 	if len(some.Pairs) < enoughInFold {
@@ -172,7 +172,7 @@ func (r *run) isHopeless(right, ahead []bool) bool {
 	return some.Advantage(picked(ahead, places), picked(right, places)) > hopeless
 }
 
-// picked returns the values at some places.
+// picked returns the values at the given indices.
 func picked(values []bool, places []int) []bool {
 	some := make([]bool, len(places))
 	for i, place := range places {
@@ -181,19 +181,20 @@ func picked(values []bool, places []int) []bool {
 	return some
 }
 
-// tried is a way with its score over all folds.
-func (r *run) tried(way clustering.Way, right, base []bool) clustering.TriedWay {
-	return clustering.TriedWay{Trial: r.trial(way, right, heldout.None), Advantage: r.supervision.Advantage(right, base)}
+// tried returns the score of a method over all folds.
+func (r *run) tried(method clustering.Method, right, base []bool) clustering.MethodScore {
+	return clustering.MethodScore{Trial: r.trial(method, right, heldout.None), Advantage: r.supervision.Advantage(right, base)}
 }
 
-// triedFirst is a way with its score over the folds that it was fitted to.
-func (r *run) triedFirst(one wayRight, base []bool) clustering.TriedWay {
+// triedFirst returns the score of a method over the folds that it was fitted to.
+func (r *run) triedFirst(one outcome, base []bool) clustering.MethodScore {
 	some, places := r.supervision.First(one.folds)
 	right := picked(one.right, places)
-	return clustering.TriedWay{Trial: some.Trial(one.way, right, one.folds, heldout.None), Advantage: some.Advantage(right, picked(base, places))}
+	return clustering.MethodScore{Trial: some.Trial(one.method, right, one.folds, heldout.None), Advantage: some.Advantage(right, picked(base, places))}
 }
 
-// right tells of every held-out pair whether the answers have it right.
+// right reports for every held-out pair whether the answers have it right. There is one answer per fold, or one for
+// all.
 func (r *run) right(answers ...*answer) []bool {
 	labels := make([][]int32, len(answers))
 	for at, a := range answers {
@@ -202,7 +203,46 @@ func (r *run) right(answers ...*answer) []bool {
 	return r.supervision.Right(labels...)
 }
 
-// trial counts what is right in a fold, or in all of them.
-func (r *run) trial(way clustering.Way, right []bool, fold int) clustering.Trial {
-	return r.supervision.Trial(way, right, r.folds, fold)
+// trial counts what is right in a fold, or in all folds if fold is heldout.None.
+func (r *run) trial(method clustering.Method, right []bool, fold int) clustering.Trial {
+	return r.supervision.Trial(method, right, r.folds, fold)
+}
+
+// HeldOut reports which held-out pairs of the supervision of p auto has right. Each fold is judged by the method that
+// agrees best with the pairs of the other folds, so that no pair influences the method it is judged by.
+func HeldOut(ctx context.Context, p *Problem, x Executors) ([]bool, error) {
+	r, err := newRun(p, x, clustering.NopObserver{})
+	if err != nil {
+		return nil, err
+	}
+	defer r.release()
+	if _, err := r.open(ctx, r.spaces[0]); err != nil {
+		return nil, err
+	}
+	methods, err := r.tryMethods(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	right := make([]bool, len(r.supervision.Pairs))
+	for fold := range r.folds {
+		best := bestWithout(r, methods, fold)
+		for at, pair := range r.supervision.Pairs {
+			if pair.Fold == fold {
+				right[at] = best[at]
+			}
+		}
+	}
+	return right, nil
+}
+
+// bestWithout returns what the method has right that agrees best with the pairs outside a fold.
+func bestWithout(r *run, methods []outcome, fold int) []bool {
+	var best []bool
+	most := 0.0
+	for _, one := range methods {
+		if agreement := r.supervision.AgreementWithout(fold, one.right); best == nil || agreement > most {
+			best, most = one.right, agreement
+		}
+	}
+	return best
 }

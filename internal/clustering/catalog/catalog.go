@@ -1,6 +1,6 @@
-// Package catalog is the one list of what a job can ask for: the algorithms, the kernels and the options, with their
-// defaults, their ranges and the rules of which go together. Validation on the server and on the command line,
-// flags and their help, refusals, and the tables of the documentation all come from it.
+// Package catalog lists everything a job can ask for: the algorithms, the kernels and the options, with their defaults,
+// their ranges and the rules for combining them. Validation on the server and on the command line, flags and their help,
+// error messages, and the tables of the documentation are all derived from it.
 package catalog
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The kinds of data, as people call them.
+// The kinds of data, as named in messages.
 const (
 	Points       = "points"
 	SparsePoints = "sparse points"
@@ -16,60 +16,55 @@ const (
 	KernelMatrix = "kernel matrix"
 )
 
-// Family is what an algorithm works on.
+// Family is a group of algorithms that work alike.
 type Family string
 
 // The families.
 const (
-	AutoFamily     Family = "auto"     // several ways over one of the others, by the data
-	KernelFamily   Family = "kernel"   // sweeps over a matrix
-	CentroidFamily Family = "vector"   // points and centroids
-	SpectralFamily Family = "spectral" // eigenvectors of a matrix
+	AutoFamily     Family = "auto"     // chooses among methods of the other families
+	KernelFamily   Family = "kernel"   // sweeps over a kernel matrix
+	KMeansFamily   Family = "k-means"  // centroids of points
+	SpectralFamily Family = "spectral" // eigenvectors of an affinity matrix
 )
 
-// Algorithm is one algorithm, with the options that it has and the values that it implies.
+// Algorithm describes an algorithm.
 type Algorithm struct {
-	Name   string
-	Family Family
-	About  string // what it does, in a sentence
-	Paper  string
-	// Supervision says what it can learn from.
-	Supervision string
-	Data        []string // the kinds of data that it takes
-	Options     []string // beside the common ones, which all algorithms have
-	// Implied options always have this value in this algorithm, and are accepted with it.
-	Implied map[string]string
-	Starts  []string // the values of init, the default first; none: the algorithm needs no start
-	Needs   []string // options that must be given
+	Name        string
+	Family      Family
+	About       string // what it does, in a sentence
+	Paper       string
+	Supervision string            // what it can learn from
+	Data        []string          // the kinds of data that it accepts
+	Options     []string          // in addition to the common options
+	Implied     map[string]string // options with a fixed value, which may be given but not changed
+	Starts      []string          // the values of init, the default first; empty if it needs no start
+	Needs       []string          // options that must be given
 }
 
-// Kernel is one kernel function on points.
+// Kernel describes a kernel function on points.
 type Kernel struct {
 	Name       string
 	Formula    string
 	Parameters []string // options
-	// ShiftInvariant kernels do not change when all points move together. Points are centered for them, so that no bits
-	// are lost to a common offset.
+	// ShiftInvariant kernels do not change if all points move together, so points are centered to avoid rounding errors.
 	ShiftInvariant bool
-	// Definite tells whether the kernel is positive semidefinite for all parameters.
-	Definite bool
-	// Directional kernels compare directions. A row of zeros has none.
-	Directional bool
-	// EntryNanos is about how many nanoseconds one thread takes for an entry, without the products of features.
+	Definite       bool // positive semidefinite for all parameters
+	Directional    bool // compares directions, which rows of zeros do not have
+	// EntryNanos is the approximate time of one thread for an entry in nanoseconds, without the inner product.
 	EntryNanos float64
 }
 
-// FindAlgorithm finds an algorithm by its name.
+// FindAlgorithm returns the algorithm of a name.
 func FindAlgorithm(name string) (Algorithm, bool) {
 	return find(Algorithms, func(a Algorithm) bool { return a.Name == name })
 }
 
-// FindKernel finds a kernel by its name.
+// FindKernel returns the kernel of a name.
 func FindKernel(name string) (Kernel, bool) {
 	return find(Kernels, func(k Kernel) bool { return k.Name == name })
 }
 
-// FindOption finds an option by its name, in the form that an algorithm has it.
+// FindOption returns the option of a name, as it applies to an algorithm.
 func FindOption(name string, a Algorithm) (Option, bool) {
 	o, known := find(Options, func(o Option) bool { return o.Name == name })
 	if o.Spectral != nil && a.Family == SpectralFamily {
@@ -85,28 +80,28 @@ func find[T any](list []T, is func(T) bool) (found T, known bool) {
 	return found, false
 }
 
-// Takes tells whether a user can set this option of the algorithm.
+// Takes reports whether the algorithm has an option that users can set.
 func (a Algorithm) Takes(option string) bool {
 	o, known := FindOption(option, a)
 	return known && (o.Common || slices.Contains(a.Options, option))
 }
 
-// Has tells whether a kernel has a parameter.
+// Has reports whether the kernel has a parameter.
 func (k Kernel) Has(parameter string) bool { return slices.Contains(k.Parameters, parameter) }
 
-// AlgorithmNames are the names of all algorithms, in order.
+// AlgorithmNames returns the names of all algorithms, in order.
 func AlgorithmNames() []string { return names(Algorithms, func(a Algorithm) string { return a.Name }) }
 
-// KernelNames are the names of all kernels, in order.
+// KernelNames returns the names of all kernels, in order.
 func KernelNames() []string { return names(Kernels, func(k Kernel) string { return k.Name }) }
 
-// algorithmsTaking are the names of the algorithms that have an option.
+// algorithmsTaking returns the names of the algorithms that have an option.
 func algorithmsTaking(option string) []string {
 	return names(slices.DeleteFunc(slices.Clone(Algorithms), func(a Algorithm) bool { return !a.Takes(option) }),
 		func(a Algorithm) string { return a.Name })
 }
 
-// kernelsHaving are the names of the kernels that have a parameter.
+// kernelsHaving returns the names of the kernels that have a parameter.
 func kernelsHaving(parameter string) []string {
 	return names(slices.DeleteFunc(slices.Clone(Kernels), func(k Kernel) bool { return !k.Has(parameter) }),
 		func(k Kernel) string { return k.Name })
@@ -120,11 +115,62 @@ func names[T any](list []T, name func(T) string) []string {
 	return all
 }
 
-// Or lists alternatives in a message: "a, b or c".
+// Or formats alternatives as in "a, b or c".
 func Or(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// Type is the type of the values of an option.
+type Type uint8
+
+// The types of options.
+const (
+	Choice Type = iota // one of Values
+	Number             // a finite number, or one of Values
+	Whole              // a whole number
+	Switch             // on or off
+	File               // a table in a file; in the API a table or a data set
+	Start              // one of Values, some of which take a file, as in labels:FILE
+)
+
+// Group is the heading under which the help text lists an option.
+type Group string
+
+// The groups, in the order of the help text.
+const (
+	SupervisionGroup Group = "What you know about the answer"
+	AutoGroup        Group = "Choosing a method (auto)"
+	NeighborGroup    Group = "Nearest-neighbor graphs (auto, kernel-kmeans and the spectral family)"
+	KernelGroup      Group = "Kernel and affinity (kernel-kmeans and the spectral family)"
+	KMeansGroup      Group = "The k-means family"
+	CutGroup         Group = "Constrained cuts (constrained-spectral)"
+	RunGroup         Group = "How it runs"
+)
+
+// Groups lists all groups, in order.
+var Groups = []Group{SupervisionGroup, AutoGroup, NeighborGroup, KernelGroup, KMeansGroup, CutGroup, RunGroup}
+
+// Option describes an option of a job.
+type Option struct {
+	Name string // without the two dashes of the command line
+	// Field is the path in the API, within the message of the algorithm unless it starts with "spec.". It is empty if the
+	// option exists only on the command line.
+	Field   string
+	NoFlag  bool // exists only in the API
+	Common  bool // all algorithms have it
+	Type    Type
+	Values  []string
+	Aliases map[string]string // old names of values
+	Default string            // for help
+	// The range of a number. There is none if Max is 0.
+	Min, Max    float64
+	MaxExcluded bool // Max itself is not allowed
+	Group       Group
+	Help        string // a word in backquotes names the value
+	// Spectral describes the option in the spectral family, if it differs there.
+	Spectral *Option
 }

@@ -49,7 +49,7 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"auto points k=2 init=neighborhoods", notApplicable, "spec.initialization.start", "starts of its own; it goes with pc-kmeans, mpc-kmeans"},
 		{"auto points k=2 storage=float16", notApplicable, "spec.storage", "always auto"},
 		{"auto points k=2 rho=1", notApplicable, "spec.auto.kernel.rho", "only to kernel-kmeans"},
-		{"kmeans graph k=2", notApplicable, "spec.algorithm", "kmeans takes points or sparse points, not a graph; take algorithm auto, kernel-kmeans"},
+		{"kmeans graph k=2", notApplicable, "spec.algorithm", "kmeans takes points or sparse points, not a graph; use algorithm auto, kernel-kmeans"},
 		{"spectral points k=1", "BAD_K", "spec.k", "k is 1; it must be at least 2"},
 		{"kernel-kmeans points k=0", "BAD_K", "spec.k", "at least 1"},
 		{"kernel-kmeans points k=2 rho=-1", "BAD_RHO", "spec.kernel_kmeans.kernel.rho", "greater than 0"},

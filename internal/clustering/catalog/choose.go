@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// ChooseAlgorithm is the algorithm of a request that names none: the default if it takes all that is given, else the
-// first that does, if possible one for this kind of data. because are the options that the default does not take.
+// ChooseAlgorithm chooses the algorithm of a request that names none: the default if it accepts all given options,
+// otherwise the first that does, preferably one for this kind of data. The slice because holds the options that the
+// default does not accept.
 func (r Request) ChooseAlgorithm() (chosen Algorithm, because []string, refusal *Refusal) {
 	var given []string
 	for _, o := range Options {
@@ -29,7 +30,7 @@ func (r Request) ChooseAlgorithm() (chosen Algorithm, because []string, refusal 
 	if len(candidates) == 0 {
 		return Algorithm{}, nil, r.conflict(given)
 	}
-	// An algorithm in which an option always has the given value is meant less than one that really has the option.
+	// Prefer an algorithm that has the options to one in which an option merely has the given value.
 	rank := func(a Algorithm) (rank int) {
 		if r := r.clustered(); r.Data != "" && !slices.Contains(a.Data, r.Data) {
 			rank += 2
@@ -42,7 +43,7 @@ func (r Request) ChooseAlgorithm() (chosen Algorithm, because []string, refusal 
 	return slices.MinFunc(candidates, func(a, b Algorithm) int { return cmp.Compare(rank(a), rank(b)) }), because, nil
 }
 
-// accepts tells whether an algorithm has a given option, or always has its value.
+// accepts reports whether an algorithm has a given option, or implies its value.
 func (r Request) accepts(a Algorithm, option string) bool {
 	value := r.Values[option]
 	if option == "init" {
@@ -52,14 +53,14 @@ func (r Request) accepts(a Algorithm, option string) bool {
 	return a.Takes(option) || implied != "" && implied == value
 }
 
-// accepting are the algorithms that accept all of these options.
+// accepting returns the algorithms that accept all of the options.
 func (r Request) accepting(options []string) []Algorithm {
 	return slices.DeleteFunc(slices.Clone(Algorithms), func(a Algorithm) bool {
 		return slices.ContainsFunc(options, func(option string) bool { return !r.accepts(a, option) })
 	})
 }
 
-// conflict names as few options as possible that no algorithm accepts together.
+// conflict refuses a minimal set of options that no algorithm accepts together.
 func (r Request) conflict(given []string) *Refusal {
 	for _, option := range slices.Clone(given) {
 		rest := slices.DeleteFunc(slices.Clone(given), func(other string) bool { return other == option })
@@ -74,7 +75,7 @@ func (r Request) conflict(given []string) *Refusal {
 		strings.Join(names(given, r.shown), " and "), strings.Join(goes, ", "))
 }
 
-// shown is an option in a message, with its value where that decides.
+// shown formats an option in a message, with its value if that matters.
 func (r Request) shown(option string) string {
 	if option == "init" {
 		return "{init} " + r.Values[option]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Tables are the catalog as Markdown, by the names under which documents include them.
+// Tables returns the tables of the documentation as Markdown, by the names under which documents include them.
 func Tables() map[string]string {
 	return map[string]string{
 		"algorithms":           algorithmTable(),
@@ -96,7 +96,7 @@ func (o Option) values() string {
 	return text
 }
 
-// fields are the paths of an option in the API.
+// fields lists the paths of an option in the API.
 func (o Option) fields() string {
 	if o.Field == "" {
 		return ""
@@ -116,7 +116,7 @@ func (o Option) takers() string {
 	return strings.Join(coded(algorithmsTaking(o.Name), ""), ", ")
 }
 
-// coded sets words as code.
+// coded formats words as code.
 func coded(words []string, prefix string) []string {
 	return names(slices.Clone(words), func(word string) string { return "`" + prefix + word + "`" })
 }

@@ -10,34 +10,31 @@ import (
 	"strings"
 )
 
-// Request is what a job asks for, by the names of options: enough to check that it makes sense before any data
-// are read.
+// Request is what a job asks for, by the names of options. It can be checked before any data is read.
 type Request struct {
 	Algorithm string
-	Data      string            // the kind of data; "": not known yet
-	Values    map[string]string // of the options that are given; for tables the value does not matter
+	Data      string            // the kind of data; "" if unknown
+	Values    map[string]string // the values of given options; ignored for tables
 }
 
-// Refusal says what is wrong with a request, and in which option.
+// Refusal is an error that names the option at fault.
 type Refusal struct {
-	Reason string // in UPPER_SNAKE
-	Option string
-	// text has options in braces, {on-rise}, to be replaced by the names that its reader knows.
-	text string
-	// Algorithm is the one that was asked for.
-	Algorithm Algorithm
+	Reason    string // in UPPER_SNAKE
+	Option    string
+	text      string    // with options in braces, as in {on-rise}
+	Algorithm Algorithm // the requested one
 }
 
 func (r *Refusal) Error() string { return r.Text(func(option string) string { return option }) }
 
 var braced = regexp.MustCompile(`\{([a-z0-9-]+)\}`)
 
-// Text is the message with every option replaced by its name for the reader: a flag, or a field of the API.
+// Text returns the message with every option replaced by its name for the reader, such as a flag or a field of the API.
 func (r *Refusal) Text(name func(option string) string) string {
 	return braced.ReplaceAllStringFunc(r.text, func(option string) string { return name(strings.Trim(option, "{}")) })
 }
 
-// Field is the path of the option in the API.
+// Field returns the path of the option in the API.
 func (r *Refusal) Field() string {
 	o, known := FindOption(r.Option, r.Algorithm)
 	if !known {
@@ -46,7 +43,7 @@ func (r *Refusal) Field() string {
 	return o.Path(r.Algorithm)
 }
 
-// Path is where an option of an algorithm stands in the API.
+// Path returns the path of an option of an algorithm in the API.
 func (o Option) Path(a Algorithm) string {
 	switch {
 	case o.Field == "":
@@ -57,10 +54,10 @@ func (o Option) Path(a Algorithm) string {
 	return "spec." + a.Message() + "." + o.Field
 }
 
-// Message is the name of an algorithm's message in the API.
+// Message returns the name of the algorithm's message in the API.
 func (a Algorithm) Message() string { return strings.ReplaceAll(a.Name, "-", "_") }
 
-// OptionAt finds the option at a path of the API, or above it.
+// OptionAt returns the option whose path in the API is the given one or contains it.
 func OptionAt(path string) (Option, bool) {
 	path = strings.TrimPrefix(path, "spec.")
 	for _, a := range Algorithms {
@@ -76,17 +73,16 @@ func OptionAt(path string) (Option, bool) {
 	return find(Options, func(o Option) bool { return at(o.Field) || o.Spectral != nil && at(o.Spectral.Field) })
 }
 
-// given tells whether an option was given.
 func (r Request) given(option string) bool { _, given := r.Values[option]; return given }
 
 func (r Request) refuse(a Algorithm, reason, option, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Option: option, Algorithm: a, text: fmt.Sprintf(format, args...)}
 }
 
-// notApplicable is the reason for options and values that are fine in another context.
+// notApplicable is the reason for options and values that would be valid in another context.
 const notApplicable = "OPTION_DOES_NOT_APPLY"
 
-// Check finds what is wrong with a request; nil: nothing, as far as can be seen without the data.
+// Check returns what is wrong with a request, or nil if nothing is as far as is known without the data.
 func (r Request) Check() *Refusal {
 	a, known := FindAlgorithm(r.Algorithm)
 	if !known {
@@ -103,7 +99,7 @@ func (r Request) Check() *Refusal {
 	return nil
 }
 
-// clustered is the request for what the algorithm gets to see: a graph, if the rows are made one.
+// clustered returns the request that the algorithm sees, whose data is a graph if there is a neighbor graph.
 func (r Request) clustered() Request {
 	if r.given("knn") {
 		r.Data = Graph
@@ -111,7 +107,7 @@ func (r Request) clustered() Request {
 	return r
 }
 
-// checkScope refuses options that the algorithm does not have, and values that no option has.
+// checkScope refuses options that the algorithm does not have, and invalid values.
 func (r Request) checkScope(a Algorithm) *Refusal {
 	for _, o := range Options {
 		value, given := r.Values[o.Name]
@@ -135,13 +131,12 @@ func (r Request) checkScope(a Algorithm) *Refusal {
 	return nil
 }
 
-// badReason is BAD_RHO of rho.
+// badReason returns the reason for a bad value, such as BAD_RHO for rho.
 func badReason(option string) string {
 	return "BAD_" + strings.ToUpper(strings.ReplaceAll(option, "-", "_"))
 }
 
-// implied is the value that an option always has, "" if it has none. A geometry implies its distortion, and a
-// distortion its geometry.
+// implied returns the fixed value of an option, or "". A geometry implies its distortion, and vice versa.
 func (r Request) implied(a Algorithm, option string) string {
 	switch {
 	case option == "distortion" && a.Takes("geometry"):
@@ -155,7 +150,7 @@ func (r Request) implied(a Algorithm, option string) string {
 	return a.Implied[option]
 }
 
-// Parse reads the text of a value and returns it in its canonical form.
+// Parse checks a value and returns it in canonical form.
 func (o Option) Parse(text string) (string, error) {
 	if value, old := o.Aliases[text]; old {
 		text = value
@@ -206,10 +201,10 @@ func (o Option) inRange(value float64) error {
 	return fmt.Errorf("it must be %.12g to %.12g%s", o.Min, o.Max, words)
 }
 
-// Is tells whether an option was given with a value.
+// Is reports whether an option was given with a value.
 func (r Request) Is(option, value string) bool { return r.Values[option] == value }
 
-// Number is the value of an option that is a number, nil where it was not given or a word stands for it.
+// Number returns the value of an option that is a number, nil if it was not given or is a word.
 func (r Request) Number(option string) *float64 {
 	value, err := strconv.ParseFloat(r.Values[option], 64)
 	if err != nil {
@@ -218,7 +213,7 @@ func (r Request) Number(option string) *float64 {
 	return &value
 }
 
-// NumberOr is the value of an option that is a number, or another where there is none.
+// NumberOr returns the value of an option that is a number, or otherwise.
 func (r Request) NumberOr(option string, otherwise float64) float64 {
 	if value := r.Number(option); value != nil {
 		return *value
@@ -226,7 +221,7 @@ func (r Request) NumberOr(option string, otherwise float64) float64 {
 	return otherwise
 }
 
-// WholeOr is the value of an option that is a whole number, or another where it was not given.
+// WholeOr returns the value of an option that is a whole number, or otherwise.
 func (r Request) WholeOr(option string, otherwise uint64) uint64 {
 	value, err := strconv.ParseUint(r.Values[option], 10, 64)
 	if err != nil {
@@ -235,7 +230,7 @@ func (r Request) WholeOr(option string, otherwise uint64) uint64 {
 	return value
 }
 
-// Named is the value of an enumeration up to last whose name is the word of a catalog, 0 where there is none.
+// Named returns the value of an enumeration, up to last, with the given name. It returns 0 if there is none.
 func Named[T interface {
 	~uint8
 	String() string

@@ -2,7 +2,7 @@ package catalog
 
 import "slices"
 
-// checkData refuses data that the algorithm does not take, and scales that the data do not have.
+// checkData refuses data that the algorithm does not accept, and scales that do not apply to the data.
 func (r Request) checkData(a Algorithm) *Refusal {
 	if r.Data == "" {
 		return nil
@@ -14,7 +14,7 @@ func (r Request) checkData(a Algorithm) *Refusal {
 				others = append(others, other.Name)
 			}
 		}
-		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; take {algorithm} %s", a.Name, Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], Or(others))
+		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; use {algorithm} %s", a.Name, Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], Or(others))
 	}
 	if scale := r.Values["scale"]; r.Data != Points && scale != "" && scale != "none" {
 		return r.refuse(a, notApplicable, "scale", "{scale} %s does not apply to %s: only dense points have columns to scale", scale, withArticles([]string{r.Data})[0])
@@ -22,7 +22,7 @@ func (r Request) checkData(a Algorithm) *Refusal {
 	return nil
 }
 
-// checkNeighbors refuses a graph of neighbors where there is a graph, and options that have no use without or beside it.
+// checkNeighbors refuses a neighbor graph for data that is a graph, and options that conflict with it or need it.
 func (r Request) checkNeighbors(a Algorithm) *Refusal {
 	switch {
 	case !r.given("knn") && r.given("knn-weights"):
@@ -59,7 +59,7 @@ func withArticles(kinds []string) []string {
 	})
 }
 
-// checkKernel refuses a kernel where there is none, and parameters that a kernel does not have.
+// checkKernel refuses kernels for data that has its own, and parameters that the kernel does not have.
 func (r Request) checkKernel(a Algorithm) *Refusal {
 	for _, option := range kernelOptions {
 		switch {
@@ -81,7 +81,7 @@ func (r Request) checkKernel(a Algorithm) *Refusal {
 	return nil
 }
 
-// kernel is the kernel that was asked for, or the default.
+// kernel returns the requested kernel, or the default.
 func (r Request) kernel() Kernel {
 	if kernel, known := FindKernel(r.Values["kernel"]); known {
 		return kernel
@@ -89,7 +89,7 @@ func (r Request) kernel() Kernel {
 	return Kernels[0]
 }
 
-// checkStart refuses starts that the algorithm does not have, and options that do not go with the start.
+// checkStart refuses starts that the algorithm does not have, and options that do not apply to the start.
 func (r Request) checkStart(a Algorithm) *Refusal {
 	start, given := r.Values["init"]
 	switch {
@@ -116,7 +116,7 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 	return nil
 }
 
-// checkRules refuses other options that do not go together.
+// checkRules refuses other combinations of options.
 func (r Request) checkRules(a Algorithm) *Refusal {
 	for _, needed := range a.Needs {
 		if !r.given(needed) {
@@ -155,7 +155,7 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 	return nil
 }
 
-// checkLandmarks refuses what k-means on the features of landmarks does not have.
+// checkLandmarks refuses options that k-means on the features of landmarks does not have.
 func (r Request) checkLandmarks(a Algorithm, objective string) *Refusal {
 	if !r.given("landmarks") || r.Is("landmarks", "0") {
 		return nil
@@ -180,7 +180,7 @@ func (r Request) checkLandmarks(a Algorithm, objective string) *Refusal {
 	return nil
 }
 
-// objective is the objective in force.
+// objective returns the requested objective, or the default.
 func (r Request) objective(a Algorithm) string {
 	switch objective := r.Values["objective"]; {
 	case objective != "":
@@ -191,7 +191,7 @@ func (r Request) objective(a Algorithm) string {
 	return "kernel-kmeans"
 }
 
-// checkBeliefs makes sure that the constraint matrix Q (Wang2014) has exactly one source.
+// checkBeliefs checks that the constraint matrix Q (Wang2014) has exactly one source.
 func (r Request) checkBeliefs(a Algorithm) *Refusal {
 	var whole []string
 	for _, option := range []string{"beliefs", "source-graph", "source-data"} {
@@ -206,7 +206,7 @@ func (r Request) checkBeliefs(a Algorithm) *Refusal {
 	case len(whole) > 0 && supervised:
 		return r.refuse(a, notApplicable, whole[0], "{constraints} and {seeds} do not go with {%s}, which is a whole constraint matrix: the constraints have to stand in it", whole[0])
 	case len(whole) == 0 && !supervised:
-		return r.refuse(a, "NO_BELIEFS", "constraints", "%s needs something to respect: {constraints}, {seeds} or {beliefs}, or take spectral, which needs nothing", a.Name)
+		return r.refuse(a, "NO_BELIEFS", "constraints", "%s needs something to respect: {constraints}, {seeds} or {beliefs}, or use spectral, which needs nothing", a.Name)
 	}
 	return nil
 }

@@ -12,15 +12,15 @@ var (
 	kernelOptions   = []string{"kernel", "rho", "gamma", "coef0", "degree"}
 	affinityOptions = slices.Concat(kernelOptions, neighborOptions, []string{"affinity-diagonal", "storage", "constraints", "entail"})
 
-	// neighborOptions are those of the graph of neighbors that rows become, in every algorithm that takes graphs.
+	// neighborOptions apply to every algorithm that accepts graphs.
 	neighborOptions = []string{"knn", "knn-weights"}
 
 	neighborhoodStarts = []string{"neighborhoods", "weighted-farthest-first", "random", "kmeans++", "labels", "centroids"}
 )
 
-// Options that have a fixed value in some algorithms. An empty cluster is filled by k-means and its seeded variants,
-// which also cluster the rows of eigenvectors, and keeps its mean in all others. Storage is about the matrix, which k-means
-// and its relatives do not have. Where constraints are hard in auto, so is what they imply.
+// Options that have a fixed value in some algorithms. K-means and its seeded variants, which also cluster the rows of
+// eigenvectors, fill empty clusters; in all other algorithms an empty cluster keeps its mean. Storage refers to the
+// matrix, which the k-means family does not have. If constraints are hard in auto, so is what they imply.
 var (
 	impliedByAuto     = map[string]string{"entail": "true", "storage": "auto"}
 	impliedByKmeans   = map[string]string{"metric": "identity", "empty": "farthest", "storage": "auto"}
@@ -32,15 +32,15 @@ var (
 	impliedByCuts     = map[string]string{"empty": "farthest", "objective": "normalized-cut"}
 )
 
-// DefaultAlgorithm runs when a job names no algorithm.
+// DefaultAlgorithm is the algorithm of a job that names none, if it accepts all of the given options.
 const DefaultAlgorithm = "auto"
 
-// Algorithms are all algorithms. The message of an algorithm in the API has its name, with underscores. Of those that
-// take the options of a job that names none, the first runs.
+// Algorithms lists all algorithms. The message of an algorithm in the API has its name, with underscores. A job that
+// names no algorithm runs the first one that accepts its options; see ChooseAlgorithm.
 var Algorithms = []Algorithm{
 	{
 		Name: "auto", Family: AutoFamily, Supervision: "pairs, or seeds",
-		About: "several ways to compare points and to use constraints; the one that agrees best with constraints that it was not shown is taken",
+		About: "tries several ways to compare points and to use constraints, and chooses the method that agrees best with held-out constraints",
 		Data:  onAll, Options: slices.Concat(neighborOptions, []string{"constraints", "seeds", "neighbors", "folds", "enforce"}), Implied: impliedByAuto,
 	},
 	{
@@ -52,49 +52,49 @@ var Algorithms = []Algorithm{
 		Starts: []string{"seeds", "farthest-first", "kmeans++", "random", "labels", "spectral", "multilevel"},
 	},
 	{
-		Name: "kmeans", Family: CentroidFamily, Supervision: "none",
+		Name: "kmeans", Family: KMeansFamily, Supervision: "none",
 		About: "k-means, also spherical",
 		Data:  onPoints, Options: []string{"geometry", "paper"}, Implied: impliedByKmeans,
 		Starts: []string{"kmeans++", "random", "labels", "centroids"},
 	},
 	{
-		Name: "seeded-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2002", Supervision: "seeds",
+		Name: "seeded-kmeans", Family: KMeansFamily, Paper: "Basu et al. 2002", Supervision: "seeds",
 		About: "k-means from the means of known labels, which it may change",
 		Data:  onPoints, Options: []string{"geometry", "seeds", "paper"}, Implied: impliedByKmeans,
 		Starts: []string{"seeds"}, Needs: []string{"seeds"},
 	},
 	{
-		Name: "constrained-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2002", Supervision: "seeds",
+		Name: "constrained-kmeans", Family: KMeansFamily, Paper: "Basu et al. 2002", Supervision: "seeds",
 		About: "k-means from the means of known labels, which it never changes",
 		Data:  onPoints, Options: []string{"geometry", "seeds", "paper"}, Implied: impliedByKmeans,
 		Starts: []string{"seeds"}, Needs: []string{"seeds"},
 	},
 	{
-		Name: "pc-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs",
+		Name: "pc-kmeans", Family: KMeansFamily, Paper: "Basu et al. 2003", Supervision: "pairs",
 		About: "k-means that pays for violated constraints",
 		Data:  onPoints, Options: []string{"inference", "constraints", "entail", "paper"}, Implied: impliedByPC,
 		Starts: neighborhoodStarts,
 	},
 	{
-		Name: "mpc-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs",
+		Name: "mpc-kmeans", Family: KMeansFamily, Paper: "Basu et al. 2003", Supervision: "pairs",
 		About: "k-means with a learned metric that pays for violated constraints",
 		Data:  onPoints, Options: []string{"metric", "penalty", "inference", "constraints", "entail", "paper"}, Implied: impliedByMPC,
 		Starts: neighborhoodStarts,
 	},
 	{
-		Name: "hmrf-kmeans", Family: CentroidFamily, Paper: "Bilenko and Basu 2004", Supervision: "pairs",
-		About: "the same on a hidden Markov random field: also cosines and divergences",
+		Name: "hmrf-kmeans", Family: KMeansFamily, Paper: "Bilenko and Basu 2004", Supervision: "pairs",
+		About: "mpc-kmeans as a hidden Markov random field, also with cosine distance and divergences",
 		Data:  onPoints, Options: []string{"distortion", "metric", "penalty", "inference", "constraints", "entail", "paper"}, Implied: impliedByHMRF,
 		Starts: neighborhoodStarts,
 	},
 	{
-		Name: "m-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs, for the start only",
+		Name: "m-kmeans", Family: KMeansFamily, Paper: "Basu et al. 2003", Supervision: "pairs, for the start only",
 		About: "k-means with a learned metric",
 		Data:  onPoints, Options: []string{"metric", "constraints", "entail", "paper"}, Implied: impliedByMPC,
 		Starts: neighborhoodStarts,
 	},
 	{
-		Name: "cop-kmeans", Family: CentroidFamily, Supervision: "pairs",
+		Name: "cop-kmeans", Family: KMeansFamily, Supervision: "pairs",
 		About: "k-means under hard constraints",
 		Data:  onPoints, Options: []string{"geometry", "max-restarts", "constraints", "entail", "paper"}, Implied: impliedByCop,
 		Starts: []string{"random", "kmeans++", "labels", "centroids"},
@@ -106,13 +106,13 @@ var Algorithms = []Algorithm{
 	},
 	{
 		Name: "spectral-learning", Family: SpectralFamily, Paper: "Kamvar et al. 2003", Supervision: "pairs",
-		About: "the same, with affinities of 1 and 0 where there are constraints",
+		About: "spectral with affinities of 1 and 0 for constrained pairs",
 		Data:  onAll, Options: slices.Concat(affinityOptions, []string{"components"}), Implied: impliedBySpectral,
 	},
 	{
 		Name: "constrained-spectral", Family: SpectralFamily, Paper: "Wang et al. 2014",
 		Supervision: "pairs, labels, beliefs, or another graph or metric",
-		About:       "cuts that satisfy constraints as well as it pays, by constraints that are held out",
+		About:       "cuts that satisfy constraints as well as held-out constraints justify",
 		Data:        onAll,
 		Options: slices.Concat(affinityOptions,
 			[]string{"seeds", "beta", "discretize", "beliefs", "source-graph", "source-data", "components", "paper"}),
@@ -120,7 +120,7 @@ var Algorithms = []Algorithm{
 	},
 }
 
-// Kernels are the kernel functions on points; the first is the default.
+// Kernels lists the kernel functions on points. The first is the default.
 var Kernels = []Kernel{
 	{
 		Name: "gaussian", Formula: "exp(-|x-y|²/(2 rho²))", Parameters: []string{"rho"},
@@ -146,22 +146,22 @@ var Kernels = []Kernel{
 	},
 }
 
-// MaxRestarts bounds the runs of one job.
+// MaxRestarts is the maximum number of restarts of a job.
 const MaxRestarts = 10_000
 
-// MaxLandmarks bounds the landmarks, whose kernel values with each other take 8 bytes for each two, and eigenvectors time in
-// proportion to their third power.
+// MaxLandmarks is the maximum number of landmarks: their kernel matrix has 8 bytes per entry, and finding its eigenvectors takes
+// time cubic in their number.
 const MaxLandmarks = 5000
 
-// Options are all options, in the order of help.
+// Options lists all options, in the order of the help text.
 var Options = []Option{
 	{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Group: RunGroup, Help: "number of clusters, or a range such as 2..10: each is run, and one is proposed",
 		Spectral: &Option{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 2, Max: math.MaxInt32}},
 	{Name: "algorithm", Common: true, Type: Choice, Values: AlgorithmNames(), Default: DefaultAlgorithm, Group: RunGroup, Help: "`NAME` of the algorithm"},
 
 	{Name: "constraints", Field: "spec.supervision.constraints", Type: File, Group: SupervisionGroup, Help: "must-links and cannot-links in this `FILE` (i,j,kind[,weight])"},
-	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Default: "on in the vector and the kernel family while fewer than 200,000 pairs are implied and none contradict each other; with --paper off", Group: SupervisionGroup,
-		Help: "turn every pair that the constraints imply into a constraint; --entail=false never does"},
+	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Default: "on in the k-means and kernel families while fewer than 200,000 pairs are implied and none contradict each other; off with --paper", Group: SupervisionGroup,
+		Help: "add every pair that the constraints imply as a constraint; --entail=false turns this off"},
 	{Name: "seeds", Field: "spec.supervision.seeds", Type: File, Group: SupervisionGroup, Help: "points of known label in this `FILE` (index,label[,probability])"},
 
 	{Name: "objective", Field: "objective", Type: Choice, Values: []string{"kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"},
@@ -173,77 +173,77 @@ var Options = []Option{
 	{Name: "coef0", Field: "kernel.coef0", Type: Number, Default: "0", Group: KernelGroup, Help: "constant of the polynomial or sigmoid kernel"},
 	{Name: "degree", Field: "kernel.degree", Type: Whole, Min: 1, Max: 1000, Default: "2", Group: KernelGroup, Help: "degree of the polynomial kernel"},
 	{Name: "affinity-diagonal", Field: "affinity_diagonal", Type: Choice, Values: []string{"zero", "keep"}, Default: "zero", Group: KernelGroup,
-		Help: "the diagonal of the affinity, where points or a kernel matrix are cut like a graph"},
+		Help: "the diagonal of the affinity, if points or a kernel matrix are cut like a graph"},
 	{Name: "sigma", Field: "shift", Type: Number, Values: []string{"auto"}, Min: -1e150, Max: 1e150, Default: "0", Group: KernelGroup,
-		Help: "diagonal shift; auto is the least that makes the kernel positive semidefinite"},
+		Help: "diagonal shift; auto is the smallest that makes the kernel positive semidefinite"},
 	{Name: "on-rise", Field: "on_rise", Type: Choice, Values: []string{"shift", "stop", "ignore"}, Default: "ignore; with --paper shift", Group: KernelGroup,
-		Help: "when a step raises the objective: shift the diagonal, stop, or ignore it and keep the best labels on the way"},
+		Help: "when a step raises the objective: shift the diagonal, stop, or ignore it and keep the best labels"},
 	{Name: "local-search", Field: "local_search", Type: Whole, Max: 1000, Default: "20 while n k is at most 16,777,216, on graphs 131,072; with --paper 0", Group: KernelGroup,
-		Help: "once steps of all points have converged, chains of up to this many moves of single points, kept up to their best point; 0 for none"},
+		Help: "after all steps have converged, try chains of up to this many moves of single points, and keep each up to its best point; 0 for none"},
 	{Name: "empty", Field: "on_empty", Type: Choice, Values: []string{"farthest", "keep"}, Default: "farthest", Group: KernelGroup,
 		Help: "an empty cluster gets the farthest point, or is kept empty"},
 	{Name: "weights", Field: "weights", Type: File, Group: KernelGroup, Help: "point weights in this `FILE` (index,weight)"},
 	{Name: "landmarks", Field: "landmarks", Type: Whole, Max: MaxLandmarks, Default: "0", Group: KernelGroup,
-		Help: "kernel k-means on dense points by `N` of them instead of the matrix of all: approximate, for millions of points; 0 takes the matrix"},
+		Help: "approximate kernel k-means on dense points by `N` landmarks instead of the full matrix, for millions of points; 0 uses the full matrix"},
 	{Name: "storage", Field: "spec.storage", Type: Choice, Values: []string{"auto", "float32", "float16", "none"}, Default: "auto", Group: KernelGroup,
-		Help: "how workers hold the matrix: what fits, all of it, all of it rounded to half precision (half the memory, other bits), or none of it (computed when needed)"},
+		Help: "how workers store the matrix: as much as fits (auto), all of it (float32), all of it rounded to half precision (float16: half the memory, different bits), or none of it, computed when needed (none)"},
 
-	{Name: "geometry", Field: "geometry", Type: Choice, Values: []string{"euclidean", "spherical"}, Default: "euclidean", Group: CentroidGroup,
-		Help: "of kmeans, seeded-, constrained- and cop-kmeans; spherical compares directions"},
-	{Name: "distortion", Field: "distortion", Type: Choice, Values: []string{"euclidean", "cosine", "kl", "i-divergence"}, Default: "euclidean", Group: CentroidGroup,
+	{Name: "geometry", Field: "geometry", Type: Choice, Values: []string{"euclidean", "spherical"}, Default: "euclidean", Group: KMeansGroup,
+		Help: "geometry of kmeans, seeded-, constrained- and cop-kmeans; spherical compares directions"},
+	{Name: "distortion", Field: "distortion", Type: Choice, Values: []string{"euclidean", "cosine", "kl", "i-divergence"}, Default: "euclidean", Group: KMeansGroup,
 		Help: "distance to the mean in hmrf-kmeans"},
-	{Name: "metric", Field: "metric", Type: Choice, Values: []string{"identity", "diagonal", "full"}, Default: "diagonal", Group: CentroidGroup,
-		Help: "what m-, mpc- and hmrf-kmeans learn"},
-	{Name: "penalty", Field: "penalty", Type: Choice, Values: []string{"potts", "basu2003", "bilenko2004"}, Default: "bilenko2004; mpc-kmeans with --paper basu2003", Group: CentroidGroup,
+	{Name: "metric", Field: "metric", Type: Choice, Values: []string{"identity", "diagonal", "full"}, Default: "diagonal", Group: KMeansGroup,
+		Help: "metric that m-, mpc- and hmrf-kmeans learn"},
+	{Name: "penalty", Field: "penalty", Type: Choice, Values: []string{"potts", "basu2003", "bilenko2004"}, Default: "bilenko2004; mpc-kmeans with --paper basu2003", Group: KMeansGroup,
 		Help: "what a violated constraint costs"},
-	{Name: "inference", Field: "inference", Type: Choice, Values: []string{"icm", "bp", "lp", "exact"}, Default: "icm", Group: CentroidGroup,
-		Help: "how pc-, mpc- and hmrf-kmeans assign constrained points together"},
-	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: MaxRestarts, Default: "10", Group: CentroidGroup,
-		Help: "random orders that cop-kmeans tries in a dead end"},
+	{Name: "inference", Field: "inference", Type: Choice, Values: []string{"icm", "bp", "lp", "exact"}, Default: "icm", Group: KMeansGroup,
+		Help: "how pc-, mpc- and hmrf-kmeans assign constrained points jointly"},
+	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: MaxRestarts, Default: "10", Group: KMeansGroup,
+		Help: "random orders that cop-kmeans tries before it gives up"},
 
 	{Name: "neighbors", Field: "neighbors", Type: Whole, Min: 1, Max: 1000, Default: "10", Group: AutoGroup,
-		Help: "of each point in the graph of nearest neighbors; seldom needs another value"},
+		Help: "neighbors of each point in the nearest-neighbor graph; the default rarely needs to change"},
 	{Name: "enforce", Field: "enforce", Type: Choice, Values: []string{"auto", "always", "never"}, Default: "auto", Group: AutoGroup,
-		Help: "constraints and seeds hold in the answer: unless constraints contradict each other or more than one in twenty seems wrong (auto), always, or never"},
+		Help: "whether constraints and seeds hold in the answer: unless constraints contradict each other or more than 5% seem wrong (auto), always, or never"},
 	{Name: "folds", Field: "folds", Type: Whole, Min: 2, Max: 100, Default: "3", Group: AutoGroup,
-		Help: "parts of the constraints, each held out once to compare ways by; seldom needs another value"},
+		Help: "number of parts of the constraints, each held out once to compare methods; the default rarely needs to change"},
 
 	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "paper", "strict"}, Default: "auto", Group: CutGroup,
-		Help: "how well cuts must satisfy the constraints: as constraints that are held out choose (auto), by the paper's rule, so well that only k - 1 cuts do (strict), or a number"},
+		Help: "how well cuts must satisfy the constraints: chosen by held-out constraints (auto), by the paper's rule (paper), so well that only k - 1 cuts do (strict), or a number"},
 	{Name: "discretize", Field: "discretization", Type: Choice, Values: []string{"plain", "sign", "weighted"}, Default: "plain", Group: CutGroup,
 		Help: "how cuts become more than two clusters: by k-means on the cuts, on their signs, or on the cuts divided by their costs"},
 	{Name: "components", Field: "components", Type: Choice, Values: []string{"auto", "keep", "join"}, Default: "auto", Group: CutGroup,
-		Help: "of a disconnected graph: leave pieces out that are too small for a cluster, which then join one (auto), keep it as it is, or join its components by edges of its smallest weight"},
+		Help: "for a disconnected graph: leave out components that are too small for a cluster and attach them to one afterward (auto), keep the graph as it is (keep), or join its components by edges of its smallest weight (join)"},
 	{Name: "beliefs", Field: "beliefs", Type: File, Group: CutGroup,
 		Help: "a whole constraint matrix in this `FILE` (i,j,belief, or a matrix as .npy or .mtx; above 0 together, below 0 apart)"},
-	{Name: "source-graph", Type: File, Group: CutGroup, Help: "a graph on the same vertices in this `FILE` (src,dst[,weight]), to respect"},
-	{Name: "source-data", Type: File, Group: CutGroup, Help: "other measurements of the same objects in this `FILE` (points, row by row), to respect"},
+	{Name: "source-graph", Type: File, Group: CutGroup, Help: "a second graph on the same vertices in this `FILE` (src,dst[,weight]) that cuts must respect"},
+	{Name: "source-data", Type: File, Group: CutGroup, Help: "other measurements of the same objects in this `FILE` (points, row by row) that cuts must respect"},
 
 	{Name: "knn", Field: "spec.neighbor_graph.neighbors", Type: Whole, Min: 1, Max: math.MaxInt32, Group: NeighborGroup,
-		Help: "connect each row with its `N` nearest, and cluster that graph in place of the rows: for very many points, and for clusters of any shape; 10 is a good N"},
+		Help: "connect each row with its `N` nearest neighbors and cluster that graph instead of the rows: for very many points, and for clusters of any shape; 10 is a good N"},
 	{Name: "knn-weights", Field: "spec.neighbor_graph.weights", Type: Choice, Values: []string{"unweighted", "gaussian"}, Default: "unweighted", Group: NeighborGroup,
-		Help: "an edge weighs 1 where both rows are among the nearest of the other and 1/2 where only one is (unweighted), or exp(-d²/(s s')), d being their distance and s that of a row to its last neighbor (gaussian)"},
+		Help: "an edge weighs 1 if each row is among the nearest of the other and 1/2 if only one is (unweighted), or exp(-d²/(s s')), where d is their distance and s that of a row to its last neighbor (gaussian)"},
 
 	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "minmax", "robust", "none"}, Default: "none; with --knn auto", Group: RunGroup,
-		Help: "what is done to the columns of dense points: mean 0 and variance 1 (zscore), the same if columns are in unlike units (auto), from 0 to 1 (minmax), median 0 and quartiles 1 apart (robust), or nothing"},
+		Help: "how the columns of dense points are scaled: mean 0 and variance 1 (zscore), the same if columns have different units (auto), from 0 to 1 (minmax), median 0 and quartiles 1 apart (robust), or not at all (none)"},
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
-		Default: "seeds where there are any; else restarts start in different ways (ALGORITHMS.md); with --paper farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- and hmrf-kmeans", Help: "how to `START`"},
+		Default: "seeds if there are any; otherwise each restart starts differently (ALGORITHMS.md); with --paper farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- and hmrf-kmeans", Help: "how to `START`"},
 	{Name: "initial-labels", Field: "spec.initialization.labels", NoFlag: true, Common: true, Type: File},
 	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
 	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,
 		Help: "farthest-first by total or mean distance"},
 	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10, and for kernel-kmeans on graphs 1, with constraints 2; with --paper 1", Group: RunGroup,
-		Help:     "runs from different starts, the best of which wins; in the spectral family those of k-means on the eigenvectors",
+		Help:     "runs from different starts, of which the best wins; in the spectral family, of k-means on the eigenvectors",
 		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10"}},
 	{Name: "max-iterations", Field: "spec.max_iterations", Common: true, Type: Whole, Max: math.MaxInt32, Default: "100", Group: RunGroup,
-		Help:     "iteration limit, 0 only makes the start; in the spectral family that of k-means on the eigenvectors (300)",
+		Help:     "iteration limit; 0 returns the start; in the spectral family, of k-means on the eigenvectors (300)",
 		Spectral: &Option{Name: "max-iterations", Field: "eigenvectors.kmeans_max_iterations", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Default: "300"}},
 	{Name: "tolerance", Field: "spec.tolerance", Common: true, Type: Number, Max: math.MaxFloat64, Default: "0", Group: RunGroup,
-		Help:     "stop when the objective improves by at most this share, 0 never; in the spectral family what residuals of eigenvectors come down to (1e-8)",
+		Help:     "stop when the objective improves by at most this share; 0 never does; in the spectral family, the residual at which eigenvectors have converged (1e-8)",
 		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1, MaxExcluded: true, Default: "1e-8"}},
 	{Name: "seed", Field: "spec.seed", Common: true, Type: Whole, Max: math.MaxUint64, Default: "0", Group: RunGroup, Help: "seed of all random choices"},
 	{Name: "paper", Field: "spec.paper_settings", Type: Switch, Group: RunGroup,
-		Help: "what is not given takes the value of the algorithm's paper, for reproducing it, rather than the default"},
+		Help: "use the values of the algorithm's paper instead of the defaults, to reproduce its results"},
 }

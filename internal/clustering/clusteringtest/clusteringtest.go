@@ -1,5 +1,4 @@
-// Package clusteringtest is what the tests of the algorithms share: random data, constraints and labels, and
-// an observer that keeps what it hears. Only tests import it.
+// Package clusteringtest provides random data, constraints and labels, and recording observers, for tests.
 package clusteringtest
 
 import (
@@ -14,16 +13,16 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Recorder is an observer that keeps what it hears.
+// Recorder is an observer that records the events of a run.
 type Recorder struct {
 	Entries    []clustering.HistoryEntry
 	Shifts     []clustering.ShiftChange
 	Notices    []clustering.Notice
 	Restarts   []int
 	Steps      []clustering.SolverStep
-	Levels     []clustering.LevelBegan
+	Levels     []clustering.LevelStarted
 	Trials     []clustering.Trial
-	Ks         []clustering.KBegan
+	Ks         []clustering.KStarted
 	EarlySteps int // steps of eigensolvers before the first iteration
 }
 
@@ -46,10 +45,10 @@ func (r *Recorder) Trial(t clustering.Trial) { r.Trials = append(r.Trials, t) }
 func (r *Recorder) Solver(s clustering.SolverStep) { r.Steps = append(r.Steps, s) }
 
 // K implements clustering.Observer.
-func (r *Recorder) K(k clustering.KBegan) { r.Ks = append(r.Ks, k) }
+func (r *Recorder) K(k clustering.KStarted) { r.Ks = append(r.Ks, k) }
 
 // Level implements clustering.Observer.
-func (r *Recorder) Level(l clustering.LevelBegan) { r.Levels = append(r.Levels, l) }
+func (r *Recorder) Level(l clustering.LevelStarted) { r.Levels = append(r.Levels, l) }
 
 // Iteration implements clustering.Observer.
 func (r *Recorder) Iteration(_ int, e clustering.HistoryEntry) {
@@ -59,10 +58,10 @@ func (r *Recorder) Iteration(_ int, e clustering.HistoryEntry) {
 	r.Entries = append(r.Entries, e)
 }
 
-// NewRand is a generator with a seed.
+// NewRand returns a generator with the given seed.
 func NewRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// Blobs are n points around k centers in d dimensions.
+// Blobs returns n points around k centers in d dimensions.
 func Blobs(t testing.TB, rng *rand.Rand, n, d, k int) *dataset.Points {
 	t.Helper()
 	values := make([]float64, n*d)
@@ -78,7 +77,7 @@ func Blobs(t testing.TB, rng *rand.Rand, n, d, k int) *dataset.Points {
 	return points
 }
 
-// RandomGraph is a connected graph of n vertices in k groups.
+// RandomGraph returns a connected graph of n vertices in k groups.
 func RandomGraph(t testing.TB, rng *rand.Rand, n, k int) *dataset.Graph {
 	t.Helper()
 	var edges []dataset.Edge
@@ -98,7 +97,7 @@ func RandomGraph(t testing.TB, rng *rand.Rand, n, k int) *dataset.Graph {
 	return g
 }
 
-// RandomConstraints are m constraints: must-links between points that are equal modulo k, else cannot-links.
+// RandomConstraints returns m constraints: must-links between points that are equal modulo k, otherwise cannot-links.
 func RandomConstraints(rng *rand.Rand, n, k, m int) []constraint.Constraint {
 	var cs []constraint.Constraint
 	for len(cs) < m {
@@ -115,7 +114,7 @@ func RandomConstraints(rng *rand.Rand, n, k, m int) []constraint.Constraint {
 	return cs
 }
 
-// RandomLabels are n labels of k clusters.
+// RandomLabels returns n labels of k clusters.
 func RandomLabels(rng *rand.Rand, n, k int) []int32 {
 	labels := make([]int32, n)
 	for i := range labels {
@@ -124,17 +123,17 @@ func RandomLabels(rng *rand.Rand, n, k int) []int32 {
 	return labels
 }
 
-// MustLink is a must-link of default weight.
+// MustLink returns a must-link of default weight.
 func MustLink(i, j int32) constraint.Constraint {
 	return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink}
 }
 
-// CannotLink is a cannot-link of default weight.
+// CannotLink returns a cannot-link of default weight.
 func CannotLink(i, j int32) constraint.Constraint {
 	return constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink}
 }
 
-// WantFault fails the test unless err is a fault for this reason whose message has all these parts.
+// WantFault fails the test unless err is a fault with the given reason whose message contains all parts.
 func WantFault(t testing.TB, err error, reason string, says ...string) {
 	t.Helper()
 	f, is := errors.AsType[*fault.Error](err)

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
-// Transcript is an observer that writes down all it hears, in order and to the last bit.
+// Transcript is an observer that records all events in order, with the bits of all numbers.
 type Transcript struct {
 	mu    sync.Mutex
 	Lines []string
@@ -28,7 +28,7 @@ func (t *Transcript) write(what string, values ...any) {
 }
 
 // K implements clustering.Observer.
-func (t *Transcript) K(k clustering.KBegan) { t.write("k", k) }
+func (t *Transcript) K(k clustering.KStarted) { t.write("k", k) }
 
 // Restart implements clustering.Observer.
 func (t *Transcript) Restart(restart, _ int) { t.write("restart", restart) }
@@ -48,15 +48,15 @@ func (t *Transcript) Notice(n clustering.Notice) { t.write("notice", n) }
 func (t *Transcript) Solver(s clustering.SolverStep) { t.write("solver", s) }
 
 // Level implements clustering.Observer.
-func (t *Transcript) Level(l clustering.LevelBegan) { t.write("level", l) }
+func (t *Transcript) Level(l clustering.LevelStarted) { t.write("level", l) }
 
 // Trial implements clustering.Observer.
 func (t *Transcript) Trial(trial clustering.Trial) { t.write("trial", trial) }
 
-// Phase implements clustering.Observer. Phases are about what happens now, not part of the answer.
+// Phase implements clustering.Observer. Phases are not part of the answer.
 func (t *Transcript) Phase(clustering.Phase) {}
 
-// Bits writes down a value to the last bit, and what its pointers point to.
+// Bits formats a value with all bits of its numbers. It follows pointers.
 func Bits(v any) string {
 	b := &strings.Builder{}
 	writeBits(b, reflect.ValueOf(v))

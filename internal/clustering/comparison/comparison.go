@@ -1,10 +1,11 @@
-// Package comparison tells who names an algorithm when the default would do better. Both are fitted to a part of the
-// supervision and compared by the pairs that they were not shown, in this process, where that takes little time.
+// Package comparison warns users who named an algorithm if auto agrees clearly better with held-out pairs. It fits both
+// to part of the supervision, in this process, if that takes little time.
 package comparison
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
@@ -15,13 +16,13 @@ import (
 )
 
 const (
-	// clearlyBetter is by how many standard errors the default must agree better with the held-out pairs, and worthTelling
-	// by how much: many pairs of seeds tell differences that matter to nobody.
+	// auto must agree better by more than clearlyBetter standard errors and by more than worthTelling: with many pairs
+	// of seeds, even irrelevant differences are significant.
 	clearlyBetter = 2.0
 	worthTelling  = 0.05
 )
 
-// Comparison is a job that names an algorithm, the same job by the default, and their supervision in folds.
+// Comparison is a job that names an algorithm, the same job by auto, and their supervision in folds.
 type Comparison struct {
 	data        dataset.Dataset
 	spec        clustering.Spec
@@ -29,8 +30,8 @@ type Comparison struct {
 	supervision *heldout.Supervision
 }
 
-// New prepares the comparison; nil where there is none to make: the algorithm is the default, it would take long, as for a range of k, or too
-// few pairs can be held out to tell anything.
+// New prepares a comparison. It returns nil if there is none to make: the algorithm is auto, the comparison would take
+// long, as for a range of k, or too few pairs can be held out.
 func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 	if !takenByDefault(spec.Algorithm) || !small(data, spec) || spec.MaxK > 0 {
 		return nil
@@ -40,7 +41,7 @@ func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 		Constraints: spec.Constraints, Seeds: spec.Seeds, Algorithm: &auto.Options{},
 	})
 	if err != nil {
-		return nil // what is wrong is for the job to say
+		return nil // the job itself reports what is wrong
 	}
 	c := &Comparison{data, spec, problem, problem.Supervision()}
 	must, cannot := c.supervision.Kinds()
@@ -50,7 +51,7 @@ func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 	return c
 }
 
-// takenByDefault tells whether the default could be given the same supervision.
+// takenByDefault reports whether auto accepts the same supervision.
 func takenByDefault(a clustering.Algorithm) bool {
 	switch options := a.(type) {
 	case *auto.Options:
@@ -61,17 +62,14 @@ func takenByDefault(a clustering.Algorithm) bool {
 	return true
 }
 
-// Run makes the comparison. It returns what is to be said, nil if there is nothing.
+// Run compares. It returns a notice, or nil if auto is not clearly better.
 func (c *Comparison) Run(ctx context.Context, threads int) (*clustering.Notice, error) {
 	named, err := c.named(ctx, threads)
 	if err != nil {
 		return nil, err
 	}
-	perfect := make([]bool, len(named))
-	for at := range perfect {
-		perfect[at] = true
-	}
-	if !c.beats(perfect, named) { // so that the default would not either
+	perfect := slices.Repeat([]bool{true}, len(named))
+	if !c.beats(perfect, named) { // so auto could not either
 		return nil, nil
 	}
 	other, err := auto.HeldOut(ctx, c.byDefault, local.Executors(c.data, threads))
@@ -79,11 +77,11 @@ func (c *Comparison) Run(ctx context.Context, threads int) (*clustering.Notice, 
 		return nil, err
 	}
 	return &clustering.Notice{Code: "DEFAULT_IS_BETTER", Message: fmt.Sprintf(
-		"of %d held-out pairs the default has %d right, %s %d (agreement beyond chance %.2f and %.2f, %.1f standard errors apart): run without naming an algorithm, or options that only it has",
+		"of %d held-out pairs the default has %d right, %s %d (agreement beyond chance %.2f and %.2f, %.1f standard errors apart): do not name an algorithm or options that only it has",
 		len(other), count(other), c.spec.Algorithm.Name(), count(named), c.supervision.Agreement(other), c.supervision.Agreement(named), c.supervision.Advantage(other, named))}, nil
 }
 
-// named tells which pairs the named algorithm has right when it is not shown them.
+// named reports which held-out pairs the named algorithm has right.
 func (c *Comparison) named(ctx context.Context, threads int) ([]bool, error) {
 	spec := c.spec
 	spec.Restarts = min(spec.Restarts, clustering.DefaultRestarts)
@@ -91,7 +89,7 @@ func (c *Comparison) named(ctx context.Context, threads int) ([]bool, error) {
 	for fold := range auto.DefaultFolds {
 		result, err := local.Solve(ctx, c.data, c.supervision.Spec(spec, fold), threads, clustering.NopObserver{})
 		if err == nil {
-			err = ctx.Err() // if there is one, the labels are those so far
+			err = ctx.Err() // a canceled run returns its labels so far
 		}
 		if err != nil {
 			return nil, err
@@ -101,12 +99,11 @@ func (c *Comparison) named(ctx context.Context, threads int) ([]bool, error) {
 	return c.supervision.Right(labels...), nil
 }
 
-// beats tells whether one answer is so much better than another that it is worth telling.
+// beats reports whether one answer is so much better than another that the user should know.
 func (c *Comparison) beats(right, other []bool) bool {
 	return c.supervision.Agreement(right) > c.supervision.Agreement(other)+worthTelling && c.supervision.Advantage(right, other) > clearlyBetter
 }
 
-// count is how many are right.
 func count(right []bool) (count int) {
 	for _, is := range right {
 		if is {
@@ -114,4 +111,38 @@ func count(right []bool) (count int) {
 		}
 	}
 	return count
+}
+
+// Limits of the jobs that are compared, which take about a second of processor time. They depend only on the shape of
+// the job, because the notice must not depend on which workers are available or how busy they are.
+const (
+	mostCells   = 4_000     // rows times clusters
+	mostValues  = 100_000   // of points, or edges of a graph
+	mostEntries = 1_000_000 // of a kernel matrix
+	mostPairs   = 1_000     // held out
+	mostSeeds   = 100       // each makes a pair with every other
+	// constrained-spectral solves from all entries of its matrix, in every fold.
+	mostDenseRows = 400
+)
+
+// small reports whether a comparison takes little time.
+func small(data dataset.Dataset, spec clustering.Spec) bool {
+	rows := data.Rows()
+	if options, cuts := spec.Algorithm.(*spectral.Options); cuts && options.Algorithm == spectral.Constrained && rows > mostDenseRows {
+		return false
+	}
+	if rows > mostCells/max(1, spec.K) {
+		return false
+	}
+	switch data := data.(type) {
+	case *dataset.Points:
+		return rows*data.D <= mostValues
+	case *dataset.SparsePoints:
+		return data.NonZeros() <= mostValues
+	case *dataset.Graph:
+		return len(data.Column) <= 2*mostValues
+	case *dataset.Kernel:
+		return rows*rows <= mostEntries
+	}
+	return false
 }

@@ -1,13 +1,13 @@
-// Package discriminant predicts the group of every row from the rows whose group is known. It fits kernel ridge regression
-// to the indicators of the groups,
+// Package discriminant predicts the group of every row from the rows whose group is known. It fits kernel ridge
+// regression to indicators of the groups,
 //
 //	minimize  sum_i w_i |t_i - f(x_i)|^2 + penalty |f|^2,    f(x) = sum_j k(x, x_j) A_j,    (K + penalty W^-1) A = T,
 //
-// where t_i is 1 - 1/k for the group of row i and -1/k for the others. The weights w_i give every group the same total, so
-// that a small group is not absorbed by a large one. A row goes to the group of its largest f.
+// where t_i is 1 - 1/k for the group of row i and -1/k for all others. The weights w_i give every group the same total,
+// so that large groups do not absorb small ones. A row goes to the group with the largest f.
 //
-// The residual of a row that is left out has a closed form, A_i / ((K + penalty W^-1)^-1)_ii, so that the kernel, its width
-// and the penalty are chosen without a single refit.
+// Leave-one-out residuals have a closed form, A_i / ((K + penalty W^-1)^-1)_ii, so the kernel, its width and the penalty
+// are chosen without refitting.
 package discriminant
 
 import (
@@ -21,38 +21,38 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// Known are rows whose group is known, in ascending order of their numbers.
+// Known holds the rows whose group is known, ascending.
 type Known struct {
 	Rows   []int32
 	Groups []int32   // of each row, 0 to k-1
-	Trust  []float64 // how certain the group of each row is, above 0 and at most 1
+	Trust  []float64 // the certainty of each group, above 0 and at most 1
 }
 
 // Rule is a kernel and a penalty.
 type Rule struct {
-	Function   kernel.Function // Polynomial of degree 1, which is linear with an intercept; Gaussian; or Laplacian
-	Rho, Gamma float64         // the width of the kernel, or the factor of its products
+	Function   kernel.Function // Polynomial of degree 1, which is linear with an intercept, Gaussian, or Laplacian
+	Rho, Gamma float64         // the width of the kernel, or the factor of inner products
 	Penalty    float64
-	Error      float64 // the weighted mean square of the residuals of rows that are left out
+	Error      float64 // weighted mean square of the leave-one-out residuals
 }
 
-// The candidates: widths relative to the median distance between known rows, and penalties.
+// Candidates: widths relative to the median distance between known rows, and penalties.
 var (
 	widths    = []float64{0.1, 0.3, 1, 3}
 	penalties = []float64{0.001, 0.01, 0.1, 1}
 )
 
 const (
-	// firstPenalty is the one by which widths are compared.
+	// firstPenalty is the penalty by which widths are compared.
 	firstPenalty = 0.1
-	// linearPenalty is one more candidate where the kernel is linear.
+	// linearPenalty is an additional candidate for the linear kernel.
 	linearPenalty = 10
-	// maxCompared bounds how many rows the rule is chosen by: each candidate takes time with the cube of it.
+	// maxCompared is the maximum number of rows by which a rule is chosen, in time cubic in it.
 	maxCompared = 256
 )
 
-// Choose finds the rule with the least leave-one-out error on points whose groups are known. Where there are many of
-// them, some of each group stand for all.
+// Choose returns the rule with the smallest leave-one-out error on points with known groups. If there are many points,
+// it uses a sample of each group.
 func Choose(ctx context.Context, points *dataset.Points, groups []int32, trust []float64, k int) (Rule, error) {
 	if len(groups) > maxCompared {
 		some := Sample(groups, k, maxCompared)
@@ -107,7 +107,7 @@ func Choose(ctx context.Context, points *dataset.Points, groups []int32, trust [
 	return best, nil
 }
 
-// Fit finds A, k values for each of the known points.
+// Fit returns A, k values for each known point.
 func (r Rule) Fit(points *dataset.Points, groups []int32, trust []float64, k int) ([]float64, error) {
 	matrix, err := r.matrix(points)
 	if err != nil {
@@ -123,8 +123,8 @@ func (r Rule) Fit(points *dataset.Points, groups []int32, trust []float64, k int
 	return coefficients, nil
 }
 
-// MatrixSpec returns the kernel of the rule for points, and bounds of its entries. Rows of shift-invariant kernels are compared by
-// their differences from the mean of the known ones, so that no precision goes to a common offset.
+// MatrixSpec returns the kernel of the rule for points, and bounds on its entries. Points are centered at the mean of
+// the known ones for shift-invariant kernels, so that a common offset costs no precision.
 func (r Rule) MatrixSpec(points dataset.Dataset, known *dataset.Points) (kernel.MatrixSpec, kernel.Bounds, error) {
 	spec := kernel.MatrixSpec{Function: r.Function, Rho: r.Rho, Rows: points.Rows(), Columns: known.D}
 	if r.Function == kernel.Polynomial {
@@ -137,7 +137,7 @@ func (r Rule) MatrixSpec(points dataset.Dataset, known *dataset.Points) (kernel.
 	return spec, bounds, err
 }
 
-// matrix is the kernel matrix of points.
+// matrix returns the kernel matrix of points.
 func (r Rule) matrix(points *dataset.Points) ([][]float64, error) {
 	spec, _, err := r.MatrixSpec(points, points)
 	if err != nil {
@@ -185,7 +185,7 @@ func solve(matrix [][]float64, groups []int32, trust []float64, k int, penalty f
 	return factor, columns
 }
 
-// leaveOneOut is the weighted mean square of the residuals of points that are left out, groups weighing alike.
+// leaveOneOut returns the mean square of leave-one-out residuals, weighted by trust, with equal weights for all groups.
 func leaveOneOut(matrix [][]float64, groups []int32, trust []float64, k int, penalty float64) float64 {
 	factor, columns := solve(matrix, groups, trust, k, penalty)
 	m := len(groups)
@@ -218,8 +218,8 @@ func leaveOneOut(matrix [][]float64, groups []int32, trust []float64, k int, pen
 	return sum / float64(max(1, present))
 }
 
-// Sample chooses at most as many of the known rows, evenly spaced within each group. Groups have the same share, and what a
-// small one does not use goes to the others. It returns their places in ascending order.
+// Sample chooses at most most rows, evenly spaced within each group. All groups get the same share; what a small group
+// leaves unused goes to the others. It returns indices in ascending order.
 func Sample(groups []int32, k, most int) []int32 {
 	members := make([][]int32, k)
 	for i, g := range groups {
@@ -241,7 +241,7 @@ func Sample(groups []int32, k, most int) []int32 {
 	return chosen
 }
 
-// at are the values at some places.
+// at returns the values at the given indices.
 func at[T any](values []T, places []int32) []T {
 	some := make([]T, len(places))
 	for i, place := range places {
@@ -250,7 +250,7 @@ func at[T any](values []T, places []int32) []T {
 	return some
 }
 
-// medianSquaredDistance is the median over all pairs of points, or 1 where most coincide.
+// medianSquaredDistance returns the median over all pairs of points, or 1 if it is 0.
 func medianSquaredDistance(p *dataset.Points) float64 {
 	var all []float64
 	for i := range p.N {
@@ -270,7 +270,7 @@ func medianSquaredDistance(p *dataset.Points) float64 {
 	return all[len(all)/2]
 }
 
-// meanSquaredLength is that of the points, or 1 where all are 0.
+// meanSquaredLength returns the mean squared length of the points, or 1 if it is 0.
 func meanSquaredLength(p *dataset.Points) float64 {
 	sum := 0.0
 	for _, v := range p.Values {
@@ -282,7 +282,7 @@ func meanSquaredLength(p *dataset.Points) float64 {
 	return sum / float64(p.N)
 }
 
-// String describes the rule to people.
+// String describes the rule to the user.
 func (r Rule) String() string {
 	switch r.Function {
 	case kernel.Gaussian:

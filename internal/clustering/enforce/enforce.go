@@ -1,11 +1,10 @@
-// Package enforce makes constraints and known labels hold in an answer that ignored or outweighed some of them, and changes
-// as few labels as it can.
+// Package enforce changes as few labels of an answer as it can so that constraints and known labels hold.
 //
-// Rows that must be together move as one. Which cluster each such component goes to is a coloring: components that must be
-// apart need different clusters, and those with a known label have theirs. A component starts in the cluster that most of
-// its rows are in. Where two that must be apart share a cluster, one of them moves to a cluster that has none of its
-// opponents; else a chain of components trades two clusters; else the connected components are searched, depth first and
-// within a bound.
+// Rows that must be together form a component, which moves as a whole. Assigning clusters to components is a graph
+// coloring: components that must be apart need different clusters, and those with a known label keep it. A component
+// starts in the cluster of most of its rows. If two that must be apart share a cluster, one of them moves to a cluster
+// without its opponents; if there is none, a chain of components swaps two clusters; if that fails too, a bounded
+// depth-first search assigns all components that are connected by cannot-links.
 package enforce
 
 import (
@@ -15,26 +14,25 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// maxWork bounds the search for clusters of components that are connected by cannot-links, in components looked at: it takes
-// a few seconds at most.
+// maxWork bounds the search, in components visited. It takes a few seconds at most.
 const maxWork = 20_000_000
 
-// None stands for a row without a known label.
+// None marks a row without a known label.
 const None = -1
 
-// Result is an answer in which what was asked for holds, as far as it can.
+// Result is an answer in which the constraints and known labels hold as far as possible.
 type Result struct {
 	Labels  []int32
-	Changed int // how many rows have another label than before
-	// Contradicted are constraints that others, or known labels, rule out: a cannot-link between rows that must be together,
-	// or a must-link between rows of different known labels.
+	Changed int // number of rows whose label changed
+	// Contradicted holds constraints that others or known labels rule out: cannot-links between rows that must be
+	// together, and must-links between rows with different known labels.
 	Contradicted []constraint.Constraint
-	// Unsatisfied are cannot-links for which no clusters were found.
+	// Unsatisfied holds cannot-links for which no assignment was found.
 	Unsatisfied []constraint.Constraint
 }
 
-// Apply makes constraints hold in labels from 0 to k-1. fixed has the known label of each row, or None. prices has what a change
-// of each row costs, above 0; nil: all cost the same.
+// Apply changes labels from 0 to k-1 so that constraints hold. The slice fixed holds the known label of each row, or
+// None; prices holds the positive cost of changing each row. If prices is nil, all rows cost the same.
 func Apply(k int, labels, fixed []int32, prices []float64, constraints []constraint.Constraint) Result {
 	a := newAssignment(k, labels, fixed, prices)
 	var result Result
@@ -72,21 +70,21 @@ func Apply(k int, labels, fixed []int32, prices []float64, constraints []constra
 	return result
 }
 
-// assignment gives every component of rows a cluster. A component goes by its root.
+// assignment assigns a cluster to every component of rows. A component is identified by its root.
 type assignment struct {
 	k        int32
 	labels   []int32
 	parent   []int32
 	fixed    []int32             // by root: the known label, or None
-	price    []float64           // of each row: what a change of its label costs
-	total    []float64           // by root: the prices of all rows
+	price    []float64           // of each row: the cost of changing its label
+	total    []float64           // by root: the sum of the prices of its rows
 	several  map[int32]bool      // roots of components of several rows
-	inside   map[int32][]float64 // by root, of components of several rows: the prices of the rows in each cluster
-	against  map[int32][]int32   // by root: the components that must be apart
+	inside   map[int32][]float64 // by root of several rows: the prices of the rows in each cluster
+	against  map[int32][]int32   // by root: its opponents, the components that must be apart from it
 	seen     map[[2]int32]bool   // pairs of components that must be apart
-	roots    []int32             // of components with opponents or several rows, ascending
+	roots    []int32             // components with opponents or several rows, ascending
 	cluster  []int32             // by root
-	searched map[int32]bool      // components for which a search has found no clusters
+	searched map[int32]bool      // components for which a search has failed
 }
 
 func newAssignment(k int, labels, fixed []int32, prices []float64) *assignment {
@@ -111,7 +109,7 @@ func (a *assignment) find(i int32) int32 {
 	return i
 }
 
-// join puts two rows into one component. It returns false if they have different known labels.
+// join merges the components of two rows. It returns false if they have different known labels.
 func (a *assignment) join(i, j int32) bool {
 	i, j = a.find(i), a.find(j)
 	if i == j {
@@ -130,7 +128,7 @@ func (a *assignment) join(i, j int32) bool {
 	return true
 }
 
-// count counts in which clusters the rows of components are.
+// count sums the prices of rows by component and cluster.
 func (a *assignment) count() {
 	for i, c := range a.labels {
 		if root := a.find(int32(i)); a.several[root] {
@@ -142,7 +140,7 @@ func (a *assignment) count() {
 	}
 }
 
-// part notes that the components of two rows must be apart. It returns false if they cannot be.
+// part records that the components of two rows must be apart. It returns false if they cannot be.
 func (a *assignment) part(i, j int32) bool {
 	i, j = a.find(i), a.find(j)
 	if i == j || a.fixed[i] != None && a.fixed[i] == a.fixed[j] {
@@ -155,7 +153,7 @@ func (a *assignment) part(i, j int32) bool {
 	return true
 }
 
-// start gives every component its known label, or the cluster that most of its rows are in.
+// start assigns every component to its known label, or to the cluster of most of its rows.
 func (a *assignment) start() {
 	for i := range a.parent {
 		root := a.find(int32(i))
@@ -169,7 +167,7 @@ func (a *assignment) start() {
 	}
 }
 
-// nearest is the cluster in which the fewest rows of a component change their label.
+// nearest returns the cluster with the lowest cost for a component.
 func (a *assignment) nearest(root int32) int32 {
 	if a.fixed[root] != None {
 		return a.fixed[root]
@@ -183,7 +181,7 @@ func (a *assignment) nearest(root int32) int32 {
 	return best
 }
 
-// cost is what the rows of a component cost that change their label in a cluster.
+// cost returns the cost of assigning a component to a cluster.
 func (a *assignment) cost(root, c int32) float64 {
 	if inside := a.inside[root]; inside != nil {
 		return a.total[root] - inside[c]
@@ -194,12 +192,12 @@ func (a *assignment) cost(root, c int32) float64 {
 	return a.price[root]
 }
 
-// free tells whether a cluster has none of a component's opponents.
+// free reports whether a cluster contains no opponent of a component.
 func (a *assignment) free(root, c int32) bool {
 	return !slices.ContainsFunc(a.against[root], func(other int32) bool { return a.cluster[other] == c })
 }
 
-// repair parts components that must be apart and share a cluster.
+// repair separates components that must be apart but share a cluster.
 func (a *assignment) repair() {
 	for _, root := range a.roots {
 		for _, other := range a.against[root] {
@@ -210,7 +208,7 @@ func (a *assignment) repair() {
 	}
 }
 
-// move moves one of two components to a free cluster, the one with the fewest changes.
+// move moves one of two components to a free cluster, at the lowest cost. It returns false if there is none.
 func (a *assignment) move(one, other int32) bool {
 	best, to, least := int32(-1), int32(0), 0.0
 	for _, root := range []int32{one, other} {
@@ -232,8 +230,8 @@ func (a *assignment) move(one, other int32) bool {
 	return best >= 0
 }
 
-// trade exchanges two clusters in the components that are connected with one of two within them, as Kempe did with the
-// colors of maps. It takes the exchange with the fewest changes.
+// trade swaps two clusters along a Kempe chain that starts at one of two components, at the lowest cost. It returns
+// false if there is none.
 func (a *assignment) trade(one, other int32) bool {
 	var best []int32
 	var from, to int32
@@ -260,7 +258,8 @@ func (a *assignment) trade(one, other int32) bool {
 	return best != nil
 }
 
-// chain returns the components of two clusters that must change places when root does, and by how much that raises the cost. It returns nil if a known label or the component that root must leave is among them.
+// chain returns the components of clusters own and c that must swap clusters with root, and the increase of the cost.
+// It returns nil if one of them has a known label or is without, the component that root must be separated from.
 func (a *assignment) chain(root, without, own, c int32) ([]int32, float64) {
 	chain, in := []int32{root}, map[int32]bool{root: true}
 	change := 0.0
@@ -288,9 +287,9 @@ func (a *assignment) chain(root, without, own, c int32) ([]int32, float64) {
 	return chain, change
 }
 
-// search looks for clusters of all components that cannot-links connect with one, depth first: the component with the fewest
-// free clusters comes next, and its clusters in the order of the changes they take. It keeps what there was if the bound is
-// reached first.
+// search assigns all components that cannot-links connect with root, depth first. It picks the component with the
+// fewest free clusters next and tries its clusters by increasing cost. If it fails or exceeds the bound, nothing
+// changes.
 func (a *assignment) search(root int32) {
 	if a.searched[root] {
 		return
@@ -323,10 +322,10 @@ type search struct {
 	*assignment
 	open   []int32 // components without a cluster
 	before map[int32]int32
-	work   int // that is left
+	work   int // remaining steps
 }
 
-// color gives the open components clusters; false: there are none, or the bound is reached.
+// color assigns the open components. It returns false if that is impossible or the bound is exceeded.
 func (s *search) color() bool {
 	if len(s.open) == 0 {
 		return true
@@ -367,7 +366,7 @@ func (s *search) color() bool {
 	return false
 }
 
-// settle moves components to free clusters that take fewer changes, until there are none.
+// settle moves components to cheaper free clusters until there are none.
 func (a *assignment) settle() {
 	for moved := true; moved; {
 		moved = false

@@ -6,7 +6,8 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
-// counts are pairs that belong together and those that belong apart, by whether labels have them right.
+// counts counts pairs that belong together (together, parted) or apart (apart, joined) by whether labels have them
+// right.
 type counts struct{ together, parted, joined, apart int }
 
 func (c *counts) add(must, right bool, n int) {
@@ -26,10 +27,10 @@ func (c counts) agreement() float64 {
 	return clustering.PairAgreement(c.together, c.parted, c.joined, c.apart)
 }
 
-// Agreement is how well an answer agrees with the held-out pairs: see clustering.PairAgreement.
+// Agreement returns how well an answer agrees with the held-out pairs; see clustering.PairAgreement.
 func (s *Supervision) Agreement(right []bool) float64 { return s.AgreementWithout(None, right) }
 
-// AgreementWithout is the same for the pairs outside a fold.
+// AgreementWithout returns the agreement with the pairs outside a fold.
 func (s *Supervision) AgreementWithout(fold int, right []bool) float64 {
 	var all counts
 	for at, pair := range s.Pairs {
@@ -40,14 +41,14 @@ func (s *Supervision) AgreementWithout(fold int, right []bool) float64 {
 	return all.agreement()
 }
 
-// Advantage is by how many standard errors one answer agrees better with the held-out pairs than another: the difference
-// of their agreements over its standard error by the jackknife,
+// Advantage returns by how many standard errors one answer agrees better with the held-out pairs than another. It
+// divides the difference of their agreements by its standard error, estimated by the jackknife:
 //
 //	s^2 = (n-1)/n sum_i (d_i - mean d)^2,   d_i the difference without pair i.
 //
-// Pairs of the same kind that both answers have right or wrong alike are alike, so that there are eight d_i at most. If
-// all are the same, as where one answer has everything right and the other is one cluster, s is that of n pairs at
-// best, 1/n. Of seeds, all pairs of a seed that is held out are left out together, since they stand and fall with it.
+// Pairs of the same kind that both answers treat the same have the same d_i, so there are at most eight values. If all
+// d_i are equal, as when one answer has everything right and the other is a single cluster, s is 1/n. With seeds, all
+// pairs of a held-out seed are left out together, because they are not independent.
 func (s *Supervision) Advantage(right, other []bool) float64 {
 	if len(s.Seeds) > 0 {
 		return s.seedAdvantage(right, other)
@@ -59,8 +60,7 @@ func (s *Supervision) Advantage(right, other []bool) float64 {
 		others.add(pair.Must, other[at], 1)
 		cells[[3]bool{pair.Must, right[at], other[at]}]++
 	}
-	n := float64(len(s.Pairs))
-	mean, differences, sizes := 0.0, []float64{}, []float64{}
+	var differences, sizes []float64
 	for cell := range 8 { // in a fixed order
 		key := [3]bool{cell&1 > 0, cell&2 > 0, cell&4 > 0}
 		if cells[key] == 0 {
@@ -69,26 +69,33 @@ func (s *Supervision) Advantage(right, other []bool) float64 {
 		a, b := own, others
 		a.add(key[0], key[1], -1)
 		b.add(key[0], key[2], -1)
-		d, size := a.agreement()-b.agreement(), float64(cells[key])
-		differences, sizes = append(differences, d), append(sizes, size)
-		mean += float64(d*size) / n
+		differences, sizes = append(differences, a.agreement()-b.agreement()), append(sizes, float64(cells[key]))
 	}
-	squares := 0.0
+	return standardErrors(own.agreement()-others.agreement(), float64(len(s.Pairs)), differences, sizes)
+}
+
+// standardErrors divides a difference by its standard error, given the differences without each of n units. Each of
+// differences stands for as many units as sizes says.
+func standardErrors(difference, n float64, differences, sizes []float64) float64 {
+	mean, squares := 0.0, 0.0
+	for at, d := range differences {
+		mean += float64(d*sizes[at]) / n
+	}
 	for at, d := range differences {
 		squares += float64(sizes[at] * float64((d-mean)*(d-mean)))
 	}
-	difference, deviation := own.agreement()-others.agreement(), math.Sqrt(float64((n-1)/n*squares))
+	deviation := math.Sqrt(float64((n - 1) / n * squares))
 	if deviation <= 1e-12 {
 		deviation = 1 / n
 	}
 	return difference / deviation
 }
 
-// seedAdvantage is Advantage by a jackknife that leaves out one seed, or one constraint, after the other.
+// seedAdvantage implements Advantage with a jackknife that leaves out one seed or one constraint at a time.
 func (s *Supervision) seedAdvantage(right, other []bool) float64 {
 	var own, others counts
 	var units [][2]counts
-	number := map[int32]int{} // of the unit of a seed that is held out
+	number := map[int32]int{} // index of the unit of each held-out seed
 	for at, pair := range s.Pairs {
 		own.add(pair.Must, right[at], 1)
 		others.add(pair.Must, other[at], 1)
@@ -106,21 +113,11 @@ func (s *Supervision) seedAdvantage(right, other []bool) float64 {
 		units[unit][0].add(pair.Must, right[at], 1)
 		units[unit][1].add(pair.Must, other[at], 1)
 	}
-	n, mean := float64(len(units)), 0.0
 	differences := make([]float64, len(units))
 	for at, unit := range units {
 		differences[at] = own.without(unit[0]).agreement() - others.without(unit[1]).agreement()
-		mean += differences[at] / n
 	}
-	squares := 0.0
-	for _, d := range differences {
-		squares += float64((d - mean) * (d - mean))
-	}
-	difference, deviation := own.agreement()-others.agreement(), math.Sqrt(float64((n-1)/n*squares))
-	if deviation <= 1e-12 {
-		deviation = 1 / n
-	}
-	return difference / deviation
+	return standardErrors(own.agreement()-others.agreement(), float64(len(units)), differences, clustering.Ones(len(units)))
 }
 
 func (c counts) without(other counts) counts {

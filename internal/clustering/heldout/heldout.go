@@ -1,5 +1,5 @@
-// Package heldout divides the supervision of a job into folds and compares answers by the pairs that they were not
-// shown. A fold of the constraints holds out pairs, and one of the seeds holds out points.
+// Package heldout divides the supervision of a job into folds and compares answers by held-out pairs. A fold holds out
+// constraints and seeds.
 package heldout
 
 import (
@@ -10,18 +10,19 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// EnoughPairs is how many held-out pairs it takes to compare answers by folds.
+// EnoughPairs is the number of held-out pairs from which answers are compared by folds.
 const EnoughPairs = 50
 
-// None is the fold of nothing: without it all supervision is shown.
+// None is passed in place of a fold if nothing is held out.
 const None = -1
 
-// Supervision is the constraints and seeds of a job in folds, and the pairs that answers are compared by.
+// Supervision holds the constraints and seeds of a job, divided into folds, and the pairs by which answers are
+// compared.
 type Supervision struct {
 	Constraints []constraint.Constraint // distinct
 	Seeds       []Seed
 	Pairs       []Pair
-	// How many constraints follow from others, and how many contradict them.
+	// Number of constraints that follow from others, and number that contradict others.
 	Checked, Contradictions int
 
 	fold []int // of each constraint
@@ -30,22 +31,22 @@ type Supervision struct {
 // Seed is a point with its most likely label.
 type Seed struct {
 	Point, Label int32
-	Chance       float64 // how likely the label is
+	Chance       float64 // the probability of the label
 	fold         int
 }
 
-// Pair is a pair that the answers of its fold are compared by. Of seeds, I is held out, and J is any other seed.
+// Pair is a held-out pair. For pairs of seeds, I is held out and J is any other seed.
 type Pair struct {
 	I, J int32
 	Must bool
 	Fold int
 }
 
-// maxSeedPairs bounds how many pairs of seeds are compared in each fold: they grow with the square of the seeds.
+// maxSeedPairs limits the pairs of seeds in each fold, which grow with the square of the number of seeds.
 const maxSeedPairs = 3000
 
-// New divides supervision into folds at random, all of about the same size. A pair that is given twice is one
-// constraint: it is in one fold, and does not vouch for itself.
+// New divides supervision randomly into folds of about equal size. A pair that is given twice counts as one constraint,
+// so that it is in one fold and does not confirm itself.
 func New(set *constraint.Set, seeds []constraint.Seed, k, folds int, rng *rand.Rand) *Supervision {
 	s := &Supervision{fold: make([]int, set.Len())}
 	for _, p := range set.Pairs() {
@@ -72,14 +73,14 @@ func New(set *constraint.Set, seeds []constraint.Seed, k, folds int, rng *rand.R
 	for fold := range folds {
 		s.holdOutSeeds(fold)
 	}
-	// Seeds are pairs that cannot contradict each other, so that they vouch for nothing.
+	// Seeds are consistent by construction, so they do not count as checks.
 	s.Checked, _ = constraint.Checks(set.Points(), k, s.Constraints)
 	_, s.Contradictions = constraint.Checks(set.Points(), k, s.Shown(None))
 	return s
 }
 
-// holdOutSeeds adds the pairs of each seed of one fold with all other seeds, or with some of them, evenly spaced, where
-// they are too many.
+// holdOutSeeds adds the pairs of each seed of a fold with all other seeds or, if they are too many, with some that are
+// evenly spaced.
 func (s *Supervision) holdOutSeeds(fold int) {
 	var own []int
 	for at, given := range s.Seeds {
@@ -97,13 +98,13 @@ func (s *Supervision) holdOutSeeds(fold int) {
 	}
 }
 
-// ShownSeeds are the seeds outside a fold.
+// ShownSeeds returns the seeds outside a fold.
 func (s *Supervision) ShownSeeds(without int) []Seed {
 	return slices.DeleteFunc(slices.Clone(s.Seeds), func(given Seed) bool { return given.fold == without })
 }
 
-// Shown are the constraints outside a fold. Seeds become a must-link with the one before of the same label, and a
-// cannot-link with the last one of every other label, from which all other pairs follow.
+// Shown returns the constraints outside a fold. Each seed becomes a must-link with the previous seed of the same label
+// and a cannot-link with the last seed of every other label, which imply all other pairs.
 func (s *Supervision) Shown(without int) []constraint.Constraint {
 	var shown []constraint.Constraint
 	for at, c := range s.Constraints {
@@ -112,7 +113,7 @@ func (s *Supervision) Shown(without int) []constraint.Constraint {
 		}
 	}
 	last := map[int32]int32{} // the last point of each label
-	var labels []int32        // those met so far
+	var labels []int32        // those seen so far
 	for _, given := range s.Seeds {
 		if given.fold == without {
 			continue
@@ -132,8 +133,8 @@ func (s *Supervision) Shown(without int) []constraint.Constraint {
 	return shown
 }
 
-// Spec is a job without the supervision of a fold. Constraints and seeds stay as they were given, for algorithms have
-// weights and uses of their own for them.
+// Spec returns a spec without the supervision of a fold. The rest is unchanged, so that every algorithm can use it in
+// its own way.
 func (s *Supervision) Spec(spec clustering.Spec, without int) clustering.Spec {
 	heldOut := map[Pair]bool{}
 	for at, c := range s.Constraints {
@@ -154,7 +155,7 @@ func (s *Supervision) Spec(spec clustering.Spec, without int) clustering.Spec {
 	return spec
 }
 
-// First is the supervision with the pairs of the first folds only, and the places of these among all pairs.
+// First returns the supervision restricted to the pairs of the first folds, and their indices among all pairs.
 func (s *Supervision) First(folds int) (*Supervision, []int) {
 	some := *s
 	some.Pairs = nil
@@ -186,7 +187,7 @@ func (s *Supervision) Kinds() (must, cannot int) {
 	return must, cannot
 }
 
-// Right tells of every held-out pair whether labels have it right: those of its fold, or the same for all.
+// Right reports for every held-out pair whether labels have it right. There is one labeling per fold, or one for all.
 func (s *Supervision) Right(labels ...[]int32) []bool {
 	right := make([]bool, len(s.Pairs))
 	for at, pair := range s.Pairs {
@@ -196,9 +197,9 @@ func (s *Supervision) Right(labels ...[]int32) []bool {
 	return right
 }
 
-// Trial counts what a way has right without a fold, or over all folds.
-func (s *Supervision) Trial(way clustering.Way, right []bool, folds, fold int) clustering.Trial {
-	t := clustering.Trial{Way: way, Folds: folds}
+// Trial counts the pairs of a fold, or of all folds if fold is None, that a method has right.
+func (s *Supervision) Trial(m clustering.Method, right []bool, folds, fold int) clustering.Trial {
+	t := clustering.Trial{Method: m, Folds: folds}
 	for at, pair := range s.Pairs {
 		count, good := &t.CannotLinks, &t.CannotLinksRight
 		if pair.Must {

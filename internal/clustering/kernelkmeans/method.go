@@ -31,10 +31,10 @@ type method struct {
 	chained bool                       // the last iteration was a chain, or a step of all points after one
 }
 
-// Labels implements clustering.Method.
+// Labels implements clustering.Stepper.
 func (m *method) Labels() []int32 { return m.attached(m.answer().labels) }
 
-// FillResult implements clustering.Method.
+// FillResult implements clustering.Stepper.
 func (m *method) FillResult(r *clustering.Result) {
 	answer := m.answer()
 	r.Sigma, r.Objective, r.PlainObjective = m.p.FromUnit(m.sigma), m.objective(answer), m.plainObjective(answer)
@@ -43,7 +43,7 @@ func (m *method) FillResult(r *clustering.Result) {
 	}
 }
 
-// Value implements clustering.Method.
+// Value implements clustering.Stepper.
 func (m *method) Value() float64 { return m.value(m.answer()) }
 
 // answer is the labeling that is the answer if the run ends now.

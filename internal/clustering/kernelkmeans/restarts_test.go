@@ -81,8 +81,8 @@ func (l *log) Notice(n clustering.Notice)                       { l.add("%+v", n
 func (l *log) Phase(p clustering.Phase)                         { l.add("phase %d", p) }
 func (l *log) Trial(t clustering.Trial)                         { l.add("%+v", t) }
 func (l *log) Solver(s clustering.SolverStep)                   { l.add("%+v", s) }
-func (l *log) K(v clustering.KBegan)                            { l.add("%+v", v) }
-func (l *log) Level(v clustering.LevelBegan)                    { l.add("%+v", v) }
+func (l *log) K(v clustering.KStarted)                          { l.add("%+v", v) }
+func (l *log) Level(v clustering.LevelStarted)                  { l.add("%+v", v) }
 
 // An executor that fails ends the run with its error; a context that ends leaves the best so far. What the observer
 // heard until then is how the whole run begins, so that an interrupted job can repeat its events.

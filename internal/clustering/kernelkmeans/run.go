@@ -65,8 +65,8 @@ func (f *Family) MaxIterations() int { return f.p.spec.MaxIterations }
 // KeepsRuns implements clustering.Family.
 func (f *Family) KeepsRuns() bool { return true }
 
-// Method implements clustering.Family.
-func (f *Family) Method(restart int, l *clustering.Lane, o clustering.Observer) clustering.Method {
+// NewStepper implements clustering.Family.
+func (f *Family) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
 	return &method{Family: f, x: lane{l}, o: o, restart: restart, rng: f.p.Random(uint64(restart)), sigma: f.p.ToUnit(f.p.options.Sigma)}
 }
 

@@ -212,5 +212,5 @@ func (m *method) candidates() []int32 {
 	return all
 }
 
-var _ clustering.Method = (*method)(nil)
+var _ clustering.Stepper = (*method)(nil)
 var _ Executor = (*Local)(nil)

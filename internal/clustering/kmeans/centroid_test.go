@@ -117,7 +117,7 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			e, last := newEvaluator(t, c.data, p), math.Inf(1)
-			f := checkedFamily{family: family{server: server{x}, p: p}, check: func(m clustering.Method, report clustering.Report) {
+			f := checkedFamily{family: family{server: server{x}, p: p}, check: func(m clustering.Stepper, report clustering.Report) {
 				if report.Entry == nil {
 					return
 				}
@@ -156,7 +156,7 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 // checkedFamily is a family whose methods are checked after every step.
 type checkedFamily struct {
 	family
-	check func(m clustering.Method, report clustering.Report)
+	check func(m clustering.Stepper, report clustering.Report)
 }
 
 func (f checkedFamily) Begin(context.Context, clustering.Observer) (clustering.Family, error) {
@@ -167,19 +167,19 @@ func (f checkedFamily) Restarts() int { return 1 }
 
 func (f checkedFamily) MaxIterations() int { return 30 }
 
-func (f checkedFamily) Method(restart int, l *clustering.Lane, o clustering.Observer) clustering.Method {
-	return checkedMethod{f.family.Method(restart, l, o), f.check}
+func (f checkedFamily) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
+	return checkedMethod{f.family.NewStepper(restart, l, o), f.check}
 }
 
 type checkedMethod struct {
-	clustering.Method
-	check func(m clustering.Method, report clustering.Report)
+	clustering.Stepper
+	check func(m clustering.Stepper, report clustering.Report)
 }
 
 func (m checkedMethod) Step(ctx context.Context) (clustering.Report, error) {
-	report, err := m.Method.Step(ctx)
+	report, err := m.Stepper.Step(ctx)
 	if err == nil {
-		m.check(m.Method, report)
+		m.check(m.Stepper, report)
 	}
 	return report, err
 }

@@ -59,10 +59,10 @@ func newHMRF(run state) *hmrf {
 // convergedDecrease is the relative decrease of J at which a step without moves ends the run.
 const convergedDecrease = 1e-9
 
-// Value implements clustering.Method.
+// Value implements clustering.Stepper.
 func (m *hmrf) Value() float64 { return m.parts.Total() }
 
-// FillResult implements clustering.Method.
+// FillResult implements clustering.Stepper.
 func (m *hmrf) FillResult(r *clustering.Result) {
 	m.state.FillResult(r)
 	if len(r.History) == 0 { // the start is the result

@@ -16,10 +16,10 @@ type lloyd struct {
 	repair func() error // fills emptied clusters, once the means are taken; nil: they stay empty
 }
 
-// Value implements clustering.Method.
+// Value implements clustering.Stepper.
 func (m *lloyd) Value() float64 { return m.value }
 
-// FillResult implements clustering.Method.
+// FillResult implements clustering.Stepper.
 func (m *lloyd) FillResult(r *clustering.Result) {
 	m.state.FillResult(r)
 	if len(r.History) == 0 { // the start is the result

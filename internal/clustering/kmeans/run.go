@@ -82,8 +82,8 @@ func (f family) MaxIterations() int { return f.p.spec.MaxIterations }
 // KeepsRuns implements clustering.Family.
 func (f family) KeepsRuns() bool { return !f.p.OnlyBest }
 
-// Method implements clustering.Family.
-func (f family) Method(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Method {
+// NewStepper implements clustering.Family.
+func (f family) NewStepper(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Stepper {
 	return f.p.newMethod(lane{l}, restart)
 }
 

@@ -27,7 +27,7 @@ type state struct {
 	iteration int
 }
 
-// Labels implements clustering.Method.
+// Labels implements clustering.Stepper.
 func (s *state) Labels() []int32 { return s.labels }
 
 // centroid is that of one cluster.
@@ -131,7 +131,7 @@ func (s *state) distortion(m *vector.Model) (float64, error) {
 	return total[0], nil
 }
 
-// FillResult implements clustering.Method.
+// FillResult implements clustering.Stepper.
 func (s *state) FillResult(result *clustering.Result) {
 	result.Model = &clustering.Model{
 		Distortion: s.p.options.Distortion, K: s.p.spec.K, D: s.p.d,

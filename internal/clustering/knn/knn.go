@@ -1,5 +1,5 @@
-// Package knn makes graphs of rows: every row is connected with its nearest neighbors, and a job on the rows becomes one
-// on the graph. Where the rows live, and who finds the neighbors, is the caller's.
+// Package knn turns a job on rows into one on their nearest-neighbor graph. The caller decides where the rows are
+// stored and who finds the neighbors.
 package knn
 
 import (
@@ -10,21 +10,22 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Problem is a job on the graph of the nearest neighbors of its rows.
+// Problem is a job on the nearest-neighbor graph of its rows.
 type Problem struct {
 	Count int             // neighbors of each row
-	Units *dataset.Units  // that neighbors are found in; nil: as the data are given
+	Units *dataset.Units  // in which neighbors are found; nil if unchanged
 	Spec  clustering.Spec // of the job on the graph
 
-	scaled  dataset.Dataset // the data in these units
+	scaled  dataset.Dataset // the data in Units
 	weights neighbor.Weights
 	notices []clustering.Notice
 }
 
-// Prepare makes the problem of a spec that asks for neighbors. Columns are standardized by default where few of them carry
-// the variance: nothing else would say what is near.
+// Prepare creates the problem of a spec that asks for neighbors. By default, columns are standardized if their units
+// seem to differ.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	switch data.(type) {
 	case *dataset.Points, *dataset.SparsePoints, *dataset.Kernel:
@@ -45,7 +46,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	return p, err
 }
 
-// Graph makes the graph of the neighbors of all rows, Count for each, as neighbor.Search.All gives them.
+// Graph builds the graph from the neighbors of all rows, Count for each, as returned by neighbor.Search.All.
 func (p *Problem) Graph(ctx context.Context, nearest []int32, threads int) (*dataset.Graph, error) {
 	g, err := neighbor.Graph(p.scaled.Rows(), p.Count, nearest)
 	if err != nil || p.weights != neighbor.Gaussian {
@@ -63,7 +64,7 @@ func (p *Problem) Search(ctx context.Context, threads int) ([]int32, error) {
 	return search.All(ctx, p.Count, threads)
 }
 
-// Outline is a graph of the same rows, a path, by which a job can be checked before the neighbors are known.
+// Outline returns a path graph of the same rows, which suffices to validate a job before the neighbors are known.
 func (p *Problem) Outline() (*dataset.Graph, error) {
 	edges := make([]dataset.Edge, p.scaled.Rows()-1)
 	for i := range edges {
@@ -72,22 +73,39 @@ func (p *Problem) Outline() (*dataset.Graph, error) {
 	return dataset.NewGraph(p.scaled.Rows(), edges)
 }
 
-// MaxGraphBytes bounds the canonical form of the graph: every neighbor is an edge of its own, entered at both ends.
+// MaxGraphBytes returns an upper bound of the size of the graph: every neighbor is an edge, stored in both directions.
 func (p *Problem) MaxGraphBytes() int64 {
 	n := int64(p.scaled.Rows())
 	return dataset.GraphBytes(n, min(2*n*int64(p.Count), n*(n-1)))
 }
 
-// Observe tells an observer what the data decided.
+// Observe reports the notices of the problem.
 func (p *Problem) Observe(o clustering.Observer) {
 	for _, notice := range p.notices {
 		o.Notice(notice)
 	}
 }
 
-// FillResult adds to the result of the job on the graph what became of the rows.
+// FillResult adds the graph, the units and the notices to the result of the job on the graph.
 func (p *Problem) FillResult(result *clustering.Result, g *dataset.Graph) {
 	result.NeighborGraph = &clustering.NeighborGraph{Graph: g, Count: p.Count, Weights: p.weights}
 	result.Units = p.Units
 	result.Warnings = append(p.notices[:len(p.notices):len(p.notices)], result.Warnings...)
+}
+
+// Nearest returns the neighbors of all rows; see Remember.
+func (p *Problem) Nearest(ctx context.Context, find func(ctx context.Context) ([]int32, error)) ([]int32, error) {
+	return Remember(ctx, p.scaled.Rows(), p.Count, find)
+}
+
+// Remember returns count nearest neighbors of each of n rows, from a snapshot or by calling find.
+func Remember(ctx context.Context, n, count int, find func(ctx context.Context) ([]int32, error)) ([]int32, error) {
+	return snapshot.Once(ctx, "neighbors", (*snapshot.Writer).Int32s, func(r *snapshot.Reader) []int32 {
+		nearest := r.Int32s()
+		r.Check(len(nearest) == n*count)
+		for _, i := range nearest {
+			r.Check(i >= 0 && int(i) < n)
+		}
+		return nearest
+	}, find)
 }

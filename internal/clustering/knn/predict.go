@@ -10,9 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
-// Predict gives new points the labels of the points of a run that they are nearest to, in the run's own units: that of
-// most of its nearest points, so many of which vote. A point that is near none of them, which only sparse points can
-// be, goes to the largest cluster.
+// Predict labels new points by a vote among their nearest neighbors in a labeled data set, in the units of the scale.
+// Ties go to the nearest neighbor's label. A sparse point with no neighbor at all joins the largest cluster.
 func Predict(ctx context.Context, scale clustering.Scale, voters int, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int) ([]int32, error) {
 	trained, fresh, err := inUnits(scale, trained, fresh)
 	if err != nil {
@@ -42,7 +41,7 @@ func Predict(ctx context.Context, scale clustering.Scale, voters int, trained da
 			}
 		}
 		best := 0
-		for _, j := range near { // from the nearest, whose label wins among those with equally many votes
+		for _, j := range near { // nearest first, so that ties go to the nearest
 			if j != neighbor.None && votes[labels[j]] > best {
 				predicted[i], best = labels[j], votes[labels[j]]
 			}
@@ -51,14 +50,14 @@ func Predict(ctx context.Context, scale clustering.Scale, voters int, trained da
 	return predicted, nil
 }
 
-// inUnits gives old and new points in the same units, and refuses what cannot be compared.
+// inUnits converts old and new points to the same units. It fails if they cannot be compared.
 func inUnits(scale clustering.Scale, trained, fresh dataset.Dataset) (old, later dataset.Dataset, err error) {
 	if trained.Kind() != dataset.KindPoints && trained.Kind() != dataset.KindSparsePoints {
 		return nil, nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
-			"the job was made of a %v, which knows nothing of points that it has not seen; cluster old and new ones together", trained.Kind())
+			"the job clustered a %v, which has no coordinates to compare new points by; cluster old and new points together", trained.Kind())
 	}
 	if fresh.Kind() != trained.Kind() {
-		return nil, nil, fault.Invalid("OTHER_DATA", "the job was made of %v; the new data are of the kind %v", trained.Kind(), fresh.Kind())
+		return nil, nil, fault.Invalid("OTHER_DATA", "the job was made of %v; the new data is of the kind %v", trained.Kind(), fresh.Kind())
 	}
 	if before, after := columnsOf(trained), columnsOf(fresh); before != after {
 		return nil, nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", after, before)

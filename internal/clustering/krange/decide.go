@@ -10,51 +10,53 @@ import (
 )
 
 const (
-	// A number of clusters is stable if they come out again by this much. A larger number than the proposed one is plausible by that
-	// much, or if it is less stable by less than rivalry.
+	// A number of clusters is stable from this stability on. A larger number than the proposed one is plausible from
+	// plausible on, or if it is less stable by less than rivalry.
 	stable    = 0.8
 	plausible = 0.7
 	rivalry   = 0.3
-	// verySure is the stability from which on a smaller number raises no doubts by being more stable.
+	// verySure is the stability of a proposal from which more stable smaller numbers raise no doubt.
 	verySure = 0.9
-	// silhouetteShare is how much of the best silhouette among stable numbers a number needs to be proposed, and of the proposed one's
-	// a larger number to be its rival. Doubtful is how much of it a smaller number needs to be plausible, and asFar a larger one to be
-	// so, however unstable; of the modularity, which changes less with the number, it needs farModularity.
+	// silhouetteShare is the share of the best silhouette among stable numbers that a number needs to be proposed, and
+	// the share of the proposed one's silhouette that a larger number needs to be its rival. A smaller number needs
+	// doubtful times the silhouette to be plausible. A larger one needs asFar times it, whatever its stability, or
+	// farModularity times the modularity, which changes less with k.
 	silhouetteShare = 0.8
-	// peakShare is how much of the silhouette a larger number needs where the best one is a peak: all smaller numbers have less. The
-	// best of the smallest number says little, for one cluster that is far from all others has it, whatever the others are.
+	// peakShare replaces silhouetteShare for a larger number if the best silhouette is a peak, larger than those of all
+	// smaller numbers. A maximum at the smallest number means little: a single cluster far from all others causes it.
 	peakShare     = 0.9
 	doubtful      = 1.1
 	asFar         = 0.95
 	farModularity = 1.1
-	// A proposal is clear if it is so stable, all larger numbers are less stable by so much, and none has so much of its silhouette.
+	// A proposal is clear if it has this stability, all larger numbers are less stable by clearFall, and none reaches
+	// clearSilhouette of its silhouette.
 	clearStability  = 0.95
 	clearFall       = 1.0 / 3
 	clearSilhouette = 0.9
-	// errors is how many standard errors of agreement with held-out constraints apart two numbers are told apart.
+	// errors is by how many standard errors of the agreement with held-out constraints two numbers must differ.
 	errors = 2.0
-	// goodAgreement is the one from which on constraints and data speak of the same clusters.
+	// goodAgreement is the agreement from which constraints and data describe the same clusters.
 	goodAgreement = 0.5
 )
 
-// decide proposes a number by the scores: the agreement with so many held-out pairs, or the stability in such parts of the
-// data.
-func decide(h *clustering.HowMany, pairs int, part string) {
+// decide proposes a number by the agreement with held-out pairs, if there are any, or else by the stability. The text
+// part describes the parts of the data that were clustered.
+func decide(h *clustering.KSelection, pairs int, part string) {
 	if h.Scores[0].Agreement != nil {
 		decideByAgreement(h, pairs)
 	} else {
 		decideByStability(h, part)
 	}
-	if h.Proposed == h.Max && h.Sureness == clustering.Clear {
-		h.Sureness = clustering.Likely
+	if h.Proposed == h.Max && h.Confidence == clustering.Clear {
+		h.Confidence = clustering.Likely
 	}
 	if h.Proposed == h.Max {
-		h.Reason += "; it is the last of the range, so that more may be better"
+		h.Reason += "; it is the largest number in the range, so more may be better"
 	}
 }
 
-// decideByAgreement proposes the number that agrees best with the held-out constraints, of equals the smallest.
-func decideByAgreement(h *clustering.HowMany, pairs int) {
+// decideByAgreement proposes the number that agrees best with held-out constraints, the smallest of equals.
+func decideByAgreement(h *clustering.KSelection, pairs int) {
 	best := h.Scores[0]
 	for _, s := range h.Scores {
 		if *s.Agreement > *best.Agreement {
@@ -63,7 +65,7 @@ func decideByAgreement(h *clustering.HowMany, pairs int) {
 	}
 	top := *best.Agreement
 	m := float64(pairs)
-	deviation := math.Sqrt((1 - float64(top*top) + 1/m) / m) // 1/m for those of which all are right
+	deviation := math.Sqrt((1 - float64(top*top) + 1/m) / m) // 1/m keeps it above 0 if all are right
 	h.Proposed = best.K
 	for _, s := range h.Scores {
 		if *s.Agreement >= top-float64(errors*deviation) {
@@ -72,20 +74,20 @@ func decideByAgreement(h *clustering.HowMany, pairs int) {
 	}
 	switch {
 	case len(h.Plausible) > 1:
-		h.Sureness = clustering.Unsure
-		h.Reason = fmt.Sprintf("%s agree alike with the constraints that were held out (%d: %.2f)", list(h.Plausible, "and"), best.K, top)
+		h.Confidence = clustering.Unsure
+		h.Reason = fmt.Sprintf("%s agree equally well with held-out constraints (%d: %.2f)", list(h.Plausible, "and"), best.K, top)
 	case top < goodAgreement:
-		h.Sureness = clustering.Likely
-		h.Reason = fmt.Sprintf("%d agrees best with the constraints that were held out, but little (%.2f; 0 is chance)", best.K, top)
+		h.Confidence = clustering.Likely
+		h.Reason = fmt.Sprintf("%d agrees best with held-out constraints, but weakly (%.2f; 0 is chance)", best.K, top)
 	default:
-		h.Sureness = clustering.Clear
-		h.Reason = fmt.Sprintf("%d agrees best with the constraints that were held out (%.2f)", best.K, top)
+		h.Confidence = clustering.Clear
+		h.Reason = fmt.Sprintf("%d agrees best with held-out constraints (%.2f)", best.K, top)
 	}
 }
 
-// decideByStability proposes the largest number whose clusters come out again from a part of the data, if they are not much
-// less apart than those of another such number.
-func decideByStability(h *clustering.HowMany, part string) {
+// decideByStability proposes the largest stable number whose clusters are not much less separated than those of another
+// stable number.
+func decideByStability(h *clustering.KSelection, part string) {
 	var stables []clustering.KScore
 	top := h.Scores[0]
 	for _, s := range h.Scores {
@@ -97,13 +99,13 @@ func decideByStability(h *clustering.HowMany, part string) {
 		}
 	}
 	if len(stables) == 0 {
-		h.Proposed, h.Sureness = top.K, clustering.Unsure
+		h.Proposed, h.Confidence = top.K, clustering.Unsure
 		for _, s := range h.Scores {
 			if stabilityOf(s) >= stabilityOf(top)-(stable-plausible) {
 				h.Plausible = append(h.Plausible, s.K)
 			}
 		}
-		h.Reason = fmt.Sprintf("no number of clusters comes out again from %s: the worst cluster keeps %.2f of its pairs at best, with %d clusters, and %.1f would be good", part, max(0, stabilityOf(top)), top.K, stable)
+		h.Reason = fmt.Sprintf("no number of clusters is found again in %s: at best, with %d clusters, the worst cluster keeps %.2f of its pairs, where %.1f would be good", part, top.K, max(0, stabilityOf(top)), stable)
 		return
 	}
 	taken := stables[0]
@@ -130,22 +132,22 @@ func decideByStability(h *clustering.HowMany, part string) {
 	explainStability(h, taken, part)
 }
 
-// smallerPlausible tells whether a smaller number than the proposed one would do.
+// smallerPlausible reports whether a number smaller than the proposed one is plausible.
 func smallerPlausible(s, taken clustering.KScore) bool {
 	apartMore := alike(s, taken) && apart(s) > float64(doubtful*apart(taken))
 	return stabilityOf(s) >= stable && (apartMore || stabilityOf(taken) < verySure && stabilityOf(s) > stabilityOf(taken))
 }
 
-// largerPlausible tells whether a larger number would do: because it is stable, or hardly less so than need be or than the proposed
-// one and its clusters not far less apart.
+// largerPlausible reports whether a larger number is plausible: it is stable, or it is nearly stable or nearly as
+// stable as the proposed one and its clusters are not much less separated.
 func largerPlausible(s, taken clustering.KScore) bool {
 	almost := stabilityOf(s) >= plausible || stabilityOf(s) > stabilityOf(taken)-rivalry
 	farLess := alike(s, taken) && apart(s) < float64(silhouetteShare*apart(taken))
 	return stabilityOf(s) >= stable || almost && !farLess
 }
 
-// farther is the larger number whose clusters are farthest apart, if they are about as far as those of the proposed one: then what is
-// far apart speaks for more clusters than what is stable.
+// farther returns the larger number with the best separated clusters if they are about as well separated as those of
+// the proposed one. Then separation suggests more clusters than stability does.
 func farther(all []clustering.KScore, taken clustering.KScore) (k int, is bool) {
 	share := asFar
 	if taken.Silhouette == nil {
@@ -160,42 +162,43 @@ func farther(all []clustering.KScore, taken clustering.KScore) (k int, is bool) 
 	return k, is
 }
 
-// explainStability says why a number is proposed, and how sure that is.
-func explainStability(h *clustering.HowMany, taken clustering.KScore, part string) {
-	says := comesOutAgain(taken, part)
+// explainStability sets the reason and the confidence of a proposal.
+func explainStability(h *clustering.KSelection, taken clustering.KScore, part string) {
+	says := foundAgain(taken, part)
 	if len(h.Plausible) > 1 {
-		h.Sureness = clustering.Unsure
-		h.Reason = fmt.Sprintf("%s, but %s would do too: look at each", says, list(without(h.Plausible, taken.K), "or"))
+		h.Confidence = clustering.Unsure
+		others := slices.DeleteFunc(slices.Clone(h.Plausible), func(k int) bool { return k == taken.K })
+		h.Reason = fmt.Sprintf("%s, but %s would fit too: compare them", says, list(others, "or"))
 		return
 	}
-	h.Sureness = clustering.Clear
+	h.Confidence = clustering.Clear
 	beyond := -1.0
 	for _, s := range h.Scores {
 		if s.K > taken.K {
 			beyond = max(beyond, stabilityOf(s))
 			if taken.Silhouette != nil && alike(s, taken) && apart(s) > float64(clearSilhouette*apart(taken)) {
-				h.Sureness = clustering.Likely
+				h.Confidence = clustering.Likely
 			}
 		}
 	}
 	if stabilityOf(taken) < clearStability || beyond > stabilityOf(taken)-clearFall {
-		h.Sureness = clustering.Likely
+		h.Confidence = clustering.Likely
 	}
 	h.Reason = says
 	switch {
 	case beyond >= plausible:
-		h.Reason += fmt.Sprintf(", more do less (%.2f at best) and are less apart", beyond)
+		h.Reason += fmt.Sprintf(", larger numbers less so (%.2f at best), and they are less separated", beyond)
 	case beyond >= 0:
-		h.Reason += fmt.Sprintf(", more do not (%.2f at best)", beyond)
+		h.Reason += fmt.Sprintf(", larger numbers are not (%.2f at best)", beyond)
 	}
 }
 
-// comesOutAgain says how stable a number is.
-func comesOutAgain(s clustering.KScore, part string) string {
-	return fmt.Sprintf("%d clusters come out again from %s (%.2f)", s.K, part, stabilityOf(s))
+// foundAgain describes how stable a number is.
+func foundAgain(s clustering.KScore, part string) string {
+	return fmt.Sprintf("%d clusters are found again in %s (%.2f)", s.K, part, stabilityOf(s))
 }
 
-// stabilityOf is the stability of a number, -1 where it is not known.
+// stabilityOf returns the stability of a number, -1 if unknown.
 func stabilityOf(s clustering.KScore) float64 {
 	if s.Stability == nil {
 		return -1
@@ -203,7 +206,7 @@ func stabilityOf(s clustering.KScore) float64 {
 	return *s.Stability
 }
 
-// apart is how far apart the clusters of a number are: their silhouette, or the modularity of a graph.
+// apart returns how well separated the clusters of a number are: their silhouette, or the modularity in a graph.
 func apart(s clustering.KScore) float64 {
 	switch {
 	case s.Silhouette != nil:
@@ -214,10 +217,10 @@ func apart(s clustering.KScore) float64 {
 	return 0
 }
 
-// alike tells whether two numbers were clustered in the same kind of space, so that their silhouettes can be compared.
+// alike reports whether two numbers were clustered in the same kind of space, so that their silhouettes are comparable.
 func alike(a, b clustering.KScore) bool { return a.Space == b.Space }
 
-// farthest is the number whose clusters are farthest apart, of those in the same kind of space as s, and of equals the smallest.
+// farthest returns the number with the best separated clusters among those comparable with s, the smallest of equals.
 func farthest(all []clustering.KScore, s clustering.KScore) clustering.KScore {
 	best := s
 	for _, other := range all {
@@ -228,8 +231,9 @@ func farthest(all []clustering.KScore, s clustering.KScore) clustering.KScore {
 	return best
 }
 
-// isPeak tells whether a silhouette is larger than those of all smaller numbers in its kind of space, and its number not the first.
-func isPeak(h *clustering.HowMany, best clustering.KScore) bool {
+// isPeak reports whether the silhouette of best exceeds that of all smaller comparable numbers and best is not the
+// first.
+func isPeak(h *clustering.KSelection, best clustering.KScore) bool {
 	if best.Silhouette == nil || best.K == h.Min {
 		return false
 	}
@@ -241,16 +245,7 @@ func isPeak(h *clustering.HowMany, best clustering.KScore) bool {
 	return true
 }
 
-func without(all []int, one int) (others []int) {
-	for _, k := range all {
-		if k != one {
-			others = append(others, k)
-		}
-	}
-	return others
-}
-
-// list writes numbers for people: "2, 3 or 4".
+// list formats numbers as in "2, 3 or 4".
 func list(numbers []int, last string) string {
 	words := make([]string, len(numbers))
 	for at, k := range numbers {

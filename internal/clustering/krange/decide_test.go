@@ -9,8 +9,8 @@ import (
 )
 
 // scored are the scores of k = 2, 3 ... : stabilities and silhouettes in turns.
-func scored(values ...float64) *clustering.HowMany {
-	h := &clustering.HowMany{Min: 2, Max: 1 + len(values)/2}
+func scored(values ...float64) *clustering.KSelection {
+	h := &clustering.KSelection{Min: 2, Max: 1 + len(values)/2}
 	for at := 0; at < len(values); at += 2 {
 		h.Scores = append(h.Scores, clustering.KScore{K: 2 + at/2, Stability: &values[at], Silhouette: &values[at+1]})
 	}
@@ -19,30 +19,30 @@ func scored(values ...float64) *clustering.HowMany {
 
 func TestDecisions(t *testing.T) {
 	for name, c := range map[string]struct {
-		h         *clustering.HowMany
-		proposed  int
-		sureness  clustering.Sureness
-		plausible []int
-		says      string
+		h          *clustering.KSelection
+		proposed   int
+		confidence clustering.Confidence
+		plausible  []int
+		says       string
 	}{
-		"the largest that is stable":      {scored(0.98, 0.5, 0.96, 0.48, 0.5, 0.4), 3, clustering.Clear, []int{3}, "more do not (0.50 at best)"},
+		"the largest that is stable":      {scored(0.98, 0.5, 0.96, 0.48, 0.5, 0.4), 3, clustering.Clear, []int{3}, "larger numbers are not (0.50 at best)"},
 		"stable enough":                   {scored(0.6, 0.3, 0.85, 0.3, 0.5, 0.2), 3, clustering.Likely, []int{3}, "(0.85)"},
-		"far less apart":                  {scored(1, 0.9, 0.75, 0.5, 0.3, 0.3), 2, clustering.Likely, []int{2}, "more do less (0.75 at best) and are less apart"},
-		"stable too":                      {scored(1, 0.9, 0.85, 0.5, 0.3, 0.3), 2, clustering.Unsure, []int{2, 3}, "but 3 would do too"},
-		"almost as stable":                {scored(0.85, 0.7, 0.6, 0.6, 0.5, 0.5), 2, clustering.Unsure, []int{2, 3}, "but 3 would do too"},
-		"farther apart if there are more": {scored(0.95, 0.7, 0.4, 0.6, 0.3, 0.8), 2, clustering.Unsure, []int{2, 4}, "but 4 would do too"},
+		"far less apart":                  {scored(1, 0.9, 0.75, 0.5, 0.3, 0.3), 2, clustering.Likely, []int{2}, "larger numbers less so (0.75 at best), and they are less separated"},
+		"stable too":                      {scored(1, 0.9, 0.85, 0.5, 0.3, 0.3), 2, clustering.Unsure, []int{2, 3}, "but 3 would fit too"},
+		"almost as stable":                {scored(0.85, 0.7, 0.6, 0.6, 0.5, 0.5), 2, clustering.Unsure, []int{2, 3}, "but 3 would fit too"},
+		"farther apart if there are more": {scored(0.95, 0.7, 0.4, 0.6, 0.3, 0.8), 2, clustering.Unsure, []int{2, 4}, "but 4 would fit too"},
 		"nearly as far apart":             {scored(0.99, 0.7, 0.4, 0.65, 0.3, 0.5), 2, clustering.Likely, []int{2}, "(0.99)"},
 		"a slow fall":                     {scored(0.97, 0.7, 0.66, 0.6, 0.3, 0.5), 2, clustering.Likely, []int{2}, "(0.66 at best)"},
-		"a smaller one is better apart":   {scored(1, 0.7, 0.9, 0.6, 0.3, 0.3), 3, clustering.Unsure, []int{2, 3}, "but 2 would do too"},
+		"a smaller one is better apart":   {scored(1, 0.7, 0.9, 0.6, 0.3, 0.3), 3, clustering.Unsure, []int{2, 3}, "but 2 would fit too"},
 		"nothing is stable":               {scored(0.65, 0.3, 0.6, 0.2, 0.3, 0.3), 2, clustering.Unsure, []int{2, 3}, "no number of clusters"},
-		"less apart than a peak":          {scored(1, 0.48, 1, 0.6, 0.89, 0.5), 3, clustering.Unsure, []int{3, 4}, "but 4 would do too"},
+		"less apart than a peak":          {scored(1, 0.48, 1, 0.6, 0.89, 0.5), 3, clustering.Unsure, []int{3, 4}, "but 4 would fit too"},
 		"nearly as far as a peak":         {scored(1, 0.48, 1, 0.6, 0.91, 0.55, 0.3, 0.2), 4, clustering.Likely, []int{4}, "(0.91)"},
-		"less apart than the first":       {scored(1, 0.6, 0.89, 0.5, 0.3, 0.2), 3, clustering.Unsure, []int{2, 3}, "but 2 would do too"},
-		"the last of the range":           {scored(0.3, 0.3, 0.4, 0.2, 0.97, 0.6), 4, clustering.Likely, []int{4}, "the last of the range"},
+		"less apart than the first":       {scored(1, 0.6, 0.89, 0.5, 0.3, 0.2), 3, clustering.Unsure, []int{2, 3}, "but 2 would fit too"},
+		"the last of the range":           {scored(0.3, 0.3, 0.4, 0.2, 0.97, 0.6), 4, clustering.Likely, []int{4}, "the largest number in the range"},
 	} {
 		decide(c.h, 0, "half of the data")
-		if c.h.Proposed != c.proposed || c.h.Sureness != c.sureness || !slices.Equal(c.h.Plausible, c.plausible) || !strings.Contains(c.h.Reason, c.says) {
-			t.Errorf("%s: %d, %v, %v: %s", name, c.h.Proposed, c.h.Sureness, c.h.Plausible, c.h.Reason)
+		if c.h.Proposed != c.proposed || c.h.Confidence != c.confidence || !slices.Equal(c.h.Plausible, c.plausible) || !strings.Contains(c.h.Reason, c.says) {
+			t.Errorf("%s: %d, %v, %v: %s", name, c.h.Proposed, c.h.Confidence, c.h.Plausible, c.h.Reason)
 		}
 	}
 }
@@ -51,8 +51,8 @@ func TestDecisions(t *testing.T) {
 func TestSilhouettesOfDifferentSpaces(t *testing.T) {
 	h := scored(0.85, 1, 0.95, 0.3, 0.2, 0.2)
 	h.Scores[0].Space, h.Scores[1].Space = clustering.SpaceNeighbors, clustering.SpaceRows
-	if decide(h, 0, "half of the data"); h.Proposed != 3 || h.Sureness != clustering.Clear {
-		t.Errorf("%d, %v: %s", h.Proposed, h.Sureness, h.Reason)
+	if decide(h, 0, "half of the data"); h.Proposed != 3 || h.Confidence != clustering.Clear {
+		t.Errorf("%d, %v: %s", h.Proposed, h.Confidence, h.Reason)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestDecisionsByConstraints(t *testing.T) {
 		agreements []float64
 		pairs      int
 		proposed   int
-		sureness   clustering.Sureness
+		confidence clustering.Confidence
 		plausible  []int
 	}{
 		"one is best":        {[]float64{0.5, 0.95, 0.8}, 200, 3, clustering.Clear, []int{3}},
@@ -69,13 +69,13 @@ func TestDecisionsByConstraints(t *testing.T) {
 		"little is known":    {[]float64{0.1, 0.3, 0.1}, 2000, 3, clustering.Likely, []int{3}},
 		"of equals the less": {[]float64{1, 1, 0.5}, 100, 2, clustering.Unsure, []int{2, 3}},
 	} {
-		h := &clustering.HowMany{Min: 2, Max: 4}
+		h := &clustering.KSelection{Min: 2, Max: 4}
 		for at := range c.agreements {
 			h.Scores = append(h.Scores, clustering.KScore{K: 2 + at, Agreement: &c.agreements[at]})
 		}
 		decide(h, c.pairs, "half of the data")
-		if h.Proposed != c.proposed || h.Sureness != c.sureness || !slices.Equal(h.Plausible, c.plausible) {
-			t.Errorf("%s: %d, %v, %v: %s", name, h.Proposed, h.Sureness, h.Plausible, h.Reason)
+		if h.Proposed != c.proposed || h.Confidence != c.confidence || !slices.Equal(h.Plausible, c.plausible) {
+			t.Errorf("%s: %d, %v, %v: %s", name, h.Proposed, h.Confidence, h.Plausible, h.Reason)
 		}
 	}
 }

@@ -8,27 +8,30 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // Solver clusters for one k. The specs that it is given have no range.
 type Solver interface {
-	// Solve runs the job, wherever its data live; of specs that differ in k, constraints and seeds alone it may share
-	// whatever these have in common.
+	// Solve runs the job on the whole data. Specs that differ only in k, constraints and seeds may share intermediate
+	// results.
 	Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error)
-	// Small runs a job on a part of the data in this process. Of jobs on the same part, which is told by its number, it may share as
-	// much; they come one after the other, those on different parts side by side.
+	// Small runs a job on a part of the data in this process. Jobs on the same part, identified by its number, may
+	// share intermediate results; they run one after another. Jobs on different parts run concurrently.
 	Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error)
 }
 
-// Job is data and what is asked of them.
+// Job is a data set and what is asked of it.
 type Job struct {
 	Data dataset.Dataset
 	Spec clustering.Spec
 }
 
-// run is a range that is being run.
+// run is the state of a running range.
 type run struct {
 	data    dataset.Dataset
 	spec    clustering.Spec
@@ -36,36 +39,41 @@ type run struct {
 	solver  Solver
 	threads int
 	o       clustering.Observer
-	folds   *folds // nil: too few constraints
-	parts   []part // of the data, where there are no folds
-	// firstPart is the number of the first part for the solver.
+	folds   *heldout.Supervision // nil if there are too few constraints
+	parts   []part               // of the data; nil if folds is set
+	// firstPart is the number of parts[0] for the solver.
 	firstPart int
-	gaps      []float64 // of a graph, for each k; nil: they are not known
+	gaps      []float64 // of a graph, by k; nil if unknown
 }
 
-// Run runs every k of the spec's range and returns the result of the one that is proposed, with the scores and the labels
-// of all. When the context ends, it is one of those that were done by then. Where the data of the job were made of others, as a
-// graph of neighbors is, origin is the same job on these, so that parts are made anew; else it is the job.
+// Run runs every k in the range of the spec and returns the result of the proposed k, with the scores and labels of all
+// k. If the context ends, it chooses among those that are complete. If the data of the job was derived from other data,
+// as a neighbor graph is, origin is the job on that data, from which parts are derived again; otherwise origin equals
+// job.
 func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clustering.Observer) (*clustering.Result, error) {
 	data, spec := job.Data, job.Spec
 	r := &run{data: data, spec: spec, origin: origin, solver: s, threads: threads, o: o}
-	if err := r.prepare(); err != nil {
+	var err error
+	if r.folds, err = newFolds(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	if graph, is := data.(*dataset.Graph); is {
-		gaps, err := Eigengaps(snapshot.Within(ctx, "eigengaps"), graph, spec.MaxK, threads, spec)
-		if err != nil && ctx.Err() == nil {
+	if r.folds == nil {
+		if r.parts, err = newParts(origin.Data, spec); err != nil {
 			return nil, err
 		}
-		r.gaps = gaps
+	}
+	if graph, is := data.(*dataset.Graph); is {
+		if r.gaps, err = Eigengaps(snapshot.Within(ctx, "eigengaps"), graph, spec.MaxK, threads, spec); err != nil && ctx.Err() == nil {
+			return nil, err
+		}
 	}
 	var results []*clustering.Result
-	report := &clustering.HowMany{Min: spec.K, Max: spec.MaxK}
+	report := &clustering.KSelection{Min: spec.K, Max: spec.MaxK}
 	for k := spec.K; k <= spec.MaxK; k++ {
-		o.K(clustering.KBegan{K: k, Min: spec.K, Max: spec.MaxK})
+		o.K(clustering.KStarted{K: k, Min: spec.K, Max: spec.MaxK})
 		result, score, err := r.one(snapshot.Within(ctx, fmt.Sprintf("k %d", k)), k)
 		if ctx.Err() != nil && len(results) > 0 {
-			break // with those that are done
+			break // use those that are complete
 		}
 		if err != nil {
 			return nil, err
@@ -90,11 +98,11 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 	for _, result := range results {
 		report.Labels = append(report.Labels, result.Labels)
 	}
-	best.HowMany = report
+	best.KSelection = report
 	for _, notice := range best.Warnings {
 		o.Notice(notice)
 	}
-	if report.Sureness == clustering.Unsure {
+	if report.Confidence == clustering.Unsure {
 		notice := clustering.Notice{Code: "UNSURE_K", Message: report.Reason}
 		best.Warnings = append(best.Warnings[:len(best.Warnings):len(best.Warnings)], notice)
 		o.Notice(notice)
@@ -102,18 +110,7 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 	return &best, nil
 }
 
-// prepare makes what all k share.
-func (r *run) prepare() (err error) {
-	if r.folds, err = newFolds(r.data.Rows(), r.spec); err != nil {
-		return err
-	}
-	if r.folds == nil {
-		r.parts, err = newParts(r.origin.Data, r.spec)
-	}
-	return err
-}
-
-// one runs one k and scores it.
+// one runs and scores one k.
 func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KScore, error) {
 	spec, score := withK(r.spec, k), clustering.KScore{K: k}
 	result, err := r.solver.Solve(ctx, spec, withoutNotices{r.o})
@@ -144,13 +141,62 @@ func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KS
 	return result, score, err
 }
 
-// withK is a spec for one k.
+// withK returns a spec for a single k.
 func withK(spec clustering.Spec, k int) clustering.Spec {
 	spec.K, spec.MaxK = k, 0
 	return spec
 }
 
-// withoutNotices passes on all but notices: those of the k that is proposed are told at the end.
+// withoutNotices drops notices: only those of the proposed k are reported, at the end.
 type withoutNotices struct{ clustering.Observer }
 
 func (withoutNotices) Notice(clustering.Notice) {}
+
+// newFolds divides the supervision of a job into folds. It returns nil if there is too little of it, or only pairs of
+// one kind, which a single cluster or very many would always satisfy best.
+func newFolds(n int, spec clustering.Spec) (*heldout.Supervision, error) {
+	if len(spec.Constraints)+len(spec.Seeds) == 0 {
+		return nil, nil //nolint:nilnil // there is nothing to divide
+	}
+	spec.Entail = false
+	set, err := clustering.NewConstraintSet(n, spec, constraint.UnitWeight)
+	if err != nil {
+		return nil, err
+	}
+	s := heldout.New(set, spec.Seeds, spec.MaxK, auto.DefaultFolds, spec.Random(clustering.StreamFolds))
+	if must, cannot := s.Kinds(); must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs {
+		return nil, nil //nolint:nilnil // there is too little
+	}
+	return s, nil
+}
+
+// agreement returns how well the job agrees with held-out supervision. auto has already compared its methods that way;
+// other algorithms run once more for each fold.
+func (r *run) agreement(ctx context.Context, spec clustering.Spec, result *clustering.Result) (*float64, error) {
+	if result.Choice != nil {
+		for _, tried := range result.Choice.Tried {
+			if tried.Method == result.Choice.Chosen {
+				agreement := tried.Agreement()
+				return &agreement, nil
+			}
+		}
+	}
+	var labels [][]int32
+	for fold := range auto.DefaultFolds {
+		found, err := snapshot.Once(ctx, fmt.Sprintf("fold %d", fold), (*snapshot.Writer).Int32s,
+			func(reader *snapshot.Reader) []int32 { return reader.Labels(len(result.Labels), spec.K) },
+			func(ctx context.Context) ([]int32, error) {
+				found, err := r.solver.Solve(ctx, r.folds.Spec(spec, fold), clustering.NopObserver{})
+				if err != nil {
+					return nil, err
+				}
+				return found.Labels, ctx.Err()
+			})
+		if err != nil {
+			return nil, err
+		}
+		labels = append(labels, found)
+	}
+	agreement := r.folds.Agreement(r.folds.Right(labels...))
+	return &agreement, nil
+}

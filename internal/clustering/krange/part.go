@@ -1,6 +1,7 @@
 package krange
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,31 +12,34 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 const (
-	// mostParts is how many parts of the data are clustered for each k. Of parts with more than fewRows, which differ less,
-	// there are someParts, as of graphs, and of graphs with more than manyEntries, which no part makes much smaller, fewParts.
+	// mostParts is the number of parts of the data that are clustered for each k. There are someParts if parts have
+	// more than fewRows rows, because then they differ less, and for graphs; and fewParts for graphs of more than
+	// manyEntries entries, whose parts take about as long as the whole.
 	mostParts   = 20
 	someParts   = 8
 	fewParts    = 4
 	fewRows     = 250
 	manyEntries = 100_000
-	// mostRows bounds the rows of a part, which has at most half of them: where there are more, small clusters have few rows in a part.
+	// mostRows limits the rows of a part, which is otherwise half of the data.
 	mostRows = 1500
-	// keptEdges is the share of a graph's edges that a part has. It has all vertices.
+	// keptEdges is the share of the edges of a graph in a part, which has all vertices.
 	keptEdges = 0.8
-	// partRestarts is how often a part is clustered at most from different starts.
+	// partRestarts is the maximum number of restarts on a part.
 	partRestarts = 4
 )
 
 // part is a part of the data.
 type part struct {
 	data dataset.Dataset
-	rows []int32 // that it has, ascending; nil: all
+	rows []int32 // ascending; nil means all
 }
 
-// newParts draws parts of the data, the same for every k.
+// newParts draws the parts, which are the same for every k.
 func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 	rng := spec.Random(clustering.StreamParts)
 	all := make([]part, countParts(data))
@@ -54,7 +58,7 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 	return all, nil
 }
 
-// countParts is how many parts there are.
+// countParts returns the number of parts.
 func countParts(data dataset.Dataset) int {
 	g, is := data.(*dataset.Graph)
 	switch {
@@ -66,8 +70,8 @@ func countParts(data dataset.Dataset) int {
 	return mostParts
 }
 
-// PartBytes is what the parts of data of so many bytes take, with some eigenvectors of each, and the search for the eigengaps
-// up to k of a graph.
+// PartBytes returns the memory of the parts of a data set of the given size, with some columns of eigenvectors each,
+// and of the eigensolver for the eigengaps of a graph up to k.
 func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
 	n, gaps := data.Rows(), int64(0)
 	rows, share := n, keptEdges
@@ -80,10 +84,10 @@ func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
 	return gaps + int64(countParts(data))*(int64(share*float64(bytes))+8*int64(rows)*int64(columns))
 }
 
-// partRows is how many of n rows a part has.
+// partRows returns the number of rows of a part.
 func partRows(n int) int { return min(mostRows, max(1, n/2)) }
 
-// partsOf says what a part of the data has.
+// partsOf describes the parts to the user.
 func partsOf(data dataset.Dataset) string {
 	if _, is := data.(*dataset.Graph); is {
 		return "four fifths of the edges"
@@ -94,7 +98,7 @@ func partsOf(data dataset.Dataset) string {
 	return "half of the data"
 }
 
-// someEdges is a graph with a part of the edges, and all loops.
+// someEdges draws a part of the edges of a graph. It keeps all loops.
 func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
 	var edges dataset.Edges
 	for i := range g.N {
@@ -108,9 +112,9 @@ func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
 	return dataset.GraphOf(g.N, []dataset.Edges{edges})
 }
 
-// spec is the job of n rows on the part.
+// spec returns the spec of a job of n rows on the part.
 func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
-	_, isSpectral := spec.Algorithm.(*spectral.Options) // which has no restarts
+	_, isSpectral := spec.Algorithm.(*spectral.Options) // has no restarts
 	byChance := p.rows != nil && (spec.Choose || spec.Algorithm.Name() == "auto")
 	if spec.Restarts > partRestarts || spec.Restarts == 0 && byChance && !isSpectral {
 		spec.Restarts = partRestarts
@@ -123,10 +127,7 @@ func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 	if p.rows == nil {
 		return spec
 	}
-	place := make([]int32, n)
-	for i := range place {
-		place[i] = -1
-	}
+	place := clustering.Unassigned(n) // the row of each point in the part
 	for at, i := range p.rows {
 		place[i] = int32(at)
 	}
@@ -158,4 +159,86 @@ func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 		spec.Algorithm = &own
 	}
 	return spec
+}
+
+// stability returns how well the clusters are found again in parts of the data, as a mean over the parts. It returns
+// nil if a part cannot be clustered.
+func (r *run) stability(ctx context.Context, spec clustering.Spec, labels []int32) (*float64, error) {
+	values, err := snapshot.Once(ctx, "stability", (*snapshot.Writer).Floats, (*snapshot.Reader).Floats,
+		func(ctx context.Context) ([]float64, error) { return r.strengths(snapshot.Without(ctx), spec, labels) })
+	if err != nil {
+		return nil, err
+	}
+	return meanStability(values), nil
+}
+
+// meanStability returns the mean over all parts, nil if one could not be clustered.
+func meanStability(strengths []float64) *float64 {
+	mean := 0.0
+	for _, v := range strengths {
+		if v < 0 {
+			return nil
+		}
+		mean += v / float64(len(strengths))
+	}
+	return &mean
+}
+
+// strengths returns the prediction strength of the labels in each part, -1 if it cannot be clustered.
+func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int32) ([]float64, error) {
+	values := make([]float64, len(r.parts))
+	err := parallel.NewPool(r.threads).Run(ctx, r.threads, len(r.parts), func(at int) error {
+		p := r.parts[at]
+		if values[at] = -1; p.data.Rows() < spec.K {
+			return nil
+		}
+		found, err := r.solver.Small(ctx, r.firstPart+at, p.data, p.spec(spec, len(labels)))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return nil //nolint:nilerr // for example, an algorithm needs constraints and the part has none
+		}
+		of := labels
+		if p.rows != nil {
+			of = make([]int32, len(p.rows))
+			for place, i := range p.rows {
+				of[place] = labels[i]
+			}
+		}
+		values[at] = Strength(of, found.Labels, spec.K)
+		return nil
+	})
+	return values, err
+}
+
+// Strength returns how well two labelings of the same points reproduce each other's clusters. It is the share of pairs
+// of a cluster that are together in the other labeling, for the worst cluster of each labeling, averaged over both. It
+// is the prediction strength of Tibshirani and Walther (2005), between two answers instead of an answer and a
+// prediction. Points with labels below 0 are ignored.
+func Strength(a, b []int32, k int) float64 {
+	return (leastKept(a, b, k) + leastKept(b, a, k)) / 2
+}
+
+// leastKept returns the smallest share, over clusters, of pairs that another labeling keeps together.
+func leastKept(of, in []int32, k int) float64 {
+	counts, sizes := make([]int64, k*k), make([]int64, k)
+	for i, c := range of {
+		if c >= 0 && in[i] >= 0 {
+			counts[int(c)*k+int(in[i])]++
+			sizes[c]++
+		}
+	}
+	least := 1.0
+	for c, size := range sizes {
+		if size < 2 {
+			continue
+		}
+		together := int64(0)
+		for _, count := range counts[c*k : (c+1)*k] {
+			together += count * (count - 1)
+		}
+		least = min(least, float64(together)/float64(size*(size-1)))
+	}
+	return least
 }

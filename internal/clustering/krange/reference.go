@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// beyondCloud is by how much two clusters must be more stable than those of a cloud without any.
+	// beyondCloud is how much more stable two clusters must be than those of a cloud without clusters.
 	beyondCloud = 0.05
-	// cloudTerms is how many rows a row of a cloud is the sum of.
+	// cloudTerms is the number of rows that are summed to a row of a cloud.
 	cloudTerms = 32
 )
 
-// compareWithCloud doubts a proposal of two clusters that are hardly more stable than the halves of a single normal distribution with
-// the covariance of the data: a cloud that is longer than wide is always cut across its length. Three or more clusters of a
-// cloud are not stable.
-func (r *run) compareWithCloud(ctx context.Context, h *clustering.HowMany, part string) error {
+// compareWithCloud marks a proposal of two clusters as unsure if they are hardly more stable than the halves of a
+// single normal distribution with the covariance of the data, because an elongated cloud is always cut across its
+// length. Three or more clusters of a cloud are not stable.
+func (r *run) compareWithCloud(ctx context.Context, h *clustering.KSelection, part string) error {
 	points, dense := r.origin.Data.(*dataset.Points)
-	if h.Proposed != 2 || h.Sureness == clustering.Unsure || r.folds != nil || !dense || ctx.Err() != nil {
+	if h.Proposed != 2 || h.Confidence == clustering.Unsure || r.folds != nil || !dense || ctx.Err() != nil {
 		return nil
 	}
 	two := h.Scores[2-h.Min]
@@ -32,12 +32,12 @@ func (r *run) compareWithCloud(ctx context.Context, h *clustering.HowMany, part 
 	if err != nil || len(found) == 0 || stabilityOf(two) >= found[0]+beyondCloud {
 		return err
 	}
-	h.Sureness = clustering.Unsure
-	h.Reason = fmt.Sprintf("%s, but so do the halves of a cloud of the same shape without clusters (%.2f): there may be none", comesOutAgain(two, part), found[0])
+	h.Confidence = clustering.Unsure
+	h.Reason = fmt.Sprintf("%s, but so are the halves of a cloud of the same shape without clusters (%.2f): there may be no clusters", foundAgain(two, part), found[0])
 	return nil
 }
 
-// cloudStability is the stability of two clusters of a cloud; none if it cannot be clustered so.
+// cloudStability returns the stability of two clusters of a cloud, or nothing if the cloud cannot be clustered.
 func (r *run) cloudStability(ctx context.Context, points *dataset.Points) ([]float64, error) {
 	spec := withK(r.origin.Spec, 2)
 	spec.Constraints, spec.Seeds = nil, nil
@@ -49,7 +49,7 @@ func (r *run) cloudStability(ctx context.Context, points *dataset.Points) ([]flo
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, nil //nolint:nilerr // as of weights, which are those of the data's rows
+		return nil, nil //nolint:nilerr // for example, weights are those of the rows of the data
 	}
 	if of.parts, err = newParts(data, spec); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (r *run) cloudStability(ctx context.Context, points *dataset.Points) ([]flo
 	return nil, nil
 }
 
-// cloud draws rows of a normal distribution with the mean and the covariance of points: each is the sum of some rows, less the mean,
+// cloud draws rows from a normal distribution with the mean and covariance of points. Each is a sum of centered rows
 // with random signs.
 func cloud(p *dataset.Points, rows int, rng *rand.Rand) *dataset.Points {
 	mean := make([]float64, p.D)

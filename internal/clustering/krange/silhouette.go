@@ -5,20 +5,24 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/render/profile"
 )
 
 const (
-	// Silhouettes are of all points up to so many rows, and above of a sample of as many, compared with each other.
+	// mostSilhouettes is the maximum number of rows whose silhouettes are computed, from distances among them.
 	mostSilhouettes = 4096
-	// Fewer where rows are long: the values that are read for them are bounded, for each k to a fraction of a second.
+	// There are fewer if rows are long, so that a k takes a fraction of a second.
 	leastSilhouettes     = 512
 	mostSilhouetteValues = 1 << 28
 )
 
-// silhouette is the mean silhouette of labels, in the space that was clustered.
+// silhouette returns the mean silhouette of the labels in the space that was clustered.
 func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) (*float64, error) {
 	distances, width, err := r.distances(result)
 	if err != nil {
@@ -30,7 +34,7 @@ func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) 
 	return &mean, err
 }
 
-// everyRow are at most so many of n rows, evenly spaced.
+// everyRow returns at most most of n rows, evenly spaced.
 func everyRow(n, most int) []int32 {
 	count := min(n, most)
 	rows := make([]int32, count)
@@ -40,8 +44,8 @@ func everyRow(n, most int) []int32 {
 	return rows
 }
 
-// Silhouette is the mean of profile.Silhouette over some rows. Rows in no cluster, with labels below 0, are left out. The distances
-// of a row are asked for together, in the order of rows.
+// Silhouette returns the mean of profile.Silhouette over some rows. Rows with labels below 0 are ignored. All distances
+// of a row are requested together.
 func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Distances, threads int) (float64, error) {
 	var kept []int32
 	sizes := make([]int, k)
@@ -70,4 +74,126 @@ func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Dist
 		return 0, err
 	}
 	return partition.SumByTile(len(kept), func(at int) float64 { return values[at] }) / float64(len(kept)), nil
+}
+
+// Distances stores the distances of row i from other rows in out.
+type Distances func(i int32, to []int32, out []float64)
+
+// distances returns the distances in the space that a result was found in, and the number of values per row.
+func (r *run) distances(result *clustering.Result) (Distances, int, error) {
+	if e := result.Embedding; e != nil {
+		return euclidean(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values}), e.Columns, nil
+	}
+	data, err := result.Units.Apply(r.data)
+	if err != nil {
+		return nil, 0, err
+	}
+	options, vectors := r.spec.Algorithm.(*kmeans.Options)
+	cosines := vectors && options.Distortion == metric.Cosine
+	switch data := data.(type) {
+	case *dataset.Points:
+		switch {
+		case cosines:
+			return byProducts(data.N, densely(data), cosine), data.D, nil
+		case result.Matrix != nil:
+			return byProducts(data.N, densely(data), kernelDistance(result.Matrix)), data.D, nil
+		}
+		return euclidean(data), data.D, nil
+	case *dataset.SparsePoints:
+		width := data.NonZeros() / max(1, data.N)
+		switch {
+		case result.Matrix != nil:
+			return byProducts(data.N, sparsely(data), kernelDistance(result.Matrix)), width, nil
+		case cosines || !vectors:
+			return byProducts(data.N, sparsely(data), cosine), width, nil
+		}
+		return byProducts(data.N, sparsely(data), straight), width, nil
+	case *dataset.Kernel:
+		return byEntries(data), 1, nil
+	}
+	return nil, 0, nil
+}
+
+func euclidean(p *dataset.Points) Distances {
+	return func(i int32, to []int32, out []float64) {
+		row := p.Row(int(i))
+		for at, j := range to {
+			sum := 0.0
+			for f, v := range p.Row(int(j)) {
+				d := row[f] - v
+				sum += float64(d * d)
+			}
+			out[at] = math.Sqrt(sum)
+		}
+	}
+}
+
+func byEntries(data *dataset.Kernel) Distances {
+	return func(i int32, to []int32, out []float64) {
+		row := data.Row(int(i))
+		for at, j := range to {
+			out[at] = math.Sqrt(max(0, row[i]+data.Row(int(j))[j]-2*row[j]))
+		}
+	}
+}
+
+// byProducts derives the distances of n rows from their inner products, which of computes.
+func byProducts(n int, of Distances, distance func(product, own, other float64) float64) Distances {
+	norms := make([]float64, n)
+	for i := range int32(n) {
+		of(i, []int32{i}, norms[i:i+1])
+	}
+	return func(i int32, to []int32, out []float64) {
+		of(i, to, out)
+		for at, j := range to {
+			out[at] = distance(out[at], norms[i], norms[j])
+		}
+	}
+}
+
+func cosine(product, own, other float64) float64 {
+	if scale := math.Sqrt(own) * math.Sqrt(other); scale > 0 {
+		return max(0, 1-product/scale)
+	}
+	return 1
+}
+
+func straight(product, own, other float64) float64 { return math.Sqrt(max(0, own+other-2*product)) }
+
+func kernelDistance(m *kernel.MatrixSpec) func(product, own, other float64) float64 {
+	return func(product, own, other float64) float64 {
+		return math.Sqrt(max(0, m.Value(own, own, own)+m.Value(other, other, other)-2*m.Value(product, own, other)))
+	}
+}
+
+func densely(p *dataset.Points) Distances {
+	return func(i int32, to []int32, out []float64) {
+		row := p.Row(int(i))
+		for at, j := range to {
+			sum := 0.0
+			for f, v := range p.Row(int(j)) {
+				sum += float64(row[f] * v)
+			}
+			out[at] = sum
+		}
+	}
+}
+
+func sparsely(p *dataset.SparsePoints) Distances {
+	return func(i int32, to []int32, out []float64) {
+		columns, values := p.Row(int(i))
+		for at, j := range to {
+			others, weights := p.Row(int(j))
+			sum, own := 0.0, 0
+			for place, column := range others {
+				for own < len(columns) && columns[own] < column {
+					own++
+				}
+				if own < len(columns) && columns[own] == column {
+					sum += float64(values[own] * weights[place])
+				}
+			}
+			out[at] = sum
+		}
+	}
 }

@@ -11,20 +11,21 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// How many features there are: as many eigenvectors of the landmarks' matrix as have a share of its trace, at most maxRank,
-// because k-means takes time in proportion. Those whose eigenvalues are nearly 0 are rounding: entries are float32.
+// Features are the eigenvectors of the landmarks' kernel matrix that hold wantedShare of its trace, at most maxRank,
+// because k-means takes time in proportion. Entries are float32, so eigenvectors with nearly zero eigenvalues are
+// rounding errors.
 const (
 	wantedShare     = 0.999
 	maxRank         = 128
 	leastEigenvalue = 1e-6 // of the largest
 )
 
-// draw chooses the landmarks among the points: without replacement, each as likely as any other.
+// draw chooses the landmarks uniformly without replacement.
 func (p *Problem) draw(points *dataset.Points, spec clustering.Spec) ([]int32, error) {
 	options := spec.Algorithm.(*kernelkmeans.Options)
 	count := min(options.Landmarks, points.N)
 	if count < spec.K {
-		return nil, fault.Invalid("BAD_LANDMARKS", "%d landmarks cannot tell %d clusters apart; there must be at least as many, and better 10 times as many", options.Landmarks, spec.K).
+		return nil, fault.Invalid("BAD_LANDMARKS", "%d landmarks cannot separate %d clusters; use at least as many, preferably 10 times as many", options.Landmarks, spec.K).
 			OnField(clustering.Field(spec.Algorithm, "landmarks"))
 	}
 	chosen := kernelkmeans.Sample(points.N, count, spec.Random(clustering.StreamLandmarks))
@@ -37,14 +38,14 @@ func (p *Problem) draw(points *dataset.Points, spec clustering.Spec) ([]int32, e
 	return rows, nil
 }
 
-// features is the map of points, which are in their units, to features.
+// features returns the map from points, in their units, to features.
 func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kernel.FeatureSpec, error) {
 	m := len(chosen)
 	own := &dataset.Points{N: m, D: points.D}
 	for _, i := range chosen {
 		own.Values = append(own.Values, points.Row(int(i))...)
 	}
-	if p.Matrix.Mean != nil { // that of the landmarks is as good, and new points can be centered by the landmarks alone
+	if p.Matrix.Mean != nil { // the mean of the landmarks is as good, and is all that predictions have
 		p.Matrix.Mean = kernel.ColumnMeans(own)
 	}
 	small := p.Matrix
@@ -71,7 +72,7 @@ func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kern
 	return f, nil
 }
 
-// rank is how many eigenvectors are taken, given all eigenvalues, largest first.
+// rank returns the number of eigenvectors to use, given all eigenvalues in descending order.
 func rank(eigenvalues []float64, trace float64, k int) int {
 	share, count := 0.0, 0
 	for _, v := range eigenvalues {

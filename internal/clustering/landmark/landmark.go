@@ -1,10 +1,10 @@
-// Package landmark is kernel k-means by landmarks, for points that are too many for a kernel matrix. With m of the points
+// Package landmark approximates kernel k-means for points that are too many for a kernel matrix. With m of the points
 // as landmarks, the matrix is approximated by (Williams and Seeger 2001)
 //
 //	K ~ K_nm K_mm^-1 K_mn = Phi Phi',    phi(x) = L^-1/2 U'(k(x, l_1), ..., k(x, l_m)),    K_mm = U L U'.
 //
-// Kernel k-means on the approximation is k-means on the rows of Phi, which the vector family runs: its centers are those in
-// the span of the landmarks (Chitta et al. 2011).
+// Kernel k-means on the approximation is k-means on the rows of Phi: its centers lie in the span of the landmarks
+// (Chitta et al. 2011).
 package landmark
 
 import (
@@ -20,35 +20,35 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
-// Problem is a spec made exact for its data: the landmarks, their features, and k-means on those.
+// Problem is a spec that was checked against its data: the landmarks, their features, and k-means on those.
 type Problem struct {
 	*kmeans.Problem
 	Matrix    kernel.MatrixSpec // the kernel; its rows are all points
 	landmarks *dataset.Points   // in the coordinates of the data
-	points    *dataset.Points   // all of them; nil: they are too many for their matrix
+	points    *dataset.Points   // all points; nil if too many for their matrix
 	trace     float64           // the sum of k(x, x) over all points
 	spec      clustering.Spec
-	sample    *sample // that the start is found on; nil: the start is given
+	sample    *sample // on which the start is found; nil if the start is given
 }
 
-// Is tells whether a spec asks for landmarks.
+// Is reports whether a spec asks for landmarks.
 func Is(spec clustering.Spec) bool {
 	options, is := spec.Algorithm.(*kernelkmeans.Options)
 	return is && options.Landmarks > 0
 }
 
-// Prepare checks a spec against the data and resolves it.
+// Prepare checks a spec against the data and draws the landmarks.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	points, dense := data.(*dataset.Points)
 	if !dense {
-		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "landmarks are for dense points; this data set is another kind of data (%v)", data.Kind()).
+		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "landmarks need dense points; the data is of the kind %v", data.Kind()).
 			OnField(clustering.Field(spec.Algorithm, "landmarks"))
 	}
 	if err := clustering.Validate(points.N, spec); err != nil {
 		return nil, err
 	}
 	free := spec
-	free.Constraints = nil // their notices are those of k-means on the features
+	free.Constraints = nil // k-means on the features reports their notices
 	kernels, err := kernelkmeans.Prepare(points, free)
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	return p, nil
 }
 
-// onFeatures is the spec of the vector family: PC-KMeans where there are constraints. It starts at seeds where there are any;
-// a start that is drawn is one of the sample, and runs with constraints begin at what is found there.
+// onFeatures returns the spec of k-means on features: PC-KMeans with constraints, started at seeds if there are any.
+// With constraints, a random start is replaced by the result on the sample.
 func onFeatures(spec clustering.Spec) clustering.Spec {
 	algorithm := kmeans.Kmeans
 	switch {
@@ -108,7 +108,7 @@ func onFeatures(spec clustering.Spec) clustering.Spec {
 	return spec
 }
 
-// notices say what was asked for and cannot be had.
+// notices warns if there are fewer points than requested landmarks.
 func (p *Problem) notices(spec clustering.Spec) []clustering.Notice {
 	asked := spec.Algorithm.(*kernelkmeans.Options).Landmarks
 	if asked <= p.landmarks.N {

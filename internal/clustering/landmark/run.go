@@ -2,10 +2,13 @@ package landmark
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -45,8 +48,8 @@ func Run(ctx context.Context, p *Problem, x kmeans.Executor, o clustering.Observ
 	return result, nil
 }
 
-// lost is the share of the kernel that features leave out. Kernels that are not positive semidefinite may have a trace
-// that says nothing.
+// lost returns the share of the kernel that the features lose, 1 if the trace is not positive, as for some kernels that
+// are not positive semidefinite.
 func (p *Problem) lost(rest float64) float64 {
 	if !(p.trace > 0) {
 		return 1
@@ -54,9 +57,9 @@ func (p *Problem) lost(rest float64) float64 {
 	return min(max(0, rest/p.trace), 1)
 }
 
-// rest is what features leave out of the points' squared lengths, the sum of k(x, x) - |phi(x)|^2. A center in the span
-// of the landmarks is as much farther from the points themselves than from their features, so that adding it to the
-// distortion of features gives the kernel k-means objective with such centers: at least that with centers that are free.
+// rest returns the sum of k(x, x) - |phi(x)|^2, the part of the squared lengths that features lose. Centers in the span
+// of the landmarks are farther from the points than from their features by that amount, so adding it to the distortion
+// of features gives the kernel k-means objective for such centers, an upper bound of that for free centers.
 func (p *Problem) rest(ctx context.Context, x kmeans.Executor) (float64, error) {
 	origin := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 1, Centroids: make([]float64, p.Columns())}
 	squares, err := x.Nearest(ctx, []vector.Query{{Model: origin}})
@@ -66,7 +69,7 @@ func (p *Problem) rest(ctx context.Context, x kmeans.Executor) (float64, error) 
 	return p.trace - partition.SumByTile(p.Rows(), func(i int) float64 { return squares[0][i] }), nil
 }
 
-// withRest hears the objectives of kernel k-means instead of those of features.
+// withRest converts objectives on features to those of kernel k-means.
 type withRest struct {
 	clustering.Observer
 	rest float64
@@ -89,4 +92,43 @@ func entryWith(e clustering.HistoryEntry, rest float64) clustering.HistoryEntry 
 		e.Parts = &parts
 	}
 	return e
+}
+
+// exactRows is the maximum number of points for which the full matrix is run too, for comparison. It takes seconds.
+const exactRows = 5000
+
+// compare reports how close the labels are to those of the same job with the full matrix, which it runs in this
+// process. With constraints, it reports no objective, because penalties differ from those on features.
+func (p *Problem) compare(ctx context.Context, labels []int32, report *clustering.LandmarkReport) error {
+	if p.points == nil {
+		return nil
+	}
+	spec, options := p.spec, *p.spec.Algorithm.(*kernelkmeans.Options)
+	options.Landmarks = 0
+	spec.Algorithm = &options
+	exact, err := solve(ctx, p.points, spec)
+	if err != nil {
+		return err
+	}
+	scores, err := evaluate.Compare(labels, exact.Labels, nil)
+	if err != nil {
+		return err
+	}
+	report.ExactNMI = &scores.NMI
+	if len(spec.Constraints) == 0 {
+		report.ExactObjective = &exact.Objective
+	}
+	return nil
+}
+
+func solve(ctx context.Context, points *dataset.Points, spec clustering.Spec) (*clustering.Result, error) {
+	p, err := kernelkmeans.Prepare(points, spec)
+	if err != nil {
+		return nil, err
+	}
+	x, err := kernelkmeans.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	return kernelkmeans.Run(ctx, p, x, clustering.NopObserver{})
 }

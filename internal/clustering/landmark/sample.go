@@ -15,13 +15,13 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Where a run begins is found on some of the rows: the best of several starts, improved by exchanging centroids. That takes
-// the time of a few iterations over millions of rows, and ends better than as many runs over all of them.
+// The start is found on a sample of the rows: the best of several starts, improved by exchanging centroids. For
+// millions of rows that takes as long as a few iterations, and ends better than as many runs over all rows.
 
-// sampleRows is how many rows there are in the sample, beside the landmarks, at most.
+// sampleRows is the maximum number of rows of the sample, in addition to the landmarks.
 const sampleRows = 20000
 
-// samples tells whether the start is left to chance.
+// samples reports whether the start is random.
 func samples(spec clustering.Spec) bool {
 	switch spec.Start {
 	case clustering.StartDefault, clustering.StartKmeansPlusPlus, clustering.StartRandom:
@@ -30,10 +30,10 @@ func samples(spec clustering.Spec) bool {
 	return false
 }
 
-// sample is some of the points, in their units, with all landmarks among them.
+// sample is a sample of the points, in their units, that includes all landmarks.
 type sample struct {
 	points    *dataset.Points
-	landmarks []int32 // which of them
+	landmarks []int32 // indices of the landmarks among points
 }
 
 func (p *Problem) drawSample(points *dataset.Points) *sample {
@@ -57,7 +57,7 @@ func (p *Problem) drawSample(points *dataset.Points) *sample {
 	return s
 }
 
-// sampleSpec is the spec of the sample's rows, which have the bits that they have among all rows.
+// sampleSpec returns the spec of the rows of the sample, whose features have the same bits as among all rows.
 func (p *Problem) sampleSpec() *vector.RowSpec {
 	rows, features := *p.Vectors, *p.Vectors.Features
 	features.Landmarks, features.Matrix.Rows = p.sample.landmarks, p.sample.points.N
@@ -65,7 +65,7 @@ func (p *Problem) sampleSpec() *vector.RowSpec {
 	return &rows
 }
 
-// begin is the problem that begins where the best start on the sample ends, unless the start is given.
+// begin returns the problem that starts at the best result on the sample, or p.Problem if the start is given.
 func (p *Problem) begin(ctx context.Context) (*kmeans.Problem, error) {
 	if p.sample == nil {
 		return p.Problem, nil
@@ -82,7 +82,7 @@ func (p *Problem) begin(ctx context.Context) (*kmeans.Problem, error) {
 	return p.BeginAt(centroids), ctx.Err()
 }
 
-// searchSample finds the centroids of the best start. It is remembered after every round of exchanges.
+// searchSample returns the centroids of the best start. Snapshots are taken after every round of exchanges.
 func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	spec := p.spec
 	spec.Constraints, spec.MaxIterations = nil, max(spec.MaxIterations, 1)
@@ -101,7 +101,7 @@ func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	return kmeans.BestStart(ctx, some, x, rows)
 }
 
-// sampleFeatures are the features of the sample, row by row.
+// sampleFeatures returns the features of the sample, row by row.
 func (p *Problem) sampleFeatures(ctx context.Context) ([]float64, error) {
 	features, err := kernel.NewFeatures(p.sampleSpec().Features, p.sample.points)
 	if err != nil {

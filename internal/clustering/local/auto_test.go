@@ -218,7 +218,7 @@ func TestAutoTakesWhatItCannotCompare(t *testing.T) {
 		"one class":    {K: 2, Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}, {Index: 3, Label: 1}}},
 	} {
 		result := solveAuto(t, moons.data, spec)
-		if result.Choice.Chosen.Use != clustering.UseHard || result.Satisfaction.Satisfied() != result.Satisfaction.Total {
+		if result.Choice.Chosen.ConstraintUse != clustering.UseHard || result.Satisfaction.Satisfied() != result.Satisfaction.Total {
 			t.Errorf("%s: %+v, %+v", name, result.Choice, result.Satisfaction)
 		}
 		for _, a := range spec.Seeds {
@@ -282,7 +282,7 @@ func TestAutoWithContradictions(t *testing.T) {
 	hears := func(code string) bool {
 		return slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == code })
 	}
-	if use := result.Choice.Chosen.Use; use == clustering.UseHard || use == clustering.UseMetric || !hears("CONFLICTING_CONSTRAINTS") {
+	if use := result.Choice.Chosen.ConstraintUse; use == clustering.UseHard || use == clustering.UseMetric || !hears("CONFLICTING_CONSTRAINTS") {
 		t.Errorf("%+v, notices %v", result.Choice, result.Warnings)
 	}
 	if got := ari(t, result.Labels, set.truth); got != 1 {

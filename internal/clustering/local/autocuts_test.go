@@ -57,7 +57,7 @@ func TestAutoTakesTheCutThatConstraintsChoose(t *testing.T) {
 		return scores.ARI, result.Choice
 	}
 	found, choice := score(spec)
-	if found < 0.95 || choice.Chosen.Use != clustering.UseCuts {
+	if found < 0.95 || choice.Chosen.ConstraintUse != clustering.UseCuts {
 		t.Errorf("with constraints the score is %.3f, by %+v", found, choice)
 	}
 	spec.Constraints = nil

@@ -105,7 +105,7 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 		return set(r.Units != nil || a.feature != "standardized columns" || a.algorithm.Name == "auto")
 	},
 	"Model": func(a asked, r *clustering.Result) error {
-		needed := a.algorithm.Family == catalog.CentroidFamily || a.feature == "landmarks"
+		needed := a.algorithm.Family == catalog.KMeansFamily || a.feature == "landmarks"
 		return set(r.Model != nil || !needed)
 	},
 	"Eigen": func(a asked, r *clustering.Result) error {
@@ -115,7 +115,7 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 		return set(r.Embedding != nil || a.algorithm.Family != catalog.SpectralFamily)
 	},
 	"Matrix": func(a asked, r *clustering.Result) error {
-		return set(r.Matrix != nil || a.algorithm.Family == catalog.CentroidFamily || a.algorithm.Name == "auto" || a.feature == "landmarks")
+		return set(r.Matrix != nil || a.algorithm.Family == catalog.KMeansFamily || a.algorithm.Name == "auto" || a.feature == "landmarks")
 	},
 	"Choice": func(a asked, r *clustering.Result) error {
 		return set((r.Choice != nil) == (a.algorithm.Name == "auto"))
@@ -126,8 +126,8 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 	"Landmarks": func(a asked, r *clustering.Result) error {
 		return set((r.Landmarks != nil) == (a.feature == "landmarks"))
 	},
-	"HowMany": func(a asked, r *clustering.Result) error { return set((r.HowMany != nil) == (a.spec.MaxK > 0)) },
-	"Sigma":   func(_ asked, r *clustering.Result) error { return set(r.Sigma >= 0) },
+	"KSelection": func(a asked, r *clustering.Result) error { return set((r.KSelection != nil) == (a.spec.MaxK > 0)) },
+	"Sigma":      func(_ asked, r *clustering.Result) error { return set(r.Sigma >= 0) },
 	"BehindUnconstrained": func(a asked, r *clustering.Result) error {
 		return set(r.BehindUnconstrained >= 0 && (r.BehindUnconstrained == 0 || len(a.spec.Constraints)+len(a.spec.Seeds) > 0))
 	},

@@ -11,14 +11,14 @@ import (
 )
 
 // proposal runs k-means with 2 to 4 clusters.
-func proposal(t *testing.T, points *dataset.Points) *clustering.HowMany {
+func proposal(t *testing.T, points *dataset.Points) *clustering.KSelection {
 	t.Helper()
 	spec := clustering.Spec{K: 2, MaxK: 4, Seed: 1, MaxIterations: 50, Restarts: 5, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}
 	result, err := Solve(t.Context(), points, spec, 2, clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result.HowMany
+	return result.KSelection
 }
 
 // A normal cloud is cut across its length again and again, which is no sign of two clusters; two groups are more stable than that.
@@ -32,12 +32,12 @@ func TestACloudHasNoClusters(t *testing.T) {
 		cloud.Row(i)[0] *= 3
 		groups.Row(i)[0] += 8 * float64(i%2)
 	}
-	if h := proposal(t, cloud); h.Sureness != clustering.Unsure {
-		t.Errorf("of a cloud: %d, %v: %s", h.Proposed, h.Sureness, h.Reason)
+	if h := proposal(t, cloud); h.Confidence != clustering.Unsure {
+		t.Errorf("of a cloud: %d, %v: %s", h.Proposed, h.Confidence, h.Reason)
 	} else if h.Proposed == 2 && len(h.Plausible) == 1 && !strings.Contains(h.Reason, "a cloud of the same shape") {
 		t.Errorf("of a cloud: %s", h.Reason)
 	}
-	if h := proposal(t, groups); h.Proposed != 2 || h.Sureness == clustering.Unsure {
-		t.Errorf("of two groups: %d, %v, %v: %s", h.Proposed, h.Sureness, h.Plausible, h.Reason)
+	if h := proposal(t, groups); h.Proposed != 2 || h.Confidence == clustering.Unsure {
+		t.Errorf("of two groups: %d, %v, %v: %s", h.Proposed, h.Confidence, h.Plausible, h.Reason)
 	}
 }

@@ -156,7 +156,7 @@ func TestConfidenceOfAuto(t *testing.T) {
 	}
 	spec.Constraints = pairsOf(t, alone.Labels, 60, 0, clusteringtest.NewRand(9))
 	with := solve(t, points, spec)
-	if with.Choice.Chosen.Use != clustering.UseNone && with.Rows.Runs < 4 { // at least the answer and three folds
+	if with.Choice.Chosen.ConstraintUse != clustering.UseNone && with.Rows.Runs < 4 { // at least the answer and three folds
 		t.Errorf("%+v has %d runs", with.Choice.Chosen, with.Rows.Runs)
 	}
 	for i, share := range with.Rows.Confidence {

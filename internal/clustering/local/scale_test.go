@@ -219,7 +219,7 @@ func TestNoticesOfScales(t *testing.T) {
 	}{
 		{"default", points, clustering.ScaleDefault, "ONE_COLUMN_DECIDES", "column 4 has 100.0% of the variance of all 7 columns", false},
 		{"none", points, clustering.ScaleNone, "", "", false},
-		{"auto", points, clustering.ScaleAuto, "COLUMNS_STANDARDIZED", "times the span of column 5, so all columns were given", true},
+		{"auto", points, clustering.ScaleAuto, "COLUMNS_STANDARDIZED", "times the span of column 5, so all columns were scaled", true},
 		{"zscore", points, clustering.ScaleZscore, "", "", true},
 		{"even default", even, clustering.ScaleDefault, "", "", false},
 		{"auto of few columns", columns(t, points, 4, 5), clustering.ScaleAuto, "COLUMNS_STANDARDIZED", "column 0 has", true},

@@ -11,33 +11,32 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// Problem is what labels are chosen from.
+// Problem is what Choose chooses from.
 type Problem struct {
-	K       int
-	Vectors [][]float64 // of the least eigenvalues of Lbar, D^1/2 1 / |D^1/2 1| first
-	Costs   []float64   // these eigenvalues
-	Pairs   []constraint.Pair
-	Random  *rand.Rand
-	Starts  int // of k-means on the coordinates; 0: as spectral clustering has
-	// Iterations of each of them; 0: likewise.
-	Iterations int
-	Sample     int  // points that are rounded to labels when candidates are compared; 0: maxSample
-	Quick      bool // sum in orders that take less time: the last bits differ
-	// Paper are the labels of the rules of Wang2014 with some of the pairs, nil if these allow no cut. Where it is nil
-	// itself, the rules are not asked.
+	K          int
+	Vectors    [][]float64 // eigenvectors of Lbar with the smallest eigenvalues; the first is D^1/2 1 / |D^1/2 1|
+	Costs      []float64   // those eigenvalues
+	Pairs      []constraint.Pair
+	Random     *rand.Rand
+	Starts     int  // k-means starts on the coordinates; 0 means embedding.DefaultRestarts
+	Iterations int  // of each start; 0 means embedding.DefaultIterations
+	Sample     int  // points that are labeled when candidates are compared; 0 means maxSample
+	Quick      bool // sum in a faster order, which changes the last bits
+	// Paper labels all points by a rule of Wang2014 with some of the pairs. It returns nil if the rule allows no cut.
+	// If Paper itself is nil, those rules are not tried.
 	Paper func(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) ([]int32, error)
 }
 
-// Answer is the rule that was chosen, with its labels and coordinates; of a rule of the paper there are none.
+// Answer is the chosen candidate with its labels. Rules of the paper have no coordinates.
 type Answer struct {
 	Chosen     clustering.CutCandidate
 	Candidates []clustering.CutCandidate
 	Labels     []int32
-	Runs       []clustering.Labeling // of all starts, the labels among them
-	Embedding  *clustering.Embedding // nil: by a rule of the paper, which was asked last
+	Runs       []clustering.Labeling // the labels of all starts, including Labels
+	Embedding  *clustering.Embedding // nil for a rule of the paper
 }
 
-// chooser is a choice while it is made.
+// chooser is the state of Choose.
 type chooser struct {
 	*Problem
 	*basis
@@ -45,13 +44,13 @@ type chooser struct {
 	folds   []fold
 	pool    *parallel.Pool
 	threads int
-	seeds   []uint64 // of the labels of every fold, and of the last ones
-	// The points whose labels are compared, and their rows of V.
+	seeds   []uint64 // for the labels of every fold, and for the final ones
+	// The points whose labels are compared, and their rows of V. A nil sample means all points.
 	sample  []int32
 	columns [][]float64
 }
 
-// Choose chooses coordinates by the pairs and rounds them to labels.
+// Choose chooses coordinates by the pairs and labels all points by them.
 func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 	threads := runtime.GOMAXPROCS(0)
 	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads, pool: parallel.NewPool(threads)}
@@ -88,13 +87,13 @@ func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 	return answer, c.finish(ctx, best, plain, answer)
 }
 
-// canCompare tells whether pairs can be held out. Must-links alone cannot tell: all points in one place have all of them
-// right.
+// canCompare reports whether pairs can be held out. Must-links alone do not suffice: coinciding points satisfy them
+// all.
 func (c *chooser) canCompare() bool {
 	return c.K > 1 && len(c.all) > 1 && slices.ContainsFunc(c.all, func(l link) bool { return !l.must })
 }
 
-// candidates are the best pencil and the best completion, and the rules of the paper where they are asked.
+// candidates returns the best pencil, the best completion if it helps, and the rules of the paper if there are any.
 func (c *chooser) candidates(ctx context.Context, plain *trial) ([]*trial, error) {
 	best, err := c.bestPencil(ctx)
 	if err != nil {
@@ -121,7 +120,7 @@ func (c *chooser) candidates(ctx context.Context, plain *trial) ([]*trial, error
 	return found, nil
 }
 
-// bestPencil tries every width and every theta on every fold.
+// bestPencil returns the pencil with the best width and theta on held-out links.
 func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 	matrices := make([][][]float64, len(c.folds))
 	err := c.pool.Run(ctx, c.threads, len(c.folds), func(at int) error {
@@ -140,7 +139,7 @@ func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 		fold, width := task%len(c.folds), task/len(c.folds)
 		p, held := c.newPencil(widths[width], matrices[fold]), c.folds[fold].held
 		for at, theta := range thetas {
-			missed := clustering.Ones(len(held)) // of a theta that means nothing here
+			missed := clustering.Ones(len(held)) // if theta is not usable
 			if f := p.factors(theta); f != nil {
 				missed = c.losses(f, held)
 			}
@@ -166,11 +165,11 @@ func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 	return best, nil
 }
 
-// maxLeftOut is how many links are left out one by one.
+// maxLeftOut is the maximum number of links that are left out one by one.
 const maxLeftOut = 600
 
-// bestCompletion chooses the width and rho by leaving out links one by one, and tries that completion on every fold;
-// nil: none has a smaller loss than the coordinates without constraints.
+// bestCompletion chooses width and rho by leaving out links one by one, and tries that completion on every fold. It
+// returns nil if none has a smaller loss than the coordinates without constraints.
 func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, error) {
 	some := firstOnes(len(c.all))
 	if len(some) > maxLeftOut {
@@ -204,7 +203,7 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	if width == 0 {
 		return nil, nil
 	}
-	c.half() // before several threads need it
+	c.half() // compute it before threads share it
 	completion := c.newCompletion(c.links, width)
 	completion.remember(c.folds)
 	heldOut, fits := make([]float64, len(c.all)), make([]factors, len(c.folds))
@@ -227,9 +226,9 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	return t, nil
 }
 
-// paperTrial fits a rule of the paper to what is known on every fold. The loss is the share of violations; a fold without an
-// answer violates everything. Each fit takes long, so that there are no more of them once the rule cannot beat the
-// coordinates without constraints, even if it violated nothing else.
+// paperTrial fits a rule of the paper on every fold. The loss is the share of violated links; a fold without an answer
+// violates all. Each fit takes long, so it stops once the rule cannot beat the coordinates without constraints even
+// with no further violation.
 func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule, plain *trial) (*trial, error) {
 	heldOut := clustering.Ones(len(c.all))
 	limit, lost, tried := 0.0, 0.0, 0.0
@@ -257,7 +256,7 @@ func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule, plain
 	return t, nil
 }
 
-// scatter puts the values of some links to their places among all.
+// scatter stores the values of some links at their indices.
 func scatter(all, values []float64, of []int) {
 	for at, which := range of {
 		all[which] = values[at]

@@ -3,6 +3,7 @@ package span
 import (
 	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -11,11 +12,11 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// maxSample is how many points are rounded to labels when finalists are compared, unless the problem has another number.
+// maxSample is the default number of points that are labeled when finalists are compared.
 const maxSample = 20_000
 
-// compare fits every finalist to all folds but one, rounds the coordinates to labels, and notes the share of the links
-// in that fold which they violate.
+// compare fits every finalist to all folds but one, labels the sample, and records the share of links of that fold that
+// the labels violate.
 func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 	c.takeSample(c.Random)
 	violated := make([][]float64, len(finalists)) // every link
@@ -37,7 +38,7 @@ func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 		return err
 	}
 	for at, t := range finalists {
-		share := t.Loss // of the rules of the paper
+		share := t.Loss // of a rule of the paper
 		if t.fit != nil {
 			share = c.mean(violated[at])
 		}
@@ -46,8 +47,8 @@ func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 	return nil
 }
 
-// violatedBy are the violations of a fold by a fit to the others, which goes on as PC-KMeans from the best of three
-// starts. A fit that means nothing violates everything.
+// violatedBy returns the violations in a fold by a fit to the others, which PC-KMeans improves from the best of three
+// starts. A fit that is not usable violates all.
 func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64, error) {
 	known, held := c.folds[fold].known, c.folds[fold].held
 	f := t.fit(fold)
@@ -66,7 +67,7 @@ func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64
 	return c.violations(func(point int) int32 { return labels[c.place(c.links.points[point])] }, held), nil
 }
 
-// takeSample takes all constrained points and as many others as there is room for.
+// takeSample takes all constrained points and as many others as fit.
 func (c *chooser) takeSample(rng *rand.Rand) {
 	size := cmp.Or(c.Sample, maxSample)
 	if c.n <= size {
@@ -94,7 +95,7 @@ func (c *chooser) takeSample(rng *rand.Rand) {
 	}
 }
 
-// place is where a point is in the sample.
+// place returns the index of a point in the sample.
 func (c *chooser) place(point int32) int32 {
 	if c.sample == nil {
 		return point
@@ -103,8 +104,8 @@ func (c *chooser) place(point int32) int32 {
 	return int32(at)
 }
 
-// finish fits the winner to all pairs and rounds it: the best two starts go on as PC-KMeans. Where the winner means
-// nothing on all pairs, though it did on the folds, it is the coordinates without constraints.
+// finish fits the winner to all pairs and labels all points: PC-KMeans improves the best two starts. If the winner is
+// not usable on all pairs, the coordinates without constraints win.
 func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answer) (err error) {
 	answer.Chosen = winner.CutCandidate
 	if winner.fit == nil {
@@ -126,11 +127,76 @@ func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answ
 	return err
 }
 
-// some are the pairs of some links.
+// some returns the pairs of some links.
 func (c *chooser) some(of []int) []constraint.Pair {
 	pairs := make([]constraint.Pair, len(of))
 	for at, which := range of {
 		pairs[at] = c.Pairs[which]
 	}
 	return pairs
+}
+
+// trial is a candidate and its loss on every link when that was held out.
+type trial struct {
+	clustering.CutCandidate
+	losses []float64
+	// fit returns the factors fitted to the known links of a fold, or to all links (allLinks). It is nil for the rules
+	// of the paper, whose losses are violations.
+	fit func(fold int) factors
+}
+
+func newTrial(rule clustering.CutRule, width int, losses []float64, l *links) *trial {
+	return &trial{CutCandidate: clustering.CutCandidate{Rule: rule, Width: width, Loss: l.mean(losses)}, losses: losses}
+}
+
+// mean returns the mean of values, one per link, weighted by the weights of links.
+func (l *links) mean(values []float64) float64 {
+	sum, weights := 0.0, 0.0
+	for at, v := range values {
+		sum += float64(l.all[at].weight * v)
+		weights += l.all[at].weight
+	}
+	if weights == 0 {
+		return 0
+	}
+	return sum / weights
+}
+
+// beats reports whether the losses are smaller than those of another trial by more than two standard errors,
+//
+//	sum(other - loss) > 2 sqrt(m) std(other - loss)
+//
+// because otherwise chance among a hundred fits would decide.
+func (t *trial) beats(other *trial, l *links) bool {
+	m := float64(len(t.losses))
+	sum, differences := 0.0, make([]float64, len(t.losses))
+	for at, v := range t.losses {
+		differences[at] = float64(l.all[at].weight * (other.losses[at] - v))
+		sum += differences[at]
+	}
+	mean, square := sum/m, 0.0
+	for _, d := range differences {
+		square += float64((d - mean) * (d - mean))
+	}
+	return sum > 2*math.Sqrt(m)*math.Sqrt(square/m)
+}
+
+// better reports whether its labels violated fewer held-out links. If equally many, the loss decides.
+func (t *trial) better(other *trial) bool {
+	if *t.Violated != *other.Violated {
+		return *t.Violated < *other.Violated
+	}
+	return t.Loss < other.Loss
+}
+
+// violations returns 1 for each of some links that the labels violate, otherwise 0. Labels are indexed as links.points.
+func (l *links) violations(labels func(point int) int32, of []int) []float64 {
+	values := make([]float64, len(of))
+	for at, which := range of {
+		pair := l.all[which]
+		if (labels(pair.i) == labels(pair.j)) != pair.must {
+			values[at] = 1
+		}
+	}
+	return values
 }

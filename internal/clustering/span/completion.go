@@ -4,29 +4,30 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// completion completes the matrix of all pairs from the known ones, within the span: with y_i the first `width` entries
-// of V[i,:]/l_i it looks for a symmetric M near I_k, ones on the first k places of the diagonal, such that y_i'M y_j is 1
-// for must-links and 0 for cannot-links,
+// completion completes the matrix of all pairs from the known ones, within the span. With y_i the first `width` entries
+// of V[i,:]/l_i, it finds a symmetric M near I_k, which has ones in the first k places of the diagonal, such that
+// y_i'M y_j is 1 for must-links and 0 for cannot-links:
 //
 //	M = I_k + H^1/2 X H^1/2,   X = argmin sum weight (y_i'M y_j - [must])^2 + rho |X|^2              (2)
 //
-// where I_k alone is what spectral clustering takes. H = diag(h) makes vectors of high cost expensive,
+// Spectral clustering uses I_k alone. H = diag(h) makes vectors of high cost expensive,
 //
 //	h_a = min(1, p_a/p_k),   p_a = exp(-log(1 - w_a) / log(1 - w_k))
 //
-// that is heat that has diffused until the k-th vector is down to 1/e.
+// which is heat diffusion until the k-th vector has decayed to 1/e.
 type completion struct {
 	*basis
 	*links
 	width   int
 	damping []float64   // h^1/2
-	damped  [][]float64 // g_i = H^1/2 y_i of the constrained points, a column for each vector
-	between [][]float64 // kernels between all links; nil: they are not remembered
+	damped  [][]float64 // g_i = H^1/2 y_i of the constrained points, one column per vector
+	between [][]float64 // kernels between all links; nil if not computed
 }
 
 func (b *basis) newCompletion(l *links, width int) *completion {
@@ -43,12 +44,12 @@ func (b *basis) newCompletion(l *links, width int) *completion {
 	return c
 }
 
-// residual is [must] - y_i' I_k y_j, what is left for X to explain.
+// residual returns [must] - y_i' I_k y_j, which X has to explain.
 func (c *completion) residual(pair link) float64 {
 	return pair.target() - dot(c.scaled[pair.i][:c.k], c.scaled[pair.j][:c.k])
 }
 
-// ends are g_i, or g_j, of some links, a column for each vector.
+// ends returns g_i or g_j of some links, one column per vector.
 func (c *completion) ends(of []int, end func(link) int) [][]float64 {
 	columns := make([][]float64, c.width)
 	for a := range columns {
@@ -63,11 +64,11 @@ func (c *completion) ends(of []int, end func(link) int) [][]float64 {
 func firstEnd(l link) int  { return l.i }
 func secondEnd(l link) int { return l.j }
 
-// manyLinks is above how many links (2) is solved for the width x width unknowns of X, by conjugate gradients, instead of one for
-// each link, directly.
+// manyLinks is the number of links above which (2) is solved for the width x width unknowns of X by conjugate
+// gradients, instead of directly for one unknown per link.
 const manyLinks = 2048
 
-// solve is X of (2) for some links.
+// solve returns X of (2) for some links.
 func (c *completion) solve(rho float64, of []int) [][]float64 {
 	if len(of) > manyLinks {
 		return c.solveByGradients(rho, of)
@@ -75,7 +76,7 @@ func (c *completion) solve(rho float64, of []int) [][]float64 {
 	return c.solveByLinks(rho, of)
 }
 
-// solveByLinks solves for a factor of each link, as leftOut explains.
+// solveByLinks solves for one factor per link; see leftOut.
 func (c *completion) solveByLinks(rho float64, of []int) [][]float64 {
 	matrix, right, roots := c.kernels(of)
 	for e := range of {
@@ -90,7 +91,7 @@ func (c *completion) solveByLinks(rho float64, of []int) [][]float64 {
 	return spread(c.ends(of, firstEnd), c.ends(of, secondEnd), right)
 }
 
-// kernels are W^1/2 K W^1/2 of some links, W^1/2 b and the diagonal of W^1/2: see leftOut.
+// kernels returns W^1/2 K W^1/2 of some links, W^1/2 b, and the diagonal of W^1/2; see leftOut.
 func (c *completion) kernels(of []int) (matrix [][]float64, b, roots []float64) {
 	b, roots = c.sides(of)
 	if c.between == nil {
@@ -105,7 +106,7 @@ func (c *completion) kernels(of []int) (matrix [][]float64, b, roots []float64) 
 	return matrix, b, roots
 }
 
-// sides are W^1/2 b of some links and the diagonal of W^1/2.
+// sides returns W^1/2 b of some links and the diagonal of W^1/2.
 func (c *completion) sides(of []int) (b, roots []float64) {
 	b, roots = make([]float64, len(of)), make([]float64, len(of))
 	for e, which := range of {
@@ -115,7 +116,7 @@ func (c *completion) sides(of []int) (b, roots []float64) {
 	return b, roots
 }
 
-// remember computes the kernels between all links, of which the fits to folds take some.
+// remember computes the kernels between all links if fits to folds will use them.
 func (c *completion) remember(folds []fold) {
 	if slices.ContainsFunc(folds, func(f fold) bool { return len(f.known) <= manyLinks }) {
 		c.between, _, _ = c.kernels(firstOnes(len(c.all)))
@@ -131,7 +132,7 @@ func (c *completion) kernelMatrix(of []int, roots []float64) [][]float64 {
 	if c.quick {
 		innerProducts = byColumns
 	}
-	const some = 64 // links at a time, so that the products of all are not held at once
+	const some = 64 // links at a time, to limit memory
 	for from := 0; from < m; from += some {
 		to := min(from+some, m)
 		first, second := innerProducts(i, i, from, to), innerProducts(j, j, from, to)
@@ -147,7 +148,7 @@ func (c *completion) kernelMatrix(of []int, roots []float64) [][]float64 {
 	return matrix
 }
 
-// byRows computes x_e'y_f for the rows e in from..to-1 of x and all f from there on of y, both given by columns.
+// byRows returns x_e'y_f for rows e from from to to-1 of x and all rows f >= from of y, both given by columns.
 func byRows(x, y [][]float64, from, to int) [][]float64 {
 	return eigen.Gram(len(x), rowsOf(x, from, to), rowsOf(y, from, len(y[0])))
 }
@@ -163,7 +164,7 @@ func rowsOf(columns [][]float64, from, to int) [][]float64 {
 	return rows
 }
 
-// byColumns is byRows up to rounding, by sums of columns. It takes a tenth of the time, since rows are short.
+// byColumns computes byRows up to rounding, by summing columns. It takes a tenth of the time, because rows are short.
 func byColumns(x, y [][]float64, from, to int) [][]float64 {
 	columns, factors := make([][]float64, len(y)), make([][]float64, len(x))
 	for a := range x {
@@ -172,7 +173,7 @@ func byColumns(x, y [][]float64, from, to int) [][]float64 {
 	return eigen.Combination(len(columns[0]), columns, factors, to-from)
 }
 
-// products are g_i'X g_j of links with these ends.
+// products returns g_i'X g_j of links with the given ends.
 func products(i, j, x [][]float64) []float64 {
 	products := make([]float64, len(i[0]))
 	for a, image := range eigen.Combination(len(products), i, x, len(i)) { // X g_i
@@ -183,7 +184,7 @@ func products(i, j, x [][]float64) []float64 {
 	return products
 }
 
-// spread is the adjoint of products: sum of value (g_i g_j' + g_j g_i') / 2.
+// spread is the adjoint of products: the sum of value (g_i g_j' + g_j g_i') / 2.
 func spread(i, j [][]float64, values []float64) [][]float64 {
 	scaled := make([][]float64, len(j))
 	for a, column := range j {
@@ -262,9 +263,9 @@ func product(x, y [][]float64) float64 {
 	return sum
 }
 
-// factors are those of the k coordinates whose inner products are nearest to y_i'M y_j over all points: with
-// R R' = Y'Y/n and the k leading eigenpairs (e, U) of R'M R they are R^-T U max(e, 1e-6)^1/2. As rows are scaled to
-// length 1, the lengths l do not matter.
+// factors returns those of the k coordinates whose inner products are nearest to y_i'M y_j over all points: with R R' =
+// Y'Y/n and the k leading eigenpairs (e, U) of R'M R, they are R^-T U max(e, 1e-6)^1/2. Rows are scaled to length 1, so
+// the lengths l do not matter.
 func (c *completion) factors(rho float64, of []int) factors {
 	const least = 1e-6
 	x, half := c.solve(rho, of), c.half()
@@ -305,7 +306,7 @@ func (c *completion) factors(rho float64, of []int) factors {
 	return f
 }
 
-// half is R with R R' = Y'Y/n, lower triangular; its first rows and columns are those of fewer vectors.
+// half returns the lower triangular R with R R' = Y'Y/n. Its leading blocks are those of fewer vectors.
 func (b *basis) half() [][]float64 {
 	if b.whole != nil {
 		return b.whole
@@ -325,4 +326,107 @@ func (b *basis) half() [][]float64 {
 	}
 	b.whole = eigen.Cholesky(square)
 	return b.whole
+}
+
+// rhos are the candidate penalties of a completion.
+var rhos = []float64{30, 10, 3, 1, 0.3, 0.1, 0.03}
+
+// leftOut returns the losses of completions on each of some links when it is the only one left out, for every rho,
+// without solving (2) for each. With b the residuals of the links and
+//
+//	K = ((g_i.g_i')(g_j.g_j') + (g_i.g_j')(g_j.g_i')) / 2        of two links (i,j) and (i',j')
+//
+// X = sum a (g_i g_j' + g_j g_i')/2, a = (K + rho I)^-1 b, solves (2), and the error on a left-out link is a/d, where d
+// is the diagonal of (K + rho I)^-1. With weights W, use W^1/2 K W^1/2 and W^1/2 b, and divide the error by W^1/2.
+//
+// K has at most width (width + 1) / 2 nonzero eigenvalues. If these are fewer than links, fewLeftOut is faster.
+func (c *completion) leftOut(of []int) [][]float64 {
+	m := len(of)
+	if c.quick && 2*c.features() <= m {
+		return c.fewLeftOut(of)
+	}
+	matrix, b, roots := c.kernels(of)
+	values, vectors := eigen.DenseEigenpairs(m, eigen.Flatten(matrix))
+	parts := make([]float64, m) // U'b
+	for v, u := range vectors {
+		parts[v] = dot(u, b)
+	}
+	losses := make([][]float64, len(rhos))
+	for at, rho := range rhos {
+		a, d := make([]float64, m), make([]float64, m)
+		for v, u := range vectors {
+			inverse := 1 / (max(0, values[v]) + rho)
+			part := float64(parts[v] * inverse)
+			for e, x := range u {
+				a[e] += float64(part * x)
+				d[e] += float64(float64(x*x) * inverse)
+			}
+		}
+		losses[at] = c.missed(of, a, d, roots)
+	}
+	return losses
+}
+
+// missed returns the losses of links whose errors are a/d.
+func (c *completion) missed(of []int, a, d, roots []float64) []float64 {
+	losses := make([]float64, len(of))
+	for e, which := range of {
+		pair := c.all[which]
+		losses[e] = loss(pair.target()-a[e]/d[e]/roots[e], pair)
+	}
+	return losses
+}
+
+// features returns the number of entries of a symmetric matrix of this width.
+func (c *completion) features() int { return c.width * (c.width + 1) / 2 }
+
+// fewLeftOut computes leftOut from the features of links, the entries of (g_i g_j' + g_j g_i')/2, with those off the
+// diagonal times sqrt 2. With P one row of features per link, K = P P'. With the eigenpairs (e, V) of P'P and U = P V,
+//
+//	(K + rho I)^-1 = (I - U (e + rho)^-1 U') / rho
+func (c *completion) fewLeftOut(of []int) [][]float64 {
+	m := len(of)
+	b, roots := c.sides(of)
+	i, j := c.ends(of, firstEnd), c.ends(of, secondEnd)
+	var features [][]float64 // by columns
+	for x := range c.width {
+		for y := x; y < c.width; y++ {
+			column := make([]float64, m)
+			for e := range column {
+				v := (float64(i[x][e]*j[y][e]) + float64(i[y][e]*j[x][e])) / 2
+				if x != y {
+					v *= math.Sqrt2
+				}
+				column[e] = float64(roots[e] * v)
+			}
+			features = append(features, column)
+		}
+	}
+	size := len(features)
+	values, vectors := eigen.DenseEigenpairs(size, eigen.Flatten(eigen.Gram(m, features, features)))
+	factors := newFactors(size, size)
+	for v, vector := range vectors {
+		for at, x := range vector {
+			factors[at][v] = x
+		}
+	}
+	images := eigen.Combination(m, features, factors, size) // U
+	parts := make([]float64, size)                          // U'b
+	for v, u := range images {
+		parts[v] = dot(u, b)
+	}
+	losses := make([][]float64, len(rhos))
+	for at, rho := range rhos {
+		a, d := append([]float64(nil), b...), clustering.Ones(m) // times rho
+		for v, u := range images {
+			inverse := 1 / (max(0, values[v]) + rho)
+			part := float64(parts[v] * inverse)
+			for e, x := range u {
+				a[e] -= float64(part * x)
+				d[e] -= float64(float64(x*x) * inverse)
+			}
+		}
+		losses[at] = c.missed(of, a, d, roots)
+	}
+	return losses
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// fold is the links that are held out, and those that a fit to the others may know.
+// fold holds the held-out links, and those that a fit may use.
 type fold struct{ held, known []int }
 
-// allLinks is the fold that holds nothing out.
+// allLinks is passed in place of a fold if nothing is held out.
 const allLinks = -1
 
-// known are the links that a fit knows.
+// known returns the links that a fit may use.
 func (c *chooser) known(fold int) []int {
 	if fold == allLinks {
 		return firstOnes(len(c.all))
@@ -20,12 +20,12 @@ func (c *chooser) known(fold int) []int {
 	return c.folds[fold].known
 }
 
-// maxFolds is how many folds there are, where there are so many links.
+// maxFolds is the maximum number of folds.
 const maxFolds = 5
 
-// newFolds deals links out to folds, in random order. Where they are about a few points only, as those between labeled points
-// are, the others imply a link that is held out, which then says nothing about points without links; there points
-// are dealt out, and what is known has no link of them.
+// newFolds assigns links to folds at random. If the links cover few points, as links between labeled points do, the
+// known links imply the held-out ones, which then say nothing about points without links. In that case it holds out
+// points, and known links have none of them.
 func newFolds(l *links, n int, rng *rand.Rand) []fold {
 	if l.repeatPoints(n) {
 		return foldsOfPoints(l, rng)
@@ -47,14 +47,14 @@ func newFolds(l *links, n int, rng *rand.Rand) []fold {
 	return folds
 }
 
-// repeatPoints tells whether links have less than half as many different points as m random pairs would,
-// n (1 - exp(-2m/n)).
+// repeatPoints reports whether the links have less than half as many distinct points as m random pairs would have, n (1
+// - exp(-2m/n)).
 func (l *links) repeatPoints(n int) bool {
 	expected := float64(n) * (1 - kernel.Exp(-2*float64(len(l.all))/float64(n)))
 	return float64(len(l.points)) < expected/2
 }
 
-// foldsOfPoints holds out the links of some points, each link once: with one of its two points or the other in turn.
+// foldsOfPoints holds out the links of some points, each link once: with its first or its second point in turn.
 func foldsOfPoints(l *links, rng *rand.Rand) []fold {
 	folds, of := make([]fold, min(maxFolds, len(l.points))), make([]int, len(l.points))
 	for at, point := range rng.Perm(len(l.points)) {
@@ -78,7 +78,7 @@ func foldsOfPoints(l *links, rng *rand.Rand) []fold {
 	return folds
 }
 
-// firstOnes are 0..m-1.
+// firstOnes returns 0 to m-1.
 func firstOnes(m int) []int {
 	all := make([]int, m)
 	for at := range all {

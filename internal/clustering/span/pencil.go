@@ -6,12 +6,12 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// thetas are the demands that are tried: how much the cuts must satisfy the pairs, relative to the most that they can.
+// thetas are the candidate demands: how well the cuts must satisfy the pairs, relative to the best possible.
 var thetas = []float64{-4, -1, 0, 0.25, 0.5}
 
-// pairMatrix is G = Z'QZ of some links, Z = V[:,2..r] / l: what the constraints of Wang2014 are within the span. Q has 1
-// for a must-link and -1/(k-1) for a cannot-link, times their weights: k equal clusters that satisfy everything have
-// (k-1) times as many pairs apart as together.
+// pairMatrix returns G = Z'QZ of some links with Z = V[:,2..r] / l, the constraints of Wang2014 within the span. Q is 1
+// for a must-link and -1/(k-1) for a cannot-link, times their weights, because k equal clusters have (k-1) times as
+// many pairs apart as together.
 func (b *basis) pairMatrix(l *links, of []int) [][]float64 {
 	size := len(b.vectors) - 1
 	g := newFactors(size, size)
@@ -41,7 +41,7 @@ func (b *basis) pairMatrix(l *links, of []int) [][]float64 {
 //
 //	(G - beta I) c = mu diag(w_2..w_width) c
 //
-// where large mu are cheap cuts that satisfy the pairs: c'Gc > beta c'c.
+// where a large mu is a cheap cut that satisfies the pairs: c'Gc > beta c'c.
 type pencil struct {
 	*basis
 	width       int
@@ -55,7 +55,7 @@ func (b *basis) newPencil(width int, g [][]float64) *pencil {
 	return p
 }
 
-// matrix is the upper triangle of a symmetric matrix of width - 1 rows, one after the other.
+// matrix returns a symmetric matrix of width - 1 rows, row by row, with only its upper triangle set.
 func (p *pencil) matrix(entry func(a, c int) float64) []float64 {
 	size := p.width - 1
 	values := make([]float64, size*size)
@@ -67,8 +67,8 @@ func (p *pencil) matrix(entry func(a, c int) float64) []float64 {
 	return values
 }
 
-// beta is theta times the largest eigenvalue of G or, where theta is above 0, so that all k - 1 cuts reach it,
-// times the (k-1)-th; false: that has the wrong sign, and theta means nothing.
+// beta returns theta times the largest eigenvalue of G or, if theta is positive, times the (k-1)-th, so that all k - 1
+// cuts reach it. It returns false if the eigenvalue has the wrong sign, so that theta is not usable.
 func (p *pencil) beta(theta float64) (float64, bool) {
 	if theta > 0 {
 		value := p.eigenvalues[p.k-2]
@@ -77,8 +77,8 @@ func (p *pencil) beta(theta float64) (float64, bool) {
 	return float64(theta * p.eigenvalues[0]), p.eigenvalues[0] >= 0
 }
 
-// factors are those of [v_1, V[:,2..width] C], where the columns of C are the k - 1 vectors c of the largest mu, made
-// orthonormal; nil: theta means nothing here.
+// factors returns those of [v_1, V[:,2..width] C], where the columns of C are the k - 1 vectors c with the largest mu,
+// orthonormalized. It returns nil if theta is not usable.
 func (p *pencil) factors(theta float64) factors {
 	beta, usable := p.beta(theta)
 	if !usable {

@@ -13,13 +13,13 @@ import (
 	"github.com/cleave-project/cleave/internal/inference"
 )
 
-// rounding makes labels of coordinates. Several starts of k-means, which know nothing of the pairs, are ranked by their
-// inertia and the weights of the pairs that they violate; the best go on as PC-KMeans, whose objective that is.
+// rounding turns coordinates into labels. Several starts of k-means, which ignores the pairs, are ranked by their
+// inertia plus the weights of violated pairs; PC-KMeans, which has that objective, improves the best.
 type rounding struct {
 	k            int
 	starts, goOn int
 	iterations   int // of PC-KMeans
-	ofStarts     int // iterations of k-means; 0: as spectral clustering has
+	ofStarts     int // iterations of k-means; 0 means embedding.DefaultIterations
 	seed         uint64
 	threads      int
 }
@@ -29,7 +29,8 @@ type rounded struct {
 	objective float64
 }
 
-// run rounds the rows of coordinates. The points of pairs are rows. It also returns what became of all starts.
+// run labels the rows of coordinates. The points of pairs are row numbers. It also returns the final labels of all
+// starts.
 func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []constraint.Pair) (labels []int32, runs []clustering.Labeling, err error) {
 	points, err := dataset.NewPoints(rows.Rows, rows.Columns, rows.Values)
 	if err != nil {

@@ -1,14 +1,14 @@
-// Package span clusters points in the span of a few eigenvectors, by coordinates that pairs of points which belong
-// together or apart choose. Several kinds of coordinates compete (pencil.go, completion.go), beside those that spectral
-// clustering takes without any pair; folds of the pairs are held out to see which of them is best (choose.go), and
-// k-means that pays for violated pairs makes labels of the winner (rounding.go).
+// Package span clusters points in the span of a few eigenvectors, by coordinates that must-links and cannot-links
+// select. Several kinds of coordinates compete (pencil.go, completion.go) with those of spectral clustering without
+// pairs. Held-out pairs decide which is best (choose.go), and k-means with penalties for violated pairs turns the
+// winner into labels (rounding.go).
 //
-// V are the eigenvectors of Lbar = I - D^-1/2 A D^-1/2 with the least eigenvalues w, one column each, V[i,:k] the first
-// k entries of row i. All coordinates are of the form
+// V holds the eigenvectors of Lbar = I - D^-1/2 A D^-1/2 with the smallest eigenvalues w, one per column; V[i,:k] is
+// the first k entries of row i. All coordinates have the form
 //
 //	E = rows of V[:,:width] F, scaled to length 1                                                  (1)
 //
-// with a matrix F of width x k factors, and differ in F alone.
+// with a width x k matrix F of factors, and differ only in F.
 package span
 
 import (
@@ -21,11 +21,11 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// Size is how many eigenvectors m pairs between n points can choose k coordinates from,
+// Size returns the number of eigenvectors from which m pairs between n points can select k coordinates,
 //
 //	r = max(k+1, min(8k, k + ceil(2 sqrt(m))))
 //
-// and not more than 4k where there are so many points that each of them takes long.
+// or at most 4k if there are so many points that each eigenvector takes long.
 func Size(n, k, m int) int {
 	const manyPoints = 1_000_000
 	widest := 8 * k
@@ -35,18 +35,18 @@ func Size(n, k, m int) int {
 	return min(n, max(k+1, min(widest, k+int(math.Ceil(2*math.Sqrt(float64(m)))))))
 }
 
-// basis is the eigenvectors with what all fits take from them.
+// basis holds the eigenvectors and what all fits derive from them.
 type basis struct {
 	n, k    int
 	quick   bool        // see Problem
 	vectors [][]float64 // V
 	costs   []float64   // w, floored
 	lengths []float64   // l_i = |V[i,:k]|, floored
-	whole   [][]float64 // R with R R' = Y'Y/n, Y = V/l; nil before it is needed
+	whole   [][]float64 // R with R R' = Y'Y/n, Y = V/l; nil until needed
 }
 
-// newBasis floors what is divided by later: w_i are at least 1e-3 w_k + 1e-12 and at most 1 - 1e-6, and l_i at
-// least 1e-3 sqrt(k/n), a thousandth of what it is on average.
+// newBasis floors the divisors: w_i is at least 1e-3 w_k + 1e-12 and at most 1 - 1e-6, and l_i is at least 1e-3
+// sqrt(k/n), a thousandth of its mean.
 func newBasis(vectors [][]float64, costs []float64, k int) *basis {
 	n := len(vectors[0])
 	b := &basis{n: n, k: k, vectors: vectors, costs: slices.Clone(costs), lengths: make([]float64, n)}
@@ -65,7 +65,7 @@ func newBasis(vectors [][]float64, costs []float64, k int) *basis {
 	return b
 }
 
-// widths are how many of the eigenvectors are tried: k+1, max(2k, k+2), 4k and 8k, as far as there are so many.
+// widths returns the numbers of eigenvectors to try: k+1, max(2k, k+2), 4k and 8k, limited by those available.
 func (b *basis) widths() []int {
 	var widths []int
 	for _, width := range []int{b.k + 1, max(2*b.k, b.k+2), 4 * b.k, 8 * b.k} {
@@ -76,7 +76,7 @@ func (b *basis) widths() []int {
 	return widths
 }
 
-// factors are F of (1), row by row.
+// factors is F of (1), row by row.
 type factors [][]float64
 
 func newFactors(width, k int) factors {
@@ -87,7 +87,7 @@ func newFactors(width, k int) factors {
 	return f
 }
 
-// unconstrained are the factors of the coordinates that spectral clustering takes: the first k vectors.
+// unconstrained returns the factors of spectral clustering, which uses the first k vectors.
 func (b *basis) unconstrained() factors {
 	f := newFactors(b.k, b.k)
 	for a := range f {
@@ -96,20 +96,20 @@ func (b *basis) unconstrained() factors {
 	return f
 }
 
-// coordinates are (1) for the rows of some columns: those of all points, or of a sample.
+// coordinates returns (1) for the rows of some columns, those of all points or of a sample.
 func coordinates(columns [][]float64, f factors) *clustering.Embedding {
 	k := len(f[0])
 	return embedding.New(eigen.Combination(len(columns[0]), columns[:len(f)], f, k), true)
 }
 
-// link is a pair of constrained points by their places in links.points. Weights have the mean 1.
+// link is a pair of constrained points, given by their indices in links.points. Weights have mean 1.
 type link struct {
 	i, j   int
 	must   bool
 	weight float64
 }
 
-// target is what the inner product of the two points' coordinates should be.
+// target returns the desired inner product of the coordinates of the two points.
 func (l link) target() float64 {
 	if l.must {
 		return 1
@@ -117,9 +117,9 @@ func (l link) target() float64 {
 	return 0
 }
 
-// links are pairs with the rows of V that they need.
+// links holds pairs with the rows of V that they need.
 type links struct {
-	points []int32     // those that have pairs, ascending
+	points []int32     // the constrained points, ascending
 	rows   [][]float64 // V[i,:]
 	scaled [][]float64 // Y: V[i,:] / l_i
 	all    []link
@@ -150,7 +150,7 @@ func (b *basis) newLinks(pairs []constraint.Pair) *links {
 	return l
 }
 
-// losses are (e_i'e_j - [must])^2 of some links, with inner products outside of 0 to 1 taken for 0 and 1.
+// losses returns (e_i'e_j - [must])^2 of some links, with inner products clamped to 0 to 1.
 func (l *links) losses(f factors, of []int) []float64 {
 	known := make([][]float64, len(l.rows))
 	at := func(point int) []float64 {
@@ -172,7 +172,7 @@ func loss(product float64, pair link) float64 {
 	return float64(miss * miss)
 }
 
-// unitRow is (1) for one row.
+// unitRow returns (1) for one row.
 func unitRow(row []float64, f factors) []float64 {
 	e := make([]float64, len(f[0]))
 	for a, part := range f {

@@ -343,7 +343,7 @@ func TestPaperTakesPartAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := f.Method(0, nil, clustering.NopObserver{}).(*method)
+	m := f.NewStepper(0, nil, clustering.NopObserver{}).(*method)
 	if _, err := m.Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}

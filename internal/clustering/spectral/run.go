@@ -67,8 +67,8 @@ func (f *family) MaxIterations() int { return 1 }
 // KeepsRuns implements clustering.Family: there is one run, and those of k-means within it are kept by the method.
 func (f *family) KeepsRuns() bool { return false }
 
-// Method implements clustering.Family.
-func (f *family) Method(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Method {
+// NewStepper implements clustering.Family.
+func (f *family) NewStepper(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Stepper {
 	return &method{Problem: f.p, family: f.kernel, x: f.x, o: o, reporter: embedding.NewReporter(o), stop: clustering.StopConverged}
 }
 
@@ -78,7 +78,7 @@ func (f *family) FillResult(r *clustering.Result) {
 	r.Units, r.Satisfaction = f.p.Units, f.p.given.Satisfaction(r.Labels)
 }
 
-// Init implements clustering.Method.
+// Init implements clustering.Stepper.
 func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	if err := m.loadDegrees(ctx); err != nil {
 		return clustering.Report{}, err
@@ -86,7 +86,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	return clustering.Report{}, m.handleComponents(ctx)
 }
 
-// Step implements clustering.Method.
+// Step implements clustering.Stepper.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	var result clustering.Result
 	var err error
@@ -121,13 +121,13 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	return clustering.Report{Stop: m.stop}, nil
 }
 
-// Labels implements clustering.Method.
+// Labels implements clustering.Stepper.
 func (m *method) Labels() []int32 { return m.result.Labels }
 
-// Value implements clustering.Method; there is no other run to compare it with.
+// Value implements clustering.Stepper; there is no other run to compare it with.
 func (m *method) Value() float64 { return 0 }
 
-// FillResult implements clustering.Method.
+// FillResult implements clustering.Stepper.
 func (m *method) FillResult(result *clustering.Result) {
 	result.Objective, result.PlainObjective = m.result.Objective, m.result.PlainObjective
 	result.Eigen, result.Embedding = m.result.Eigen, m.result.Embedding

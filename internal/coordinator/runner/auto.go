@@ -161,7 +161,7 @@ func (x *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Exe
 	p.MaxLanes = x.maxLanes
 	task := x.task
 	task.Need, task.Vectors, task.Units = x.rowsNeed(p), p.Vectors, p.Units
-	e, err := x.fleet.NewVectorExecutor(ctx, task)
+	e, err := x.fleet.NewKMeansExecutor(ctx, task)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -35,6 +35,6 @@ func (r *landmarkRunner) Need() planning.Workload {
 
 func (r *landmarkRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
-	x, err := f.NewVectorExecutor(ctx, task)
+	x, err := f.NewKMeansExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return landmark.Run(ctx, r.problem, x, o) })
 }

@@ -187,6 +187,6 @@ func (r *kmeansRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
 func (r *kmeansRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
-	x, err := f.NewVectorExecutor(ctx, task)
+	x, err := f.NewKMeansExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return kmeans.RunAndScore(ctx, r.problem, x, o) })
 }

@@ -164,7 +164,7 @@ func TestExplainSuspects(t *testing.T) {
 		Choice:   &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT}},
 		Suspects: []*cleavev1.Suspect{{Row: 0, Other: &other, MustLink: true, Strength: 0.98}},
 		Warnings: []*cleavev1.Notice{
-			{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good way has right"},
+			{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good method has right"},
 			{Reason: "CONSTRAINTS_CONTRADICTED", Message: "1 constraints cannot hold because seeds or other constraints contradict them: a and b (must)"},
 			{Reason: "CONSTRAINTS_UNSATISFIED", Message: "no assignment to 2 clusters was found that satisfies 1 cannot-links: a and b (cannot)"},
 		},
@@ -178,7 +178,7 @@ func TestExplainSuspects(t *testing.T) {
 			t.Errorf("%q is missing: %s", says, text)
 		}
 	}
-	if strings.Contains(text, "no good way") || strings.Contains(text, "Nothing looks wrong") {
+	if strings.Contains(text, "no good method") || strings.Contains(text, "Nothing looks wrong") {
 		t.Errorf("said twice, or nothing looks wrong: %s", text)
 	}
 	r.Suspects, r.Warnings, r.Constraints = []*cleavev1.Suspect{{Row: 2, Label: &label}}, nil, nil

@@ -499,7 +499,7 @@ type Command_Fits struct {
 }
 
 type Command_VectorAssign struct {
-	// For jobs prepared with vectors (the vector family).
+	// For jobs prepared with vectors (the k-means family).
 	VectorAssign *VectorAssign `protobuf:"bytes,40,opt,name=vector_assign,json=vectorAssign,proto3,oneof"`
 }
 
@@ -810,7 +810,7 @@ type Prepare_Matrix struct {
 }
 
 type Prepare_Vectors struct {
-	// Vectors, for the vector family.
+	// Vectors, for the k-means family.
 	Vectors *VectorSpec `protobuf:"bytes,4,opt,name=vectors,proto3,oneof"`
 }
 

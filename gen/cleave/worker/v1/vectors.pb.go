@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: cleave/worker/v1/vectors.proto
 
-// The operations on tiles of vectors, for the vector family.
+// The operations on tiles of vectors, for the k-means family.
 
 package workerv1
 

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// longSearch is how many seconds a search for neighbors may take, on usualThreads threads. What is tried must not
-	// depend on the workers that are there.
+	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads. What is tried
+	// must not depend on which workers are available.
 	longSearch   = 60
 	usualThreads = 2
 )
 
-// spaceNames are the spaces of the data. Without constraints one of the first two is taken.
-func (p *Problem) spaceNames() []clustering.Space {
+// listSpaces returns the spaces of the data. Without constraints, one of the first two is used.
+func (p *Problem) listSpaces() []clustering.Space {
 	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
 	standardized := []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
 	if g, is := p.data.(*dataset.Graph); is {
@@ -34,7 +34,7 @@ func (p *Problem) spaceNames() []clustering.Space {
 	}
 	switch data := p.data.(type) {
 	case *dataset.SparsePoints:
-		return raw[len(raw)-1:] // the neighbors, by cosines, unless they take too long
+		return raw[len(raw)-1:] // neighbors by cosine distance, unless finding them takes too long
 	case *dataset.Points:
 		switch {
 		case p.spec.Scale == clustering.ScaleNone, p.spec.Scale == clustering.ScaleMinMax, p.spec.Scale == clustering.ScaleRobust:
@@ -49,12 +49,12 @@ func (p *Problem) spaceNames() []clustering.Space {
 	return raw
 }
 
-// ofNeighbors tells whether a space is eigenvectors of a graph of nearest neighbors.
+// ofNeighbors reports whether a space is the eigenvectors of a nearest-neighbor graph.
 func ofNeighbors(name clustering.Space) bool {
 	return name == clustering.SpaceNeighbors || name == clustering.SpaceStandardizedNeighbors
 }
 
-// Scale is what is done to the columns of dense points in a space.
+// Scale returns how the columns of dense points are scaled in a space.
 func (p *Problem) Scale(space clustering.Space) clustering.Scale {
 	switch {
 	case space == clustering.SpaceStandardized || space == clustering.SpaceStandardizedNeighbors:
@@ -66,49 +66,49 @@ func (p *Problem) Scale(space clustering.Space) clustering.Scale {
 	}
 }
 
-// Units are those of the rows in a space; nil: as they are given.
+// Units returns the units of the rows in a space, nil if unchanged.
 func (p *Problem) Units(space clustering.Space) (*dataset.Units, error) {
 	units, _, err := clustering.UnitsOf(p.data, p.Scale(space))
 	return units, err
 }
 
-// Spaces are those that are tried, in this order.
+// Spaces returns the spaces that are tried, in order.
 func (p *Problem) Spaces() []clustering.Space {
 	if p.supervised() {
-		return p.names
+		return p.spaces
 	}
-	return p.names[:min(2, len(p.names))]
+	return p.spaces[:min(2, len(p.spaces))]
 }
 
-// supervised tells whether there is anything that ways can be compared by.
+// supervised reports whether there are constraints or seeds.
 func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Seeds) > 0 }
 
-// Neighbors is how many neighbors of each row are looked for.
+// Neighbors returns the number of neighbors of each row in the nearest-neighbor graph.
 func (p *Problem) Neighbors() int { return p.neighbors }
 
-// Rows is the problem of k-means on the rows of points in the units of a space, of which a plan can be made.
+// Rows returns the problem of k-means on the rows of points in the units of a space.
 func (p *Problem) Rows(space clustering.Space) (*kmeans.Problem, error) {
 	return kmeans.Prepare(p.data, p.kmeansSpec(p.Scale(space)))
 }
 
-// Fitted returns about how many known rows a classifier is fitted to at most, and 0 where there is none: only dense points with
-// seeds or with pairs of both kinds have one.
+// Fitted returns about how many known rows a classifier is fitted to, 0 if there is none. Only dense points with seeds
+// or with pairs of both kinds have one.
 func (p *Problem) Fitted() int {
 	if _, dense := p.data.(*dataset.Points); !dense {
 		return 0
 	}
 	known := len(p.spec.Seeds) + 2*p.given.Len()
-	if known < 2*p.spec.K { // pairs that tell k groups have at least as many rows
+	if known < 2*p.spec.K { // k groups from pairs have at least two rows each
 		known = len(p.spec.Seeds)
 	}
 	return min(known, p.mostFitted(), p.n)
 }
 
-// mostFitted is how many known rows a classifier is fitted to at most.
+// mostFitted returns the maximum number of known rows that a classifier is fitted to.
 func (p *Problem) mostFitted() int { return max(leastFitted, min(maxFitted, maxEntries/p.n)) }
 
-// Fits is about how many runs of k-means there are in a space of rows. Where starts race there is one, and none from a start
-// of its own in the others.
+// Fits returns about how many runs of k-means there are in a space of rows. If starts race on a sample, a fit is a
+// single run on all rows.
 func (p *Problem) Fits(rows *kmeans.Problem) int {
 	starts, inFold := p.starts(), foldStarts
 	if rows.FromSample {
@@ -121,19 +121,18 @@ func (p *Problem) Fits(rows *kmeans.Problem) int {
 	return 2*starts + p.folds*(soft+hard)
 }
 
-// Eigensolver describes the searches for eigenvectors, which are made in this process: of a given matrix, or of the
-// graphs of neighbors, which are here too.
+// Eigensolver returns the plan of the eigensolvers, which run in this process for given matrices and neighbor graphs.
 func (p *Problem) Eigensolver() *planning.Eigensolver {
 	e := &planning.Eigensolver{Pairs: p.spec.K, Columns: p.spec.K, Restarts: embedding.DefaultRestarts}
 	if s := p.Supervision(); p.supervised() {
-		// One search for cuts, or as many as there are folds side by side: what takes more.
+		// Either one search for cuts or as many concurrent ones as there are folds, whichever takes more.
 		wide := span.Size(p.n, p.spec.K, len(s.Pairs))
 		if e.Searches = min(p.folds, p.searches()); eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {
 			e.Pairs, e.Searches = wide, 1
 		}
 	}
 	for _, name := range p.Spaces() {
-		if ofNeighbors(name) { // a row is in its own list, and in those of as many others on average
+		if ofNeighbors(name) { // its neighbors, and on average as many rows that have it as a neighbor
 			e.SparseEntries += 2 * int64(p.n) * int64(neighbor.Count(p.n, p.neighbors))
 		}
 	}

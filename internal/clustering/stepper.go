@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Report describes what one step of a method did.
+// Report describes what one step did.
 type Report struct {
 	Entry *HistoryEntry // the accepted step; nil if the step was not accepted
 	Shift *ShiftChange  // nil if the shift did not change
@@ -16,9 +16,9 @@ type Report struct {
 	Notices []Notice
 }
 
-// Method is one run of an algorithm as a state machine. It blocks only on its executor, logs nothing, and reads no
+// Stepper is one run of an algorithm as a state machine. It blocks only on its executor, logs nothing, and reads no
 // clock. A step is an iteration in the sense of Spec.MaxIterations. Init or Restore must be called first, and once.
-type Method interface {
+type Stepper interface {
 	// Init computes the initial labels.
 	Init(ctx context.Context) (Report, error)
 	// Step runs one iteration.
@@ -27,17 +27,17 @@ type Method interface {
 	Labels() []int32
 	// Value returns the current objective in the form that is minimized: the restart with the lowest value wins.
 	Value() float64
-	// FillResult adds what only the method knows to the result.
+	// FillResult adds what only the stepper knows to the result.
 	FillResult(r *Result)
 }
 
-// Resumable is a method whose state between two steps can be saved, so that another process can continue it.
+// Resumable is a stepper whose state between two steps can be saved, so that another process can continue it.
 type Resumable interface {
-	Method
+	Stepper
 	// Save writes the state.
 	Save(w *snapshot.Writer)
 	// Restore replaces Init: it reads a state written by Save and restores the executor accordingly. If r does not hold a
-	// state of this method, it returns snapshot.ErrDamaged without having used the executor.
+	// state of this stepper, it returns snapshot.ErrDamaged without having used the executor.
 	Restore(ctx context.Context, r *snapshot.Reader) error
 }
 
@@ -65,7 +65,7 @@ type HistoryEntry struct {
 	Objective float64
 	Moved     int
 	// AssignmentObjective is the objective after points were assigned, before centroids and metric were updated; nil
-	// outside the vector family.
+	// outside the k-means family.
 	AssignmentObjective *float64
 	// Parts holds the terms of Objective; nil if it has a single term.
 	Parts *ObjectiveParts

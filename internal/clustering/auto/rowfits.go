@@ -13,28 +13,26 @@ import (
 )
 
 const (
-	// defaultStarts is how often a fit starts by k-means++, and foldStarts how often in a fold: comparing ways takes less
-	// care than the answer.
+	// defaultStarts is the number of k-means++ starts of a fit. In a fold, foldStarts suffice to compare methods.
 	defaultStarts = 10
 	foldStarts    = 3
-	// hardWeight is the weight of a hard constraint, in mean distortions: no point is so far away that it would pay to
-	// violate one for its sake, but among constraints that cannot all hold, distortions still decide.
+	// hardWeight is the weight of a hard constraint in units of the mean distortion. No point is so far away that
+	// violating a constraint pays off, but among constraints that cannot all hold, distortions still decide.
 	hardWeight = 64
-	// maxImplied is how many pairs the constraints may imply for MPC-KMeans to be given all of them.
+	// maxImplied is the maximum number of implied pairs for which MPC-KMeans is given all of them.
 	maxImplied = 200_000
 )
 
-// rows are the points of a space on their executor.
+// rows holds the points of a space on their executor.
 type rows struct {
-	problem *kmeans.Problem // k-means on them, of which other problems are variants
-	x       kmeans.Executor
-	alone   *clustering.Result // the answer without constraints
+	problem       *kmeans.Problem // plain k-means; other problems are variants of it
+	x             kmeans.Executor
+	unconstrained *clustering.Result // the answer without constraints
 }
 
-// starts is how often a fit starts by k-means++.
 func (p *Problem) starts() int { return cmp.Or(p.spec.Restarts, defaultStarts) }
 
-// kmeansSpec is the spec of k-means from several starts.
+// kmeansSpec returns a spec of k-means with several starts.
 func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	return clustering.Spec{
 		K: p.spec.K, Seed: p.spec.Seed, Restarts: p.starts(), MaxIterations: p.spec.MaxIterations, Tolerance: p.spec.Tolerance, Scale: scale,
@@ -43,8 +41,7 @@ func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	}
 }
 
-// localRows are the points of coordinates, which are small enough for this process, with their answer without
-// constraints.
+// localRows opens coordinates in this process and clusters them without constraints.
 func (r *run) localRows(ctx context.Context, e *coordinates) (*rows, error) {
 	points, err := dataset.NewPoints(len(e.kept), e.columns, e.values)
 	if err != nil {
@@ -57,32 +54,34 @@ func (r *run) localRows(ctx context.Context, e *coordinates) (*rows, error) {
 	if w.x, err = kmeans.NewLocal(ctx, w.problem, points, r.threads); err != nil {
 		return nil, err
 	}
-	w.alone, err = kmeans.Run(ctx, w.problem, w.x, clustering.NopObserver{})
+	w.unconstrained, err = kmeans.Run(ctx, w.problem, w.x, clustering.NopObserver{})
 	return w, err
 }
 
-// unit is the mean distortion of the answer without constraints: a violated constraint of this weight costs as much as
-// a point in the wrong place. Where there is none, because points coincide, any weight does.
+// unit returns the mean distortion of the answer without constraints, 1 if it is 0. A violated constraint of this
+// weight costs as much as a misplaced point.
 func (w *rows) unit() float64 {
-	if unit := w.alone.Objective / float64(w.problem.Rows()); unit > 0 {
+	if unit := w.unconstrained.Objective / float64(w.problem.Rows()); unit > 0 {
 		return unit
 	}
 	return 1
 }
 
-// extreme is beyond what weights and units are, or below its inverse, if they mean anything.
+// extreme bounds meaningful weights and units; its inverse is the lower bound.
 const extreme = 1e50
 
-// inRange keeps weights in any unit so that they, and metrics that are learned with them, can be computed with.
+// inRange returns weight * unit, clamped so that computations with it, including learned metrics, do not overflow.
 func inRange(weight, unit float64) float64 {
 	return min(max(weight, 1/extreme), extreme) * min(max(unit, 1/extreme/extreme), extreme*extreme/hardWeight)
 }
 
-// learnable tells whether the values of a metric, which are about the inverse of the mean distortion, can be computed
-// with.
-func (w *rows) learnable() bool { return w.alone.Objective > 1/extreme && w.alone.Objective < extreme }
+// learnable reports whether a metric can be learned: its values, which are about the inverse of the mean distortion,
+// must not overflow.
+func (w *rows) learnable() bool {
+	return w.unconstrained.Objective > 1/extreme && w.unconstrained.Objective < extreme
+}
 
-// variants are the problems of one fit: PC-KMeans, or MPC-KMeans, from several kinds of starts. The least objective
+// variants returns the problems of one fit, PC-KMeans or MPC-KMeans from several kinds of starts. The lowest objective
 // wins.
 func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmeans.Problem, error) {
 	use := t.use
@@ -94,7 +93,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 		weight *= hardWeight
 	case clustering.UseMetric:
 		*options = kmeans.Options{Algorithm: kmeans.MPCKmeans, Penalty: metric.Bilenko2004}
-		weight = 1 // the penalties are distances
+		weight = 1 // penalties are distances
 		set, err := constraint.NewSet(w.problem.Rows(), shown, constraint.UnitWeight)
 		if err != nil {
 			return nil, err
@@ -113,7 +112,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 	case clustering.UseHard:
 		kinds = append(kinds, clustering.StartLabels, clustering.StartNeighborhoods)
 	}
-	if w.problem.FromSample { // then the answer without constraints is the best of many starts already
+	if w.problem.FromSample { // the answer without constraints is already the best of many starts
 		kinds = []clustering.Start{clustering.StartLabels}
 	}
 	var problems []*kmeans.Problem
@@ -129,7 +128,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 				spec.Restarts = 1
 			}
 		case clustering.StartLabels:
-			spec.InitialLabels = w.alone.Labels
+			spec.InitialLabels = w.unconstrained.Labels
 		}
 		p, err := w.problem.WithSpec(spec)
 		if err != nil {
@@ -141,8 +140,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 	return problems, nil
 }
 
-// leastOf runs several fits on the same rows, all starts of all of them side by side, and returns the result of the
-// least objective for each.
+// leastOf runs several fits concurrently on the same rows and returns for each the result with the lowest objective.
 func leastOf(ctx context.Context, w *rows, fits [][]*kmeans.Problem) ([]*clustering.Result, error) {
 	var all []*kmeans.Problem
 	for _, problems := range fits {

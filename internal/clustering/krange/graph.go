@@ -11,15 +11,15 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Eigengaps decide nothing, and so must not cost much: they are looked for in graphs of at most so many entries, if the vectors of
-// the search hold at most so many numbers.
+// Eigengaps are reported but decide nothing, so they must be cheap. They are computed for graphs of at most
+// mostGapEntries entries if the eigensolver holds at most mostGapNumbers numbers.
 const (
 	mostGapEntries = 1 << 23
 	mostGapNumbers = 1 << 24 // 128 MiB
 	gapTolerance   = 1e-5    // of eigenvalues, which are at most 1
 )
 
-// gapNumbers is how many numbers the search for the eigengaps up to k holds; 0: they are not looked for.
+// gapNumbers returns how many numbers the eigensolver holds for the eigengaps up to k, 0 if they are not computed.
 func gapNumbers(g *dataset.Graph, k int) int {
 	numbers := g.N * eigen.SearchColumns(min(k+1, g.N), false)
 	if g.N <= k || len(g.Weight) > mostGapEntries || numbers > mostGapNumbers {
@@ -28,9 +28,10 @@ func gapNumbers(g *dataset.Graph, k int) int {
 	return numbers
 }
 
-// Eigengaps are lambda_k - lambda_k+1 for k from 0 on, of the eigenvalues lambda_1 >= lambda_2 >= ... of D^-1/2 A D^-1/2. In a graph
-// of k separate parts the first k eigenvalues are 1 (von Luxburg 2007, section 8.3): where the parts are nearly separate, the gap
-// after them is large. There are none if they are not found.
+// Eigengaps returns lambda_k - lambda_k+1 for every k from 0, of the eigenvalues lambda_1 >= lambda_2 >= ... of D^-1/2
+// A D^-1/2. In a graph of k separate parts, the first k eigenvalues are 1 (von Luxburg 2007, section 8.3); if the parts
+// are nearly separate, the gap after them is large. It returns nil if they are too expensive or the solver does not
+// converge.
 func Eigengaps(ctx context.Context, g *dataset.Graph, k, threads int, spec clustering.Spec) ([]float64, error) {
 	if gapNumbers(g, k) == 0 {
 		return nil, nil
@@ -57,17 +58,17 @@ func Eigengaps(ctx context.Context, g *dataset.Graph, k, threads int, spec clust
 	return gaps, nil
 }
 
-// normalized is D^-1/2 A D^-1/2, where the factors are the diagonal of D^-1/2.
+// normalized is the operator D^-1/2 A D^-1/2. Its factors are the diagonal of D^-1/2.
 type normalized struct {
 	g       *dataset.Graph
 	factors []float64
 	threads int
 }
 
-// Rows implements spectral.Operator.
+// Rows implements eigen.Operator.
 func (m normalized) Rows() int { return m.g.N }
 
-// Multiply implements spectral.Operator. Every row is summed in the order of its entries, on whatever thread.
+// Multiply implements eigen.Operator. It sums every row in the order of its entries, whatever the number of threads.
 func (m normalized) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	products := make([][]float64, len(columns))
 	for v := range products {
@@ -88,4 +89,37 @@ func (m normalized) Multiply(ctx context.Context, columns [][]float64) ([][]floa
 		return nil
 	})
 	return products, err
+}
+
+// Modularity returns the share of the weight of a graph that is within clusters, beyond what chance would give (Newman
+// and Girvan 2004):
+//
+//	sum_c (w_c / W - (d_c / W)^2)
+//
+// where w_c is the weight within a cluster in both directions, d_c is the sum of the degrees of its vertices and W that
+// of all degrees. It returns 0 if W is not positive.
+func Modularity(g *dataset.Graph, labels []int32, k int) float64 {
+	within, degrees, total := make([]float64, k), make([]float64, k), 0.0
+	for i, c := range labels {
+		neighbors, weights := g.Row(i)
+		for at, j := range neighbors {
+			total += weights[at]
+			if c < 0 {
+				continue
+			}
+			degrees[c] += weights[at]
+			if labels[j] == c {
+				within[c] += weights[at]
+			}
+		}
+	}
+	if !(total > 0) {
+		return 0
+	}
+	sum := 0.0
+	for c := range k {
+		share := degrees[c] / total
+		sum += within[c]/total - float64(share*share)
+	}
+	return sum
 }
