@@ -12,14 +12,14 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// StartsMultilevel tells whether a run begins with the labels of package multilevel. On graphs that is the default: on a
-// sparse graph most vertices are equally far from all clusters that begin with few, so that other starts lead nowhere.
+// StartsMultilevel reports whether a run begins with the labels of package multilevel. That is the default on graphs:
+// in a sparse graph most vertices are equally far from all clusters of a few vertices, so other starts fail.
 func (p *Problem) StartsMultilevel() bool {
 	return p.spec.Start == clustering.StartMultilevel || p.graph != nil && p.mixesStarts()
 }
 
-// multilevelStart makes first labels on the graph that the coordinator has anyway. Small pieces, which are clusters that cost
-// nothing, take no part and then join the others.
+// multilevelStart computes the first labels from the graph, which the coordinator has in any case. Small pieces, which
+// would be clusters at no cost, are left out and then join the others.
 func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 	large, keep := m.largePieces(), make([]bool, m.p.n)
 	for i := range keep {
@@ -49,7 +49,7 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 	return labels, nil
 }
 
-// multilevelGraph is M with its weights.
+// multilevelGraph returns M with its weights.
 func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
 	matrix := multilevel.Matrix{Graph: m.p.graph, Scale: m.p.Matrix.Scale, Keep: keep, Diagonal: m.diagonal, Mass: m.rowWeights()}
 	for _, pair := range m.constraints.Pairs() {
@@ -59,8 +59,8 @@ func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
 		}
 	}
 	if m.p.Objective == ObjectiveRatioCut {
-		// Its associations are those of A - D, negative. With the mean degree on the diagonal they are what remains of the
-		// degrees within a cluster, and all labels differ by the same.
+		// The associations of A - D are negative. Adding the mean degree to the diagonal makes them positive and does not
+		// change the differences between labelings.
 		mean := 0.0
 		for _, d := range m.diagonal {
 			mean -= d / float64(m.p.n)

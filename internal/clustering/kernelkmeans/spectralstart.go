@@ -9,12 +9,12 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// startTolerance is the tolerance of residuals where eigenvectors are only a start.
+// startTolerance is the tolerance of residuals if eigenvectors are only a start.
 const startTolerance = 1e-5
 
-// spectralStart makes first labels for kernel k-means by k-means on the k leading eigenvectors of
-// diag(a)^-1/2 M diag(a)^-1/2, the relaxation of its objective (Kulis2009 4.3). Small pieces of a graph, which would
-// each own an eigenvector, take no part and get no label yet.
+// spectralStart computes the first labels by k-means on the k leading eigenvectors of diag(a)^-1/2 M diag(a)^-1/2, the
+// relaxation of the objective (Kulis2009 4.3). Small pieces of a graph, each of which would have its own eigenvector,
+// are left out and get no label yet.
 func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 	factors := make([]float64, m.p.n)
 	for i, a := range m.weights {
@@ -37,7 +37,7 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 	return found.Labels, err
 }
 
-// largePieces leaves out isolated points and small pieces.
+// largePieces returns all points except isolated ones and those in small pieces of the graph.
 func (m *method) largePieces() embedding.Subset {
 	left := make([]bool, m.p.n)
 	copy(left, m.isolated)
@@ -51,7 +51,7 @@ func (m *method) largePieces() embedding.Subset {
 	return embedding.NewSubset(left)
 }
 
-// VectorsPerProduct is how many vectors the matrix is multiplied with at a time.
+// VectorsPerProduct returns how many vectors the matrix is multiplied with at a time.
 func (p *Problem) VectorsPerProduct() int {
 	if p.StartsSpectral() {
 		return embedding.ProductsAtOnce

@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
-// start is that of the paper, unless the user named one.
+// start returns the start of the paper, unless the user named one.
 func (p *Problem) start() clustering.Start {
 	switch {
 	case p.spec.Start != clustering.StartDefault:
@@ -20,56 +20,46 @@ func (p *Problem) start() clustering.Start {
 	return clustering.StartKmeansPlusPlus
 }
 
-// start makes the first labels; some clusters may be empty.
+// start computes the first labels; some clusters may be empty.
 func (m *method) start(ctx context.Context) error {
+	var labels []int32
+	var err error
 	switch m.p.startOf(m.restart) {
 	case clustering.StartLabels:
-		return m.load(ctx, m.p.spec.InitialLabels)
+		return m.load(m.p.spec.InitialLabels)
 	case clustering.StartRandom:
-		labels := make([]int32, m.p.n)
+		labels = make([]int32, m.p.n)
 		for i := range labels {
 			labels[i] = int32(m.rng.IntN(m.p.spec.K))
 		}
-		return m.load(ctx, labels)
+		return m.load(labels)
 	case clustering.StartSeeds:
-		labels := clustering.Unassigned(m.p.n)
+		labels = clustering.Unassigned(m.p.n)
 		for _, s := range m.p.spec.Seeds {
 			labels[s.Index] = s.Label
 		}
-		return m.joinNearest(ctx, labels)
 	case clustering.StartSpectral:
-		labels, err := m.spectralStart(ctx)
-		if err != nil {
-			return err
-		}
-		return m.joinNearest(ctx, labels)
+		labels, err = m.spectralStart(ctx)
 	case clustering.StartMultilevel:
-		labels, err := m.multilevelStart(ctx)
-		if err != nil {
-			return err
-		}
-		return m.joinNearest(ctx, labels)
+		labels, err = m.multilevelStart(ctx)
 	case clustering.StartFarthestFirst:
-		labels, err := m.farthestFirst(ctx)
-		if err != nil {
-			return err
-		}
-		return m.joinNearest(ctx, labels)
+		labels, err = m.farthestFirst()
+	default:
+		labels, err = m.kmeansPlusPlus()
 	}
-	labels, err := m.kmeansPlusPlus(ctx)
 	if err != nil {
 		return err
 	}
-	return m.joinNearest(ctx, labels)
+	return m.joinNearest(labels)
 }
 
-// joinNearest gives every point without a label the nearest cluster, by the distances d_ic to the labeled points
-// alone. Where no point has a label, all begin in the first cluster.
-func (m *method) joinNearest(ctx context.Context, labels []int32) error {
+// joinNearest assigns every point without a label to the nearest cluster, by the distances d_ic to the labeled points.
+// If no point has a label, all begin in the first cluster.
+func (m *method) joinNearest(labels []int32) error {
 	if len(labels) > 0 && slices.Max(labels) < 0 {
-		return m.load(ctx, make([]int32, m.p.n))
+		return m.load(make([]int32, m.p.n))
 	}
-	if err := m.load(ctx, labels); err != nil {
+	if err := m.load(labels); err != nil {
 		return err
 	}
 	moves, err := m.x.Assign(m.stats())
@@ -82,13 +72,12 @@ func (m *method) joinNearest(ctx context.Context, labels []int32) error {
 			joining = append(joining, move)
 		}
 	}
-	return m.apply(ctx, joining)
+	return m.apply(joining)
 }
 
-// kmeansPlusPlus draws k points in kernel space: the first with probability proportional to a_i,
-// each further one to a_i times its squared distance to the nearest point chosen before,
-// d(p,q) = K_pp + K_qq - 2 K_pq with K = M / (a a').
-func (m *method) kmeansPlusPlus(ctx context.Context) ([]int32, error) {
+// kmeansPlusPlus draws k points in kernel space: the first with probability proportional to a_i, each further one to
+// a_i times its squared distance to the nearest point drawn before, d(p,q) = K_pp + K_qq - 2 K_pq with K = M / (a a').
+func (m *method) kmeansPlusPlus() ([]int32, error) {
 	n := m.p.n
 	labels := clustering.Unassigned(n)
 	chance := append([]float64(nil), m.weights...) // what the next draw is proportional to
@@ -118,20 +107,20 @@ func (m *method) kmeansPlusPlus(ctx context.Context) ([]int32, error) {
 	return labels, nil
 }
 
-// pairDistance is d(p,q) in kernel space, given M_pq.
+// pairDistance returns d(p,q) in kernel space, given M_pq.
 func (m *method) pairDistance(p, q int, affinity float64) float64 {
 	ap, aq := m.weights[p], m.weights[q]
 	return m.diagonal[p]/float64(ap*ap) + m.diagonal[q]/float64(aq*aq) - 2*affinity/float64(ap*aq)
 }
 
-// farthestFirst is Kulis2009 Algorithm 3: k components of the must-links become the first clusters, the
-// largest first, then always the one farthest from all chosen ones, by the total distance
+// farthestFirst is Kulis2009 Algorithm 3: k must-link components become the first clusters, the largest first, then
+// always the one farthest from all chosen ones by the total distance
 //
 //	sum over p in candidate, q chosen of a_p a_q d(p,q)
-//	  = s_chosen sum_p M_pp/a_p + s_candidate sum_q M_qq/a_q - 2 sum_p sum_q M_pq,
+//	= s_chosen sum_p M_pp/a_p + s_candidate sum_q M_qq/a_q - 2 sum_p sum_q M_pq.
 //
-// preferring candidates that are cannot-linked to every chosen component; ties: lowest index.
-func (m *method) farthestFirst(ctx context.Context) ([]int32, error) {
+// It prefers candidates that are cannot-linked to every chosen component. Ties go to the lowest index.
+func (m *method) farthestFirst() ([]int32, error) {
 	labels := clustering.Unassigned(m.p.n)
 	set, components := m.constraints, m.constraints.Components()
 	candidates := m.candidates()
@@ -193,7 +182,7 @@ func (m *method) farthestFirst(ctx context.Context) ([]int32, error) {
 	return labels, nil
 }
 
-// candidates are the components of at least two points if there are k of them, else all components.
+// candidates returns the components of at least two points if there are k of them, otherwise all components.
 func (m *method) candidates() []int32 {
 	components := m.constraints.Components()
 	var all, joined []int32

@@ -11,21 +11,21 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// blocks are the must-link components as PC-KMeans assigns them when it contracts: all points of a block as one. A
-// block costs what its points cost, and a cannot-link between two blocks counts for all pairs of their points, as if
-// everything that the constraints imply was listed. But nothing is listed, so that components may have any size. A
-// cannot-link within a block contradicts its must-links and is ignored.
+// blocks are the must-link components that PC-KMeans assigns as one with Options.Contract. The cost of a block is the
+// sum over its points, and a cannot-link between two blocks counts for all pairs of their points, as if every implied
+// constraint were listed. Since none is listed, components may have any size. A cannot-link within a block contradicts
+// its must-links and is ignored.
 type blocks struct {
-	points  []int32 // of all blocks, ascending
-	of      []int32 // the block of each
+	points  []int32 // points of all blocks, ascending
+	of      []int32 // block of each entry of points
 	members [][]int32
-	pairs   []constraint.Pair // cannot-links between the first points of blocks
+	pairs   []constraint.Pair // cannot-links between the first points of two blocks
 	between [][2]int32        // the blocks of each pair
 }
 
 func newBlocks(set *constraint.Set) *blocks {
 	b, components := &blocks{}, set.Components()
-	number := map[int32]int32{} // of the components that are blocks
+	number := map[int32]int32{} // number of each component that is a block
 	for _, pair := range set.Pairs() {
 		for _, point := range []int32{pair.I, pair.J} {
 			component := components.Of(point)
@@ -58,7 +58,7 @@ func newBlocks(set *constraint.Set) *blocks {
 		}
 		l := known[key]
 		l.count++
-		b.pairs[l.at].Weight += (pair.Weight - b.pairs[l.at].Weight) / float64(l.count) // the mean
+		b.pairs[l.at].Weight += (pair.Weight - b.pairs[l.at].Weight) / float64(l.count) // running mean
 	}
 	for at, key := range b.between {
 		b.pairs[at].Weight *= float64(len(b.members[key[0]]) * len(b.members[key[1]]))
@@ -74,7 +74,7 @@ func (b *blocks) links() []metric.Link {
 	return links
 }
 
-// inferBlocks assigns the blocks together, from the distances of their points to every centroid.
+// inferBlocks assigns the blocks jointly, given the distances of their points to every centroid.
 func (m *hmrf) inferBlocks(ctx context.Context, distances []float64) ([]kernel.Move, error) {
 	k, count := m.p.spec.K, len(m.blocks.members)
 	costs := make([]float64, count*k)
@@ -92,7 +92,7 @@ func (m *hmrf) inferBlocks(ctx context.Context, distances []float64) ([]kernel.M
 	}
 	current := make([]int32, count)
 	for block, members := range m.blocks.members {
-		// A start may have split the block or left it without label; then it begins where it costs least.
+		// If the start split the block or left it without a label, it begins where it costs least.
 		current[block] = m.labels[members[0]]
 		for _, point := range members {
 			if m.labels[point] != current[block] {
@@ -108,11 +108,5 @@ func (m *hmrf) inferBlocks(ctx context.Context, distances []float64) ([]kernel.M
 		return nil, err
 	}
 	m.lastInference = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
-	var moves []kernel.Move
-	for at, point := range m.points {
-		if to := result.Labels[m.blocks.of[at]]; to != m.labels[point] {
-			moves = append(moves, kernel.Move{Point: point, From: m.labels[point], To: to})
-		}
-	}
-	return moves, nil
+	return m.movesTo(m.points, func(at int) int32 { return result.Labels[m.blocks.of[at]] }), nil
 }

@@ -11,16 +11,20 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Predict gives every row of the data the cluster of the nearest centroid, of equally near ones the lowest.
-// Rows are prepared and compared as in a run, so that the points of a run that converged get their labels
-// again, except those that constraints or seeds keep elsewhere.
+// Predict assigns every row of the data to the nearest centroid, the lowest of equally near ones. Rows are prepared and
+// compared as in a run, so the points of a converged run get the same labels, except those that constraints or seeds
+// keep elsewhere.
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	if m.Landmarks != nil {
 		return predictByLandmarks(ctx, m, data, threads)
 	}
-	centroids, data, err := inUnits(m, data)
+	data, err := m.Units.Apply(data)
 	if err != nil {
 		return nil, err
+	}
+	centroids, err := centroidsInUnits(m)
+	if err != nil {
+		return nil, fault.Wrap(err, "the centroids of the model")
 	}
 	spec, err := vector.NewRowSpec(data, preparations[m.Distortion])
 	if err != nil {
@@ -36,20 +40,19 @@ func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, thr
 	return assignAll(ctx, vector.NewShard(source, threads), spec.Rows, preparedModel(m, centroids, spec.Mean))
 }
 
-// inUnits gives the centroids and the rows of the data in the units of a model.
-func inUnits(m *clustering.Model, data dataset.Dataset) ([]float64, dataset.Dataset, error) {
-	rows, err := m.Units.Apply(data)
-	if err != nil || m.Units == nil || m.Distortion != metric.SquaredEuclidean {
-		return m.Centroids, rows, err
+// centroidsInUnits returns the centroids of a model in the units that rows are compared in.
+func centroidsInUnits(m *clustering.Model) ([]float64, error) {
+	if m.Units == nil || m.Distortion != metric.SquaredEuclidean {
+		return m.Centroids, nil
 	}
-	centroids, err := m.Units.Apply(&dataset.Points{N: m.K, D: m.D, Values: m.Centroids})
+	scaled, err := m.Units.Apply(&dataset.Points{N: m.K, D: m.D, Values: m.Centroids})
 	if err != nil {
-		return nil, nil, fault.Wrap(err, "the centroids of the model")
+		return nil, err
 	}
-	return centroids.(*dataset.Points).Values, rows, nil
+	return scaled.(*dataset.Points).Values, nil
 }
 
-// shardRows are all rows of a shard.
+// shardRows measures all rows of a shard.
 type shardRows struct {
 	*vector.Shard
 	tiles []int
@@ -65,7 +68,7 @@ func (s shardRows) Distances(ctx context.Context, queries []vector.Query) ([][]f
 	return s.Shard.Distances(ctx, s.tiles, queries)
 }
 
-// assignAll labels points that have no label yet.
+// assignAll labels all rows of a shard by their nearest centroids.
 func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
 	const step = 1
 	tiles, labels := partition.AllTiles(rows), clustering.Unassigned(rows)

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
-// predictByLandmarks gives every point the cluster whose centroid is nearest to its features. Landmarks and new points are
-// put together, because features are those of points among which the landmarks are.
+// predictByLandmarks assigns every point to the centroid nearest to its features. Landmarks and new points are combined
+// into one data set, because landmarks must be among the points that features are computed for.
 func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	landmarks := m.Landmarks.Points
 	points, dense := data.(*dataset.Points)

@@ -160,10 +160,17 @@ func (m *Metric) Distance(x, y []float64) float64 {
 			sum += float64((v - y[i]) * product)
 		}
 	default:
-		for i, v := range x {
-			difference := v - y[i]
-			sum += float64(difference * difference)
-		}
+		return SquaredDistance(x, y)
+	}
+	return sum
+}
+
+// SquaredDistance returns the squared Euclidean distance, summed in the order of the features.
+func SquaredDistance(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		difference := v - y[i]
+		sum += float64(difference * difference)
 	}
 	return sum
 }
