@@ -15,6 +15,7 @@ import (
 var (
 	_ clustering.Resumable    = (*method)(nil)
 	_ clustering.NoticeKeeper = (*Family)(nil)
+	_ Executor                = (*Local)(nil)
 )
 
 // KeepNotices implements clustering.NoticeKeeper.

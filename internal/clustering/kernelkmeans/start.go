@@ -2,9 +2,17 @@ package kernelkmeans
 
 import (
 	"context"
+	"math"
+	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/component"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/multilevel"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // start returns the start of the paper, unless the user named one.
@@ -201,5 +209,113 @@ func (m *method) candidates() []int32 {
 	return all
 }
 
-var _ clustering.Method = (*method)(nil)
-var _ Executor = (*Local)(nil)
+// startTolerance is the tolerance of residuals if eigenvectors are only a start.
+const startTolerance = 1e-5
+
+// spectralStart computes the first labels by k-means on the k leading eigenvectors of diag(a)^-1/2 M diag(a)^-1/2, the
+// relaxation of the objective (Kulis2009 4.3). Small pieces of a graph, each of which would have its own eigenvector,
+// are left out and get no label yet.
+func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
+	factors := make([]float64, m.p.n)
+	for i, a := range m.weights {
+		if a > 0 { // else the point is isolated
+			factors[i] = 1 / math.Sqrt(a)
+		}
+	}
+	kept := m.largePieces()
+	k := min(m.p.spec.K, kept.Size(m.p.n))
+	if k == 0 {
+		return clustering.Unassigned(m.p.n), nil
+	}
+	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
+	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Family.x, factors)), k, m.p.Random(clustering.StreamEigen), options)
+	if err != nil {
+		return nil, err
+	}
+	e := embedding.New(kept.Expand(pairs.Vectors), m.p.Objective == ObjectiveNormalizedCut)
+	found, err := kept.Cluster(ctx, e.Values, e.Columns, clustering.Spec{K: k, Seed: m.p.spec.Seed})
+	return found.Labels, err
+}
+
+// largePieces returns all points except isolated ones and those in small pieces of the graph.
+func (m *method) largePieces() embedding.Subset {
+	left := make([]bool, m.p.n)
+	copy(left, m.isolated)
+	if m.p.graph != nil {
+		pieces := m.p.Pieces(m.constraints.Components())
+		keep := pieces.Keep(m.p.spec.K)
+		for i, c := range pieces.Of {
+			left[i] = left[i] || !keep[c]
+		}
+	}
+	return embedding.NewSubset(left)
+}
+
+// VectorsPerProduct returns how many vectors the matrix is multiplied with at a time.
+func (p *Problem) VectorsPerProduct() int {
+	if p.StartsSpectral() {
+		return embedding.ProductsAtOnce
+	}
+	return 1
+}
+
+// StartsMultilevel reports whether a run begins with the labels of package multilevel. That is the default on graphs:
+// in a sparse graph most vertices are equally far from all clusters of a few vertices, so other starts fail.
+func (p *Problem) StartsMultilevel() bool {
+	return p.spec.Start == clustering.StartMultilevel || p.graph != nil && p.mixesStarts()
+}
+
+// multilevelStart computes the first labels from the graph, which the coordinator has in any case. Small pieces, which
+// would be clusters at no cost, are left out and then join the others.
+func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
+	large, keep := m.largePieces(), make([]bool, m.p.n)
+	for i := range keep {
+		keep[i] = !large.Left(int32(i))
+	}
+	labels := clustering.Unassigned(m.p.n)
+	k := min(m.p.spec.K, large.Size(m.p.n))
+	if k == 0 {
+		return labels, nil
+	}
+	g, rows := m.multilevelGraph(keep).Build()
+	options := multilevel.Options{K: k, Threads: runtime.GOMAXPROCS(0), Level: func(l multilevel.Level) { m.o.Level(clustering.LevelBegan(l)) }}
+	if components := m.constraints.Components(); components.Count() < m.p.n {
+		options.Together, options.Groups = multilevel.Numbers(rows, m.p.n, components.Of)
+	}
+	found, err := multilevel.Cluster(ctx, g, options, m.rng)
+	if err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		return found.Labels, nil
+	}
+	for at, i := range rows {
+		labels[i] = found.Labels[at]
+	}
+	component.Attach(labels, m.p.spec.K, m.p.graph, m.constraints)
+	return labels, nil
+}
+
+// multilevelGraph returns M with its weights.
+func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
+	matrix := multilevel.Matrix{Graph: m.p.graph, Scale: m.p.Matrix.Scale, Keep: keep, Diagonal: m.diagonal, Mass: m.rowWeights()}
+	for _, pair := range m.constraints.Pairs() {
+		matrix.Entries = append(matrix.Entries, dataset.Edge{Source: pair.I, Target: pair.J, Weight: signedWeight(pair)})
+		if pair.Kind == constraint.CannotLink {
+			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})
+		}
+	}
+	if m.p.Objective == ObjectiveRatioCut {
+		// The associations of A - D are negative. Adding the mean degree to the diagonal makes them positive and does not
+		// change the differences between labelings.
+		mean := 0.0
+		for _, d := range m.diagonal {
+			mean -= d / float64(m.p.n)
+		}
+		matrix.Diagonal = slices.Clone(m.diagonal)
+		for i := range matrix.Diagonal {
+			matrix.Diagonal[i] += mean
+		}
+	}
+	return matrix
+}

@@ -11,12 +11,10 @@ import (
 // coloring represents the constraints of COP-KMeans as a graph to color: must-link components are vertices,
 // cannot-links between them are edges, and clusters are colors. Unconstrained points are not vertices.
 type coloring struct {
+	groups     // the vertices
 	k          int
-	components []int32   // ascending
-	members    [][]int32 // points of each vertex, ascending
+	components []int32   // must-link component of each vertex, ascending
 	neighbors  [][]int32 // of each vertex, ascending
-	points     []int32   // all members, ascending
-	place      []int32   // vertex of each entry of points
 }
 
 func newColoring(set *constraint.Set, k int) *coloring {
@@ -28,20 +26,13 @@ func newColoring(set *constraint.Set, k int) *coloring {
 			linked[all.Of(pair.I)], linked[all.Of(pair.J)] = true, true
 		}
 	}
-	vertex := map[int32]int32{}
 	for c := range int32(all.Count()) {
-		if members := all.Members(c); len(members) > 1 || linked[c] {
-			vertex[c] = int32(len(g.components))
+		if len(all.Members(c)) > 1 || linked[c] {
 			g.components = append(g.components, c)
-			g.members = append(g.members, members)
-			g.points = append(g.points, members...)
 		}
 	}
-	slices.Sort(g.points)
-	g.place = make([]int32, len(g.points))
-	for at, point := range g.points {
-		g.place[at] = vertex[all.Of(point)]
-	}
+	var vertex map[int32]int32
+	g.groups, vertex = newGroups(all, g.components)
 	g.neighbors = make([][]int32, len(g.components))
 	for _, pair := range set.Pairs() {
 		if pair.Kind == constraint.CannotLink {

@@ -75,12 +75,7 @@ func (m *cop) assignComponents() ([]kernel.Move, error) {
 		return nil, err
 	}
 	k := m.coloring.k
-	costs := make([]float64, len(m.components)*k)
-	for at, v := range m.place {
-		for c := range k {
-			costs[int(v)*k+c] += distances[at*k+c]
-		}
-	}
+	costs := m.costs(distances, k)
 	colors, err := m.colorComponents(costs)
 	if err != nil {
 		return nil, err
@@ -89,7 +84,7 @@ func (m *cop) assignComponents() ([]kernel.Move, error) {
 	if current, valid := m.currentColors(); valid && !(totalCost(colors, costs, k) < totalCost(current, costs, k)) {
 		colors = current
 	}
-	return m.movesTo(m.points, func(at int) int32 { return colors[m.place[at]] }), nil
+	return m.movesTo(m.points, func(at int) int32 { return colors[m.of[at]] }), nil
 }
 
 // colorComponents finds clusters for all components: greedily in index order, then in random orders, then by the exact

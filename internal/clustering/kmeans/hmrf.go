@@ -24,11 +24,10 @@ import (
 // the means, then the metric. None of the three raises J.
 type hmrf struct {
 	state
+	groups                                   // of the constrained points: single ones, or blocks with Contract
 	parts         *clustering.ObjectiveParts // terms of J after the last step
-	points        []int32                    // constrained points, ascending
 	pairs         []constraint.Pair
 	links         []metric.Link       // one per pair, with rows if the penalty needs distances
-	blocks        *blocks             // groups of points that are assigned as one; nil without Contract
 	energy        *inference.Repeated // reused while the costs of the pairs stay the same
 	lastInference clustering.Inference
 	// Warnings that were already given, and the notices of the next report.
@@ -43,16 +42,16 @@ func newHMRF(run state) *hmrf {
 		return m
 	}
 	if run.p.options.Contract {
-		m.blocks = run.p.blocks
-		m.pairs, m.links, m.points = m.blocks.pairs, m.blocks.links(), m.blocks.points
+		m.groups, m.pairs, m.links = run.p.blocks.groups, run.p.blocks.pairs, run.p.blocks.links()
 		return m
 	}
 	m.pairs, m.links = run.p.Constraints.Pairs(), slices.Clone(run.p.links)
+	var points []int32
 	for _, pair := range m.pairs {
-		m.points = append(m.points, pair.I, pair.J)
+		points = append(points, pair.I, pair.J)
 	}
-	slices.Sort(m.points)
-	m.points = slices.Compact(m.points)
+	slices.Sort(points)
+	m.groups = singletons(slices.Compact(points))
 	return m
 }
 
@@ -151,19 +150,18 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.blocks != nil {
-		return m.inferBlocks(ctx, distances)
-	}
 	if m.energy == nil || m.p.options.Penalty != metric.Potts {
 		m.energy = inference.NewRepeated(k, m.pairCosts())
 	}
-	current := make([]int32, len(m.points))
-	for at, point := range m.points {
-		if current[at] = m.labels[point]; current[at] < 0 { // no label yet: the nearest centroid
-			current[at] = nearest(distances[at*k : (at+1)*k])
+	costs, current := m.costs(distances, k), make([]int32, len(m.members))
+	for group, members := range m.members {
+		current[group] = m.labels[members[0]]
+		// If the start left the group without a label, or split it, it begins where it costs least.
+		if current[group] < 0 || slices.ContainsFunc(members, func(point int32) bool { return m.labels[point] != current[group] }) {
+			current[group] = nearest(costs[group*k : (group+1)*k])
 		}
 	}
-	result, err := m.energy.Solve(ctx, m.p.options.Inference, distances, current, m.rng, inference.Options{})
+	result, err := m.energy.Solve(ctx, m.p.options.Inference, costs, current, m.rng, inference.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -172,12 +170,12 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	if m.p.options.Inference == inference.LP {
 		// Subtract these distortions: completeLowerBound adds those of all points.
 		bound := result.LPValue
-		for at, c := range result.Labels {
-			bound -= distances[at*k+int(c)]
+		for group, c := range result.Labels {
+			bound -= costs[group*k+int(c)]
 		}
 		m.lastInference.LPValue = &bound
 	}
-	return m.movesTo(m.points, func(at int) int32 { return result.Labels[at] }), nil
+	return m.movesTo(m.points, func(at int) int32 { return result.Labels[m.of[at]] }), nil
 }
 
 // completeLowerBound turns the lower bound of the relaxation, which covers the constrained points, into one of J: it
@@ -198,7 +196,7 @@ func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
 	first := fallbacks[0]
 	m.notices = append(m.notices, clustering.Notice{Code: "INFERENCE_FALLBACK", Message: fmt.Sprintf(
 		"%s of the constraints were too large for %v (%s at %d points around point %d) and were left to bp",
-		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.points[first.Point])})
+		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.members[first.Point][0])})
 }
 
 // warnDegenerate warns, once, that the data does not determine the metric in some direction.
@@ -234,17 +232,17 @@ func (m *hmrf) pairCosts() []inference.Pair {
 		}
 		must := pair.Kind == constraint.MustLink
 		costs[at] = inference.Pair{
-			I: m.indexOf(pair.I), J: m.indexOf(pair.J), MustLink: must,
+			I: m.groupOf(pair.I), J: m.groupOf(pair.J), MustLink: must,
 			Cost: metric.Penalty(m.p.options.Penalty, must, pair.Weight, distance, limit),
 		}
 	}
 	return costs
 }
 
-// indexOf returns the index of a constrained point in m.points.
-func (m *hmrf) indexOf(point int32) int32 {
+// groupOf returns the group of a constrained point.
+func (m *hmrf) groupOf(point int32) int32 {
 	at, _ := slices.BinarySearch(m.points, point)
-	return int32(at)
+	return m.of[at]
 }
 
 func (m *hmrf) measureOf(a *metric.Metric) metric.Measure {

@@ -95,7 +95,7 @@ func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 	}
 	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, data: p.data, Units: p.Units, Vectors: p.Vectors, source: p.source, draws: p.draws}
 	if preparations[other.options.Distortion] != p.Vectors.Preparation {
-		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
+		return nil, fmt.Errorf("kmeans: rows were prepared for another distortion than %v", other.options.Distortion)
 	}
 	return other, other.resolve()
 }

@@ -32,10 +32,10 @@ func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(
 	jobs := make([]clustering.Job, len(problems))
 	for at, p := range problems {
 		if !reflect.DeepEqual(p.Vectors, problems[0].Vectors) { // equal pointers are equal at once
-			return nil, errors.New("centroid: problems on different rows cannot share an executor")
+			return nil, errors.New("kmeans: problems on different rows cannot share an executor")
 		}
 		if shape := x.Shape(); p.n != shape.Points || p.spec.K != shape.Clusters {
-			return nil, fmt.Errorf("centroid: a problem of %d points and %d clusters on an executor of %d and %d", p.n, p.spec.K, shape.Points, shape.Clusters)
+			return nil, fmt.Errorf("kmeans: a problem of %d points and %d clusters on an executor of %d and %d", p.n, p.spec.K, shape.Points, shape.Clusters)
 		}
 		jobs[at] = family{server: server{x}, p: p}
 	}
