@@ -12,11 +12,11 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// MaxSourceRows is the largest number of points whose affinities, n^2/2 of them, are made into beliefs.
+// MaxSourceRows is the maximum number of points whose n^2/2 affinities are converted to beliefs.
 const MaxSourceRows = 2000
 
-// BeliefsFromPoints are the gaussian affinities of points, with their median distance as width: a second metric on the
-// objects that are clustered (Wang2014 7.4).
+// BeliefsFromPoints returns the Gaussian affinities of points, with their median distance as width: a second metric on
+// the objects that are clustered (Wang2014 7.4).
 func BeliefsFromPoints(points *dataset.Points) ([]constraint.Belief, error) {
 	if points.N > MaxSourceRows {
 		return nil, fault.Invalid("TOO_MANY_ROWS", "%d points have %d affinities; up to %d points are taken as a whole: make a graph of their nearest neighbors and give that as the source graph",

@@ -45,7 +45,7 @@ func LeadingEigenpairs(n int, values []float64, count func(eigenvalues []float64
 	}
 	t.applyReflections(vectors)
 	for _, v := range vectors {
-		orient(v)
+		Orient(v)
 	}
 	return eigenvalues, vectors
 }

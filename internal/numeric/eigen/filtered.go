@@ -130,7 +130,7 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 		for at, i := range order {
 			v[i] = f.x[j][at]
 		}
-		orient(v)
+		Orient(v)
 	}
 	f.finish(n, result)
 	return result, nil
@@ -436,7 +436,7 @@ func (f *filtered) restore() bool {
 	return true
 }
 
-// mayDraw reports whether a search can have drawn so many numbers.
+// mayDraw reports whether a search can have drawn this many numbers.
 func (f *filtered) mayDraw(drawn int, _ log) bool {
 	return drawn >= 0 && drawn/f.Rows() <= f.block*(filterRounds+1)+densityStarts
 }

@@ -95,7 +95,7 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 	}
 	result := Eigenpairs{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}
 	for j, v := range result.Vectors {
-		orient(v)
+		Orient(v)
 		result.Residuals = append(result.Residuals, length(s.residuals[j]))
 	}
 	s.finish(s.rows, result)

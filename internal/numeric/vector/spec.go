@@ -1,4 +1,4 @@
-// Package vector contains the hot code of the vector family (k-means and its seeded, constrained, metric-learning and
+// Package vector contains the hot code of the k-means family (k-means and its seeded, constrained, metric-learning and
 // HMRF relatives), which workers run on their rows: nearest centroids, cluster sums, scatter. Code belongs here if it
 // reads rows; algorithms that only use its results belong in package clustering.
 //
