@@ -27,6 +27,7 @@ const (
 	PermissionDenied                   // the caller is known, but not allowed to do this
 )
 
+// Error is a fault. Errors that wrap one are recognized by errors.As.
 type Error struct {
 	Kind     Kind
 	Reason   string            // stable identifier in UPPER_SNAKE case, for programs

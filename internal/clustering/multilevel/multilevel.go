@@ -24,8 +24,8 @@ const (
 	// maxDescents is the number of descents, as long as they read no more than descentWork entries of the graph.
 	maxDescents = 4
 	descentWork = 1 << 18
-	// Above ManyEntries entries, up to manyMerged vertices are merged at a time instead of two. That saves levels, each of
-	// which takes about as much memory as the graph.
+	// ManyEntries is the number of entries above which up to manyMerged vertices are merged at a time instead of two. That
+	// saves levels, each of which takes about as much memory as the graph.
 	ManyEntries = 1 << 24
 	manyMerged  = 8
 )
