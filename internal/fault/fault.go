@@ -1,8 +1,6 @@
-// Package fault holds the errors that the user can fix: each has a kind, a stable reason in
-// UPPER_SNAKE, and a sentence that says what is wrong, where, and what to do about it.
-//
-// It is pure: the wire package turns a fault into a gRPC status with google.rpc.ErrorInfo and
-// back, and the command line turns it into an exit code.
+// Package fault contains the errors that users can fix. Each has a kind, a stable reason in UPPER_SNAKE case, and a
+// sentence that says what is wrong, where, and what to do about it. Package wire converts faults to gRPC statuses with
+// google.rpc.ErrorInfo and back; the command line converts them to exit codes.
 package fault
 
 import (
@@ -10,57 +8,57 @@ import (
 	"fmt"
 )
 
-// Kind classifies a fault; the wire package maps it to a gRPC code.
+// Kind classifies a fault. Package wire maps it to a gRPC code.
 type Kind int
 
 // The kinds of fault.
 const (
-	InvalidArgument    Kind = iota + 1 // the input is wrong, whatever the state of the system
-	FailedPrecondition                 // valid, but not in the present state (cancel of a finished job)
-	NotFound                           // no such job, dataset, worker
-	AlreadyExists                      // a request id reused with another body
-	ResourceExhausted                  // over a limit that the message names
-	Canceled                           // the user asked for it
-	Internal                           // a mistake of the program, not of the user
-	DataLoss                           // something that was stored is damaged or gone
-	DeadlineExceeded                   // the other side took too long
-	Unavailable                        // a part of the system does not work now; trying again may help
-	Unauthenticated                    // nobody knows who calls
-	PermissionDenied                   // it is known who calls, and they may not
+	InvalidArgument    Kind = iota + 1 // the input is wrong, regardless of the state of the system
+	FailedPrecondition                 // the input is valid, but not in the current state, such as canceling a finished job
+	NotFound                           // there is no such job, data set or worker
+	AlreadyExists                      // a request ID was reused with another body
+	ResourceExhausted                  // a limit, named in the message, was exceeded
+	Canceled                           // the user canceled the operation
+	Internal                           // a bug in the program
+	DataLoss                           // stored data is damaged or missing
+	DeadlineExceeded                   // the other side took too long to answer
+	Unavailable                        // part of the system is not working; retrying may help
+	Unauthenticated                    // the caller is unknown
+	PermissionDenied                   // the caller is known, but not allowed to do this
 )
 
-// Error is one fault.
+// Error is a fault. Errors that wrap one are recognized by errors.As.
 type Error struct {
 	Kind     Kind
-	Reason   string            // UPPER_SNAKE, stable: programs match on it
-	Message  string            // a sentence a person can act on
-	Field    string            // the request field at fault, empty when none is
-	Metadata map[string]string // details for programs: row, column, limit
-	Retry    float64           // the seconds after which trying again may help; 0: nothing is known about it
-	Cause    error             // for the log alone, such as the path of a file: nobody else is told
+	Reason   string            // stable identifier in UPPER_SNAKE case, for programs
+	Message  string            // a sentence that tells the user what to do
+	Field    string            // path of the request field at fault; may be empty
+	Metadata map[string]string // details for programs, such as row, column or limit
+	Retry    float64           // seconds after which to retry; 0 if unknown
+	Cause    error             // details for the log only, such as the path of a file
 }
 
 func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// New makes a fault of a kind.
+// New returns a fault of the given kind. The message is formatted as by fmt.Sprintf.
 func New(kind Kind, reason, format string, args ...any) *Error {
 	return &Error{Kind: kind, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Invalid makes a fault for input that is wrong in itself.
+// Invalid returns a fault of kind InvalidArgument.
 func Invalid(reason, format string, args ...any) *Error {
 	return New(InvalidArgument, reason, format, args...)
 }
 
-// OnField names the request field at fault.
+// OnField sets the path of the request field at fault and returns e.
 func (e *Error) OnField(field string) *Error {
 	e.Field = field
 	return e
 }
 
-// With adds a detail for programs.
+// With adds a detail for programs and returns e.
 func (e *Error) With(key, value string) *Error {
 	if e.Metadata == nil {
 		e.Metadata = map[string]string{}
@@ -69,20 +67,20 @@ func (e *Error) With(key, value string) *Error {
 	return e
 }
 
-// RetryIn says after how many seconds trying again may help.
+// RetryIn sets the number of seconds after which to retry and returns e.
 func (e *Error) RetryIn(seconds float64) *Error {
 	e.Retry = seconds
 	return e
 }
 
-// Because keeps the error behind the fault, for the log.
+// Because sets the cause, which is only logged, and returns e.
 func (e *Error) Because(cause error) *Error {
 	e.Cause = cause
 	return e
 }
 
-// Wrap puts a place ("points.csv: ") before the message of a fault and keeps everything else about
-// it; any other error is wrapped with %w.
+// Wrap prefixes the message of a fault with a place, such as "points.csv: ", and keeps everything else. Other errors
+// are wrapped with %w. It returns nil if err is nil.
 func Wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -97,13 +95,13 @@ func Wrap(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", place, err)
 }
 
-// Is tells whether err is a fault with this reason.
+// Is reports whether err is, or wraps, a fault with this reason.
 func Is(err error, reason string) bool {
 	var f *Error
 	return errors.As(err, &f) && f.Reason == reason
 }
 
-// Required returns an error if an identifier in a request is empty.
+// Required returns a fault if the value of a request field is empty.
 func Required(field, value string) error {
 	if value == "" {
 		return Invalid("FIELD_REQUIRED", "%s is empty; say which one you mean", field).OnField(field)

@@ -65,7 +65,7 @@ func ascend(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent
 	return a, nil
 }
 
-// solved tells whether the labels are proved optimal.
+// solved reports whether the labels are proved optimal.
 func (a *ascent) solved() bool {
 	return a.energy-a.bound <= a.rounding+float64(a.gap*math.Abs(a.energy))
 }
@@ -96,7 +96,7 @@ type tightened struct {
 	g       *graph
 	bound   float64
 	point   []float64 // points x k
-	edge    []float64 // edges x k: what the edge adds for the label of its own point, beside the penalty
+	edge    []float64 // edges x k: what the edge adds for the label of its own point, besides the penalty
 	reverse []int     // the same edge in the other point's list
 }
 

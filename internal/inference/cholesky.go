@@ -61,7 +61,7 @@ func newBlockCholesky(e *elimination, width []int32) *blockCholesky {
 	return c
 }
 
-// joins tells whether a point may extend the last panel: it is the first point below it, and the points below this
+// joins reports whether a point may extend the last panel: it is the first point below it, and the points below this
 // point are the others.
 func (c *blockCholesky) joins(i int32, below []int32) bool {
 	last := &c.panels[len(c.panels)-1]

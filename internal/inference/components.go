@@ -49,7 +49,7 @@ func penalty(weight float64, a, b int32) float64 {
 	return math.Abs(weight)
 }
 
-// rounding bounds the rounding error of an energy of this part. Smaller differences mean nothing.
+// rounding bounds the rounding error of an energy of this part. Smaller differences are not significant.
 func (g *graph) rounding() float64 {
 	magnitude := math.Abs(g.constant)
 	for i := range g.size() {
@@ -138,34 +138,24 @@ func newGraph(k int, points []int32, unary []float64, edges []edge) *graph {
 // split returns the connected components of a graph, in the order of their lowest points. The constant goes to the
 // first.
 func split(g *graph) []*graph {
-	component := make([]int32, g.size())
-	for i := range component {
-		component[i] = -1
-	}
-	var members [][]int32
-	var queue []int32
+	seen, place := make([]bool, g.size()), make([]int32, g.size())
+	var parts []*graph
 	for i := range int32(g.size()) {
-		if component[i] >= 0 {
+		if seen[i] {
 			continue
 		}
-		number := int32(len(members))
-		component[i], queue = number, append(queue[:0], i)
-		for at := 0; at < len(queue); at++ {
-			for e := g.start[queue[at]]; e < g.start[queue[at]+1]; e++ {
-				if j := g.to[e]; component[j] < 0 {
-					component[j] = number
-					queue = append(queue, j)
+		seen[i] = true
+		points := []int32{i}
+		for at := 0; at < len(points); at++ {
+			for _, j := range g.to[g.start[points[at]]:g.start[points[at]+1]] {
+				if !seen[j] {
+					seen[j] = true
+					points = append(points, j)
 				}
 			}
 		}
-		points := slices.Clone(queue)
 		slices.Sort(points)
-		members = append(members, points)
-	}
-	place := make([]int32, g.size())
-	parts := make([]*graph, len(members))
-	for number, points := range members {
-		parts[number] = g.part(points, place)
+		parts = append(parts, g.part(points, place))
 	}
 	if len(parts) > 0 {
 		parts[0].constant = g.constant

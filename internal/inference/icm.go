@@ -29,7 +29,7 @@ func (s *solver) icm(g *graph, labels []int32) (int, error) {
 	}
 }
 
-// improve moves one point to its cheapest label (Bilenko2004 (7)), and tells whether it moved. Up to a constant, a
+// improve moves one point to its cheapest label (Bilenko2004 (7)), and reports whether it moved. Up to a constant, a
 // must-link makes its neighbor's label cheaper by its weight, and a cannot-link more expensive, so that with signed
 // weights one subtraction serves both.
 func (g *graph) improve(i int32, labels []int32, cost []float64) bool {

@@ -15,12 +15,13 @@
 package inference
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
+	"slices"
 )
 
-// PairwiseEnergy is an energy over the labels 0..K-1 of m points: a cost of each label for each point, and costs of
-// pairs of points.
+// PairwiseEnergy is an energy over the labels 0..K-1 of m points.
 type PairwiseEnergy struct {
 	K     int
 	Unary []float64 // m x K, row by row: the cost of each label for each point
@@ -53,7 +54,7 @@ func (p *PairwiseEnergy) Energy(labels []int32) float64 {
 	return total
 }
 
-// Engine is a way to find labels of low energy.
+// Engine is an algorithm that finds labels of low energy.
 type Engine uint8
 
 // The engines, from the fastest to the most thorough.
@@ -65,17 +66,7 @@ const (
 )
 
 func (e Engine) String() string {
-	switch e {
-	case ICM:
-		return "icm"
-	case BP:
-		return "bp"
-	case LP:
-		return "lp"
-	case Exact:
-		return "exact"
-	}
-	return "unknown"
+	return [...]string{"unknown", "icm", "bp", "lp", "exact"}[e]
 }
 
 // Options are the limits of the engines. They count work rather than time, so that the answer does not depend on the
@@ -88,19 +79,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.BPRounds == 0 {
-		o.BPRounds = 100
+	return Options{
+		BPRounds: cmp.Or(o.BPRounds, 100), Roundings: cmp.Or(o.Roundings, 50),
+		LPWork: cmp.Or(o.LPWork, 2e11), SearchNodes: cmp.Or(o.SearchNodes, 2_000_000),
 	}
-	if o.Roundings == 0 {
-		o.Roundings = 50
-	}
-	if o.LPWork == 0 {
-		o.LPWork = 2e11
-	}
-	if o.SearchNodes == 0 {
-		o.SearchNodes = 2_000_000
-	}
-	return o
 }
 
 // Result is a labeling and what is known about it.
@@ -152,20 +134,20 @@ func Solve(ctx context.Context, engine Engine, p *PairwiseEnergy, current []int3
 	return NewRepeated(p.K, p.Pairs).Solve(ctx, engine, p.Unary, current, rng, o)
 }
 
-// Repeated is an energy that is solved again and again while only the unary costs change: the components that its pairs
-// make of the points are found once.
+// Repeated is an energy that is solved repeatedly while only the unary costs change. It finds the connected components
+// of its pairs once. It is not safe for concurrent use.
 type Repeated struct {
 	energy     PairwiseEnergy
 	points     int
-	components []*graph // of so many points; nil: not known yet
+	components []*graph // of the graph of `points` points; nil until the first Solve
 }
 
-// NewRepeated is the energy of some pairs, which must not change any more.
+// NewRepeated returns the energy of the given pairs, which the caller must not change afterward.
 func NewRepeated(k int, pairs []Pair) *Repeated {
 	return &Repeated{energy: PairwiseEnergy{K: k, Pairs: pairs}}
 }
 
-// Solve is the function Solve for the given unary costs.
+// Solve is like the function Solve, with the given unary costs.
 func (r *Repeated) Solve(ctx context.Context, engine Engine, unary []float64, current []int32, rng *rand.Rand, o Options) (Result, error) {
 	p := &r.energy
 	p.Unary = unary
@@ -211,10 +193,8 @@ func (r *Repeated) Solve(ctx context.Context, engine Engine, unary []float64, cu
 
 // keepCurrent returns to the current labels if rounding of the total makes them better.
 func (s *solver) keepCurrent(p *PairwiseEnergy, current []int32) {
-	for _, label := range current {
-		if label < 0 {
-			return
-		}
+	if slices.ContainsFunc(current, func(label int32) bool { return label < 0 }) {
+		return
 	}
 	if before := p.Energy(current); before < s.result.Energy {
 		copy(s.result.Labels, current)

@@ -14,7 +14,7 @@ type solver struct {
 	options Options
 	result  Result
 	bound   float64 // LP: the sum of the components' bounds
-	// What one component after the other uses.
+	// Buffers that are reused from one component to the next.
 	labels, order []int32
 	cost          []float64
 }

@@ -162,13 +162,6 @@ func (s *Shard) placeChanges(next []int, moves []labeling.Move, first int) {
 //
 // without shift, which cancels in the difference. A row that has no cluster, or is alone in its cluster, cannot move:
 // its gain is -Inf.
-//
-//	J = const - sum_c Q_c/s_c   by   leaving - joining,
-//	leaving = Q_c/s_c - (Q_c - 2 S_ic + M_ii)/(s_c - a_i) = (2 S_ic - M_ii - a_i Q_c/s_c) / (s_c - a_i)
-//	joining = (Q_d + 2 S_id + M_ii)/(s_d + a_i) - Q_d/s_d = (2 S_id + M_ii - a_i Q_d/s_d) / (s_d + a_i)
-//
-// without shift, which does not change the difference. A row that has no cluster, or is alone in it, stays where it is:
-// its gain is -Inf.
 func (s *Shard) Gains(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([][]float64, error) {
 	if _, err := s.ready(numbers, step, stats); err != nil {
 		return nil, err

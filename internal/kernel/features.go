@@ -13,15 +13,11 @@ import (
 // Features approximate points when the kernel matrix of all points is too large. The features of a point are its kernel
 // values with a few landmarks l_1, ..., l_m, which are points themselves, times a matrix:
 //
-//     phi(x) = P'(k(x, l_1), ..., k(x, l_m)).
+//	phi(x) = P'(k(x, l_1), ..., k(x, l_m)).
 //
 // Kernel values equal entries of the matrix to the last bit, and each feature is one chain of fused multiply-adds in
 // the order of the landmarks, like the products of the matrix with vectors. So features have the same bits on any
 // machine.
-//	phi(x) = P'(k(x, l_1), ..., k(x, l_m)).
-//
-// Kernel values are entries of the matrix to the last bit, and each feature is one chain of fused multiply-adds in the
-// order of the landmarks, like the products of the matrix with vectors. So features have the same bits on any machine.
 
 // FeatureSpec determines every feature to the last bit.
 type FeatureSpec struct {

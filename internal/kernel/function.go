@@ -11,11 +11,6 @@
 //
 // independent of the order of summation: a sum that is updated by the points that moved has the same bits as one that
 // is computed from scratch, on any worker.
-//
-//	S_ic = sum of M_ij over j in cluster c
-//
-// independent of the order of summation: a sum that is updated by the points that moved has the same
-// bits as one that is computed from scratch, on any worker.
 package kernel
 
 import (
@@ -193,11 +188,6 @@ var ErrNotReady = errors.New("kernel: tile is not ready")
 //
 // where p is the Taylor polynomial of degree 13, whose remainder 0.35^14/14! is below 2^-57. Every product is rounded
 // before it is added: the float64 conversions keep the compiler from fusing them.
-//
-//	x = m ln 2 + r,  |r| <= ln 2 / 2,   exp(x) = 2^m p(r)
-//
-// where p is the Taylor polynomial of degree 13, whose remainder 0.35^14/14! is below 2^-57. Every
-// product is rounded before it is added: the float64 conversions keep the compiler from fusing them.
 const (
 	log2E          = 1.44269504088896338700e+00
 	ln2High        = 6.93147180369123816490e-01 // has 32 significant bits, so that m * ln2High is exact

@@ -49,13 +49,28 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 
 func (p *pointSet) row(i int) []float32 { return p.values[i*p.d : (i+1)*p.d : (i+1)*p.d] }
 
-// ColumnMeans returns the mean of each feature, summed tile by tile.
+// ColumnMeans returns the mean of each feature: each tile is summed in row order, then the tiles in tile order.
 func ColumnMeans(points *dataset.Points) []float64 {
-	means := make([]float64, points.D)
-	for f := range means {
-		means[f] = partition.SumByTile(points.N, func(i int) float64 { return points.Values[i*points.D+f] }) / float64(points.N)
-	}
-	return means
+	mean := make([]float64, points.D)
+	points.EachColumns(func(from, to int) {
+		total, part := mean[from:to], make([]float64, to-from)
+		for tile := range partition.TileCount(points.N) {
+			rows := partition.Tile(points.N, tile)
+			clear(part)
+			for i := rows.From; i < rows.To; i++ {
+				for f, v := range points.Values[i*points.D+from : i*points.D+to] {
+					part[f] += v
+				}
+			}
+			for f, v := range part {
+				total[f] += v
+			}
+		}
+		for f := range total {
+			total[f] /= float64(points.N)
+		}
+	})
+	return mean
 }
 
 // sparseRows locates the values of sparse points. Features are renumbered, in ascending order, so that unused ones take

@@ -7,28 +7,28 @@ import (
 	"slices"
 )
 
-// ErrDamaged says that bytes are not what a Writer wrote, or not of this run.
+// ErrDamaged reports bytes that no Writer wrote, or that belong to another run.
 var ErrDamaged = errors.New("snapshot: the bytes are damaged")
 
-// Writer appends values to bytes. What is written in one order is read in the same.
+// Writer encodes values as bytes. A Reader must read them in the same order.
 type Writer struct{ bytes []byte }
 
-// Bytes are those so far.
+// Bytes returns what has been written so far.
 func (w *Writer) Bytes() []byte { return w.bytes }
 
-// Reserve makes room for so many bytes.
+// Reserve makes room for more bytes without another allocation.
 func (w *Writer) Reserve(bytes int) { w.bytes = slices.Grow(w.bytes, bytes) }
 
-// Append writes bytes as they are.
+// Append writes bytes without their number.
 func (w *Writer) Append(v []byte) { w.bytes = append(w.bytes, v...) }
 
-// Int writes a number, small ones in few bytes.
+// Int writes an integer; small ones take fewer bytes.
 func (w *Writer) Int(v int) { w.bytes = binary.AppendVarint(w.bytes, int64(v)) }
 
-// Uint64 writes a number of 8 bytes.
+// Uint64 writes 8 bytes.
 func (w *Writer) Uint64(v uint64) { w.bytes = binary.LittleEndian.AppendUint64(w.bytes, v) }
 
-// Bool writes one bit, in a byte.
+// Bool writes one byte.
 func (w *Writer) Bool(v bool) {
 	if v {
 		w.bytes = append(w.bytes, 1)
@@ -37,29 +37,29 @@ func (w *Writer) Bool(v bool) {
 	}
 }
 
-// Float writes the bits of a number.
+// Float writes the 8 bytes of a float64.
 func (w *Writer) Float(v float64) { w.Uint64(math.Float64bits(v)) }
 
-// OptionalFloat writes a number that there may not be.
+// OptionalFloat writes a float64 that may be nil.
 func (w *Writer) OptionalFloat(v *float64) {
 	if w.Bool(v != nil); v != nil {
 		w.Float(*v)
 	}
 }
 
-// Raw writes bytes and their number.
+// Raw writes bytes preceded by their number.
 func (w *Writer) Raw(v []byte) {
 	w.Int(len(v))
 	w.bytes = append(w.bytes, v...)
 }
 
-// String writes a text.
+// String writes a string.
 func (w *Writer) String(v string) {
 	w.Int(len(v))
 	w.bytes = append(w.bytes, v...)
 }
 
-// Floats writes numbers.
+// Floats writes a slice of float64.
 func (w *Writer) Floats(values []float64) {
 	w.Int(len(values))
 	w.Reserve(8 * len(values))
@@ -68,7 +68,7 @@ func (w *Writer) Floats(values []float64) {
 	}
 }
 
-// Columns writes columns of a matrix.
+// Columns writes the columns of a matrix.
 func (w *Writer) Columns(columns [][]float64) {
 	w.Int(len(columns))
 	for _, column := range columns {
@@ -76,7 +76,7 @@ func (w *Writer) Columns(columns [][]float64) {
 	}
 }
 
-// Bools writes bits, a byte for each.
+// Bools writes a slice of bool.
 func (w *Writer) Bools(values []bool) {
 	w.Int(len(values))
 	for _, v := range values {
@@ -84,7 +84,7 @@ func (w *Writer) Bools(values []bool) {
 	}
 }
 
-// Int32s writes whole numbers, each in as many bytes as the largest needs. Labels take one or two.
+// Int32s writes a slice of int32 with as many bytes per value as the largest needs: one or two for labels.
 func (w *Writer) Int32s(values []int32) {
 	width := 1
 	for _, v := range values {
@@ -102,7 +102,7 @@ func (w *Writer) Int32s(values []int32) {
 	for _, v := range values {
 		switch width {
 		case 1:
-			w.bytes = append(w.bytes, byte(v+1)) // -1 stands for no label
+			w.bytes = append(w.bytes, byte(v+1)) // -1, no label, becomes 0
 		case 2:
 			w.bytes = binary.LittleEndian.AppendUint16(w.bytes, uint16(v+1))
 		default:
@@ -111,17 +111,17 @@ func (w *Writer) Int32s(values []int32) {
 	}
 }
 
-// Reader reads what a Writer wrote. After a mistake everything reads as zero; whoever reads asks for Err before using any of
-// it. It never allocates more than a few times the bytes that are there.
+// Reader decodes what a Writer wrote. After a failed check every value reads as zero, so callers must check Err or End
+// before they use any of them. It never allocates more than a few times the size of its input.
 type Reader struct {
 	rest   []byte
 	failed bool
 }
 
-// NewReader reads bytes, which the values that it returns do not share.
+// NewReader returns a reader of the given bytes. The values that it returns do not alias them.
 func NewReader(bytes []byte) *Reader { return &Reader{rest: bytes} }
 
-// Err is ErrDamaged after a mistake.
+// Err returns ErrDamaged if a check has failed.
 func (r *Reader) Err() error {
 	if r.failed {
 		return ErrDamaged
@@ -129,23 +129,23 @@ func (r *Reader) Err() error {
 	return nil
 }
 
-// More tells whether there is more to read.
+// More reports whether bytes are left.
 func (r *Reader) More() bool { return len(r.rest) > 0 }
 
-// End is Err, where bytes that are left are a mistake too.
+// End is like Err, but also fails if bytes are left.
 func (r *Reader) End() error {
 	r.Check(len(r.rest) == 0)
 	return r.Err()
 }
 
-// Check makes it a mistake if something that was read does not hold.
+// Check marks the input as damaged unless the condition holds.
 func (r *Reader) Check(holds bool) {
 	if !holds {
 		r.failed, r.rest = true, nil
 	}
 }
 
-// take returns the next bytes, nil if there are fewer.
+// take returns the next bytes, or nil if there are fewer.
 func (r *Reader) take(count int) []byte {
 	if r.Check(count >= 0 && count <= len(r.rest)); r.failed {
 		return nil
@@ -155,7 +155,7 @@ func (r *Reader) take(count int) []byte {
 	return taken
 }
 
-// Count reads a number of values that take so many bytes each at least.
+// Count reads a number of values that take at least width bytes each. It fails if the rest is too short for that many.
 func (r *Reader) Count(width int) int {
 	count := r.Int()
 	if r.Check(count >= 0 && count <= len(r.rest)/width); r.failed {
@@ -164,7 +164,7 @@ func (r *Reader) Count(width int) int {
 	return count
 }
 
-// Int reads a number.
+// Int reads an integer.
 func (r *Reader) Int() int {
 	v, size := binary.Varint(r.rest)
 	if r.Check(size > 0); r.failed {
@@ -174,7 +174,7 @@ func (r *Reader) Int() int {
 	return int(v)
 }
 
-// Uint64 reads a number of 8 bytes.
+// Uint64 reads 8 bytes.
 func (r *Reader) Uint64() uint64 {
 	if raw := r.take(8); raw != nil {
 		return binary.LittleEndian.Uint64(raw)
@@ -182,7 +182,7 @@ func (r *Reader) Uint64() uint64 {
 	return 0
 }
 
-// Bool reads one bit.
+// Bool reads one byte, which must be 0 or 1.
 func (r *Reader) Bool() bool {
 	raw := r.take(1)
 	if raw == nil {
@@ -192,10 +192,10 @@ func (r *Reader) Bool() bool {
 	return raw[0] == 1
 }
 
-// Float reads a number.
+// Float reads a float64.
 func (r *Reader) Float() float64 { return math.Float64frombits(r.Uint64()) }
 
-// OptionalFloat reads a number that there may not be.
+// OptionalFloat reads a float64 that may be nil.
 func (r *Reader) OptionalFloat() *float64 {
 	if !r.Bool() {
 		return nil
@@ -204,16 +204,16 @@ func (r *Reader) OptionalFloat() *float64 {
 	return &v
 }
 
-// Raw reads bytes.
+// Raw reads bytes preceded by their number.
 func (r *Reader) Raw() []byte { return slices.Clone(r.take(r.Int())) }
 
-// Fill reads as many bytes as there is room for.
+// Fill reads as many bytes as the slice holds.
 func (r *Reader) Fill(room []byte) { copy(room, r.take(len(room))) }
 
-// String reads a text.
+// String reads a string.
 func (r *Reader) String() string { return string(r.take(r.Int())) }
 
-// Floats reads numbers.
+// Floats reads a slice of float64.
 func (r *Reader) Floats() []float64 {
 	values := make([]float64, r.Count(8))
 	for i := range values {
@@ -222,7 +222,7 @@ func (r *Reader) Floats() []float64 {
 	return values
 }
 
-// Columns reads columns of so many rows.
+// Columns reads columns that must have the given number of rows.
 func (r *Reader) Columns(rows int) [][]float64 {
 	columns := make([][]float64, r.Count(1))
 	for j := range columns {
@@ -234,7 +234,7 @@ func (r *Reader) Columns(rows int) [][]float64 {
 	return columns
 }
 
-// Bools reads bits.
+// Bools reads a slice of bool.
 func (r *Reader) Bools() []bool {
 	values := make([]bool, r.Count(1))
 	for i := range values {
@@ -243,7 +243,7 @@ func (r *Reader) Bools() []bool {
 	return values
 }
 
-// Int32s reads whole numbers.
+// Int32s reads a slice of int32.
 func (r *Reader) Int32s() []int32 {
 	count, width := r.Int(), r.Int()
 	if r.Check((width == 1 || width == 2 || width == 4) && count >= 0 && count <= len(r.rest)/max(1, width)); r.failed {
@@ -263,7 +263,7 @@ func (r *Reader) Int32s() []int32 {
 	return values
 }
 
-// Labels reads the labels of n points, which are below k, or -1.
+// Labels reads the labels of n points, each from -1 to k-1.
 func (r *Reader) Labels(n, k int) []int32 {
 	labels := r.Int32s()
 	r.Check(len(labels) == n && !slices.ContainsFunc(labels, func(c int32) bool { return c < -1 || int(c) >= k }))

@@ -12,16 +12,18 @@ import (
 //	magic, format, identity      8, 4 and 32 bytes
 //	for each piece:              its name, whether it is done, its steps, its bytes
 //
-// where a number of bytes comes before names and bytes. Whoever stores it adds checksums.
+// where names and bytes are preceded by their length. The caller adds checksums when it stores the snapshot.
 const magic = "CLEAVE\x00S"
 
-// Format is the format of what pieces write: it is changed with any of them, so that a snapshot of another one is ignored.
+// Format is the version of the encoding of all pieces. It must change whenever one of them does; snapshots of other
+// versions are ignored.
 const Format uint32 = 2
 
-// Identity is what a snapshot is of: the spec of a job, and whatever else its states depend on.
+// Identity identifies the run that a snapshot belongs to: a hash of the job's spec and of everything else that states
+// depend on.
 type Identity [sha256.Size]byte
 
-// Write writes a snapshot of the pieces as they are.
+// Write writes a snapshot of the current pieces.
 func (m *Memory) Write(to io.Writer, of Identity) error {
 	head := binary.LittleEndian.AppendUint32([]byte(magic), Format)
 	if _, err := to.Write(append(head, of[:]...)); err != nil {
@@ -43,8 +45,8 @@ func (m *Memory) Write(to io.Writer, of Identity) error {
 	return nil
 }
 
-// Read fills an empty memory with the pieces of a snapshot, which it goes on to share. It is ErrDamaged if the bytes are none
-// of this format and identity; then the memory stays empty.
+// Read fills an empty memory with the pieces of a snapshot, which it keeps a reference to. If the bytes do not have
+// this format and identity, it returns ErrDamaged and the memory stays empty.
 func (m *Memory) Read(snapshot []byte, of Identity) error {
 	head := binary.LittleEndian.AppendUint32([]byte(magic), Format)
 	rest, is := bytes.CutPrefix(snapshot, append(head, of[:]...))
@@ -71,7 +73,7 @@ func (m *Memory) Read(snapshot []byte, of Identity) error {
 	return nil
 }
 
-// Bytes is how many bytes the pieces have.
+// Bytes returns the size of all pieces.
 func (m *Memory) Bytes() (bytes int) {
 	for _, p := range m.sorted() {
 		bytes += len(p.bytes)
@@ -79,7 +81,7 @@ func (m *Memory) Bytes() (bytes int) {
 	return bytes
 }
 
-// Pieces is how many pieces there is something of, and how many of them are done.
+// Pieces returns how many pieces have been saved, and how many of them are done.
 func (m *Memory) Pieces() (all, done int) {
 	for _, p := range m.sorted() {
 		if all++; p.done {

@@ -1,14 +1,13 @@
-// Package snapshot is what a run remembers of its work, so that another process can go on where this one ended, to the
-// same bits.
+// Package snapshot saves the progress of a run, so that another process can continue it to the same bits.
 //
-// A run is made of pieces: a restart, a search for eigenvectors, the cut of a graph. Each has a name within the piece
-// that it is part of, and is worked on by one goroutine. While it is worked on it offers its state at moments at which it
-// can be continued from (Piece.Keep), and when it is done its result (Piece.Finish), whose parts are then forgotten. No
-// piece depends on how far others are, so that their states may be of different moments: any set of them is one that the
-// run can go on from, and a piece that is missing is computed again.
+// A run is made of pieces: a restart, a search for eigenvectors, the cut of a graph. Each piece has a name within the
+// piece that contains it, and only one goroutine works on it. While it is in progress it offers its state whenever it
+// could be resumed from there (Piece.Keep). When it is done it saves its result (Piece.Finish), and the pieces that it
+// contains are dropped. No piece depends on the progress of others, so states from different moments fit together: a
+// run can resume from any set of them, and recomputes pieces that are missing.
 //
-// The memory is in the context of a run, as everything that has pieces is given one. Without a memory nothing is kept. When a
-// snapshot is made, and where it goes, is decided by who made the memory.
+// The memory is passed in the context of the run. Without one nothing is saved. Whoever creates the memory decides when
+// snapshots are made and where they are stored.
 package snapshot
 
 import (
@@ -18,24 +17,24 @@ import (
 	"sync"
 )
 
-// Memory has the pieces of one run. It can be used by several goroutines.
+// Memory holds the pieces of one run. It is safe for concurrent use.
 type Memory struct {
 	measure func(encode func())
-	limit   int // bytes of all pieces
+	limit   int // maximum size of all pieces in bytes
 
 	mu        sync.Mutex
 	pieces    map[string]*Piece
 	opened    map[string]bool
-	round     int // of snapshots: a piece is encoded once in each
+	round     int // number of the current snapshot; each piece is encoded once per round
 	wake      chan struct{}
-	reserved  int        // bytes of what is being encoded
-	replacing int        // pieces whose bytes were dropped to make room for those being encoded
+	reserved  int        // bytes reserved for states that are being encoded
+	replacing int        // pieces whose old bytes were dropped while the new ones are being encoded
 	replaced  *sync.Cond // signals that replacing fell
-	refused   int        // bytes of the largest state or result that there was no room for
+	refused   int        // size of the largest state or result that did not fit
 }
 
-// NewMemory makes a memory of at most so many bytes: states and results for which there is no room are not kept. Measure, if not nil, is called to encode states on
-// behalf of the run, which waits meanwhile.
+// NewMemory returns a memory of at most limit bytes; states and results that do not fit are not kept. If measure is not
+// nil, it is called to encode states while the run waits, so that it can measure the time that takes.
 func NewMemory(limit int, measure func(encode func())) *Memory {
 	if measure == nil {
 		measure = func(encode func()) { encode() }
@@ -45,21 +44,22 @@ func NewMemory(limit int, measure func(encode func())) *Memory {
 	return m
 }
 
-// Refused returns the size of the largest state or result that was not kept because there was no room for it, and the limit.
+// Refused returns the size of the largest state or result that was not kept because it did not fit, and the limit.
 func (m *Memory) Refused() (bytes, limit int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.refused, m.limit
 }
 
-// Ask makes pieces encode their states when they are next offered. Before the first call they do too.
+// Ask makes every piece encode its state the next time it is offered. Until the first call, the first offer of each
+// piece is encoded.
 func (m *Memory) Ask() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.round++
 }
 
-// Changed has a value once a piece has changed since the last one was received.
+// Changed returns a channel that receives a value after a piece has changed.
 func (m *Memory) Changed() <-chan struct{} { return m.wake }
 
 func (m *Memory) change() {
@@ -69,33 +69,33 @@ func (m *Memory) change() {
 	}
 }
 
-// Piece is a part of a run. A nil one remembers nothing.
+// Piece is a part of a run. All methods of a nil piece do nothing.
 type Piece struct {
 	memory *Memory
 	key    string
 
 	// Guarded by memory.mu.
 	done  bool
-	bytes []byte // the result if it is done, else its state; nil: there is none yet
-	round int    // in which its state was encoded
-	steps int    // how often its state was offered, also to earlier processes
-	saved int    // and how often before bytes were encoded, with those of parts that are done
+	bytes []byte // the result if done, otherwise the state; nil if there is none yet
+	round int    // the round in which its state was encoded
+	steps int    // how often its state was offered, including by earlier processes
+	saved int    // the same when bytes were encoded, including the steps of contained pieces
 }
 
 type contextKey struct{}
 
-// scope is a memory and the piece that the work of a context is part of.
+// scope is the memory of a context and the prefix of the names of its pieces.
 type scope struct {
 	memory *Memory
 	prefix string
 }
 
-// With is a context whose work is remembered.
+// With returns a context whose work is saved in m.
 func With(ctx context.Context, m *Memory) context.Context {
 	return context.WithValue(ctx, contextKey{}, scope{memory: m})
 }
 
-// Without is a context whose work is not remembered.
+// Without returns a context whose work is not saved.
 func Without(ctx context.Context) context.Context {
 	if _, remembered := ctx.Value(contextKey{}).(scope); !remembered {
 		return ctx
@@ -103,7 +103,7 @@ func Without(ctx context.Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, scope{})
 }
 
-// Within is a context whose pieces are parts of the named one.
+// Within returns a context whose pieces are contained in the named one.
 func Within(ctx context.Context, name string) context.Context {
 	s, _ := ctx.Value(contextKey{}).(scope)
 	if s.memory == nil {
@@ -113,8 +113,8 @@ func Within(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, contextKey{}, s)
 }
 
-// Open is the named piece of the work of a context. Each can be opened once: two with one name cannot be told apart, and
-// the second is not remembered.
+// Open returns the named piece of a context's work. A name can be opened only once; opening it again returns nil,
+// because two pieces with the same name could not be told apart.
 func Open(ctx context.Context, name string) *Piece {
 	s, _ := ctx.Value(contextKey{}).(scope)
 	if s.memory == nil {
@@ -135,8 +135,8 @@ func Open(ctx context.Context, name string) *Piece {
 	return p
 }
 
-// Steps is how far the run has come, as a number that depends on nothing but its states: the steps that were made until they
-// were encoded.
+// Steps returns how far the saved states have come: the number of steps until they were encoded. It depends only on the
+// states.
 func (m *Memory) Steps() (steps int) {
 	for _, p := range m.sorted() {
 		steps += p.saved
@@ -144,10 +144,10 @@ func (m *Memory) Steps() (steps int) {
 	return steps
 }
 
-// Result reads the result of a piece that an earlier process finished, nil if there is none.
+// Result returns the result of a piece that an earlier process finished, or nil.
 func (p *Piece) Result() *Reader { return p.read(true) }
 
-// State reads the state of a piece that an earlier process began, nil if there is none.
+// State returns the last state of a piece that an earlier process began, or nil.
 func (p *Piece) State() *Reader { return p.read(false) }
 
 func (p *Piece) read(done bool) *Reader {
@@ -160,13 +160,13 @@ func (p *Piece) read(done bool) *Reader {
 		return nil
 	}
 	if !done {
-		p.steps = max(0, p.saved-1) // the state that the work goes on from is offered again
+		p.steps = max(0, p.saved-1) // the state that the work resumes from will be offered again
 	}
 	return NewReader(p.bytes)
 }
 
-// Keep offers the state of a piece, of about so many bytes. It is encoded at once if there was no snapshot of the piece
-// since one was asked for, and otherwise not at all.
+// Keep offers the state of a piece, of about the given size. The state is encoded immediately if the piece has not been
+// encoded since the last Ask, and otherwise ignored.
 func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	if p == nil {
 		return
@@ -181,8 +181,9 @@ func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	}
 }
 
-// replace encodes the bytes of a piece, without m.mu, and tells whether there was room for them. Old bytes that have no
-// room beside the new ones are dropped first; a snapshot that is made meanwhile waits. m.mu is held.
+// replace encodes new bytes for a piece and reports whether they fit. If the old bytes do not fit beside the new ones,
+// they are dropped first, and snapshots wait until the new ones are complete. The caller holds m.mu, which is released
+// while encoding.
 func (m *Memory) replace(p *Piece, bytes int, encode func(*Writer)) bool {
 	drops := !m.hasRoom(bytes)
 	if drops && !m.hasRoom(bytes-len(p.bytes)) {
@@ -201,7 +202,8 @@ func (m *Memory) replace(p *Piece, bytes int, encode func(*Writer)) bool {
 	return true
 }
 
-// encodeReserved encodes without m.mu while room for so many bytes is reserved. If bytes were dropped for it, snapshots wait.
+// encodeReserved encodes while the given number of bytes is reserved. It releases m.mu meanwhile. If old bytes were
+// dropped, snapshots wait.
 func (m *Memory) encodeReserved(bytes int, dropped bool, encode func(*Writer)) []byte {
 	m.reserved += bytes
 	if dropped {
@@ -219,7 +221,7 @@ func (m *Memory) encodeReserved(bytes int, dropped bool, encode func(*Writer)) [
 	return m.encode(bytes, encode)
 }
 
-// hasRoom tells whether so many bytes more can be kept; m.mu is held.
+// hasRoom reports whether this many more bytes fit. The caller holds m.mu.
 func (m *Memory) hasRoom(bytes int) bool {
 	bytes += m.reserved
 	for _, p := range m.pieces {
@@ -228,7 +230,6 @@ func (m *Memory) hasRoom(bytes int) bool {
 	return bytes <= m.limit
 }
 
-// encode encodes a state while the run waits.
 func (m *Memory) encode(bytes int, encode func(*Writer)) []byte {
 	w := &Writer{bytes: []byte{}}
 	m.measure(func() {
@@ -238,7 +239,7 @@ func (m *Memory) encode(bytes int, encode func(*Writer)) []byte {
 	return w.bytes
 }
 
-// Finish keeps the result of a piece, of about so many bytes, and forgets its parts.
+// Finish saves the result of a piece, of about the given size, and drops the pieces that it contains.
 func (p *Piece) Finish(bytes int, encode func(*Writer)) {
 	if p == nil {
 		return
@@ -259,8 +260,8 @@ func (p *Piece) Finish(bytes int, encode func(*Writer)) {
 	m.change()
 }
 
-// Once is the result of a computation that is made once: an earlier process may have finished it. Parts of it are
-// remembered while it goes on.
+// Once computes a result, unless an earlier process has finished it. Pieces within the computation are saved while it
+// is in progress.
 func Once[T any](ctx context.Context, name string, encode func(*Writer, T), decode func(*Reader) T, compute func(ctx context.Context) (T, error)) (T, error) {
 	p := Open(ctx, name)
 	if r := p.Result(); r != nil {
@@ -275,7 +276,7 @@ func Once[T any](ctx context.Context, name string, encode func(*Writer, T), deco
 	return result, err
 }
 
-// sorted are the pieces that there is something of, in the order of their names.
+// sorted returns the pieces that have been saved, ordered by name.
 func (m *Memory) sorted() []Piece {
 	m.mu.Lock()
 	defer m.mu.Unlock()

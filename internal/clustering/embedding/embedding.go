@@ -1,5 +1,5 @@
-// Package embedding is what spectral methods share: it takes eigenvectors as coordinates of the points, runs
-// k-means on them, and reports the steps of the eigensolver that finds them.
+// Package embedding contains what spectral methods share: it uses eigenvectors as coordinates of points, runs k-means
+// on them, and reports the steps of the eigensolver.
 package embedding
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // New makes vectors the columns of an embedding. If unit is set, every row is scaled to length 1; a row of zeros stays.
@@ -34,14 +35,14 @@ func New(vectors [][]float64, unit bool) *clustering.Embedding {
 	return e
 }
 
-// Clusters are labels of rows, and those of all starts of k-means among which they are the best.
+// Clusters holds the best labels that k-means found, and the labels of all its restarts.
 type Clusters struct {
 	Labels []int32
 	Runs   []clustering.Labeling
 }
 
-// Cluster runs k-means on the rows of an embedding, in this process: an embedding is small beside the matrix. Of the
-// spec it uses k, the seed, the restarts and the iterations.
+// Cluster runs k-means on the rows of an embedding within this process, because an embedding is small compared with the
+// matrix. It uses K, Seed, Restarts and MaxIterations of the spec.
 func Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) (Clusters, error) {
 	points, err := dataset.NewPoints(len(values)/columns, columns, values)
 	if err != nil {
@@ -71,12 +72,12 @@ type scaledMatrix struct {
 	factors []float64
 }
 
-// Multiplier is a matrix that can be multiplied with vectors. Executors are.
+// Multiplier is a matrix that can be multiplied with vectors. Every kernelkmeans.Executor is one.
 type Multiplier interface {
 	Multiply(ctx context.Context, x [][]float64) ([][]float64, error)
 }
 
-// NewScaled is diag(f) M diag(f).
+// NewScaled returns diag(f) M diag(f).
 func NewScaled(matrix Multiplier, factors []float64) eigen.Operator {
 	return scaledMatrix{matrix, factors}
 }
@@ -95,6 +96,26 @@ func (s scaledMatrix) Multiply(ctx context.Context, columns [][]float64) ([][]fl
 	for _, y := range products {
 		for i := range y {
 			y[i] *= s.factors[i]
+		}
+	}
+	return products, err
+}
+
+// Without removes a known eigenvector of eigenvalue 1 from an operator: M - 2 v v' has it at the other end of the
+// spectrum, so a search for the leading eigenvectors finds all others.
+type Without struct {
+	eigen.Operator
+	Vector []float64 // v, of length 1
+}
+
+// Multiply implements eigen.Operator.
+func (w Without) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
+	products, err := w.Operator.Multiply(ctx, columns)
+	for at, y := range products {
+		x := columns[at]
+		twice := 2 * partition.SumByTile(len(x), func(i int) float64 { return float64(w.Vector[i] * x[i]) })
+		for i, v := range w.Vector {
+			y[i] -= float64(twice * v)
 		}
 	}
 	return products, err

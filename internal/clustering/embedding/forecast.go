@@ -2,24 +2,23 @@ package embedding
 
 import "math"
 
-// forecast estimates from the residuals of an eigensolver so far how many steps are left. Once a search has
-// found its subspace, residuals decrease by about the same factor in every step. So a line is fitted to
-// their logarithms over the last half of the steps and extended to the tolerance. Where it does not clearly
-// decrease, there is no estimate.
+// forecast estimates the number of remaining steps of an eigensolver from its residuals so far. Once a search has found
+// its subspace, residuals decrease by about the same factor in every step. So a line is fitted to their logarithms over
+// the last half of the steps and extended to the tolerance. There is no estimate unless the line clearly decreases.
 type forecast struct {
 	tolerance float64
-	products  int // the limit that ends the search in any case
+	products  int // the limit of products, which ends the search
 
-	logs []float64 // to the base 2, of the residuals
+	logs []float64 // base-2 logarithms of the residuals
 }
 
-// minSteps is how many steps a line is fitted to at least.
+// minSteps is the minimum number of steps to fit a line to.
 const minSteps = 6
 
 // minStandardErrors is how many standard errors the slope must be below 0.
 const minStandardErrors = 3
 
-// next takes a step's largest residual and the products so far.
+// next records a step's largest residual and the number of products so far, and returns the estimate.
 func (f *forecast) next(residual float64, products int) (stepsLeft int, known bool) {
 	f.logs = append(f.logs, log2(residual))
 	if residual <= f.tolerance {
@@ -40,7 +39,7 @@ func (f *forecast) next(residual float64, products int) (stepsLeft int, known bo
 	return int(math.Ceil(max(1, min(left, most)))), true
 }
 
-// trend is the least squares line through values one step apart: its value in the middle, its slope, and the
+// trend returns the least squares line through equally spaced values: its value in the middle, its slope, and the
 // standard error of the slope.
 func trend(values []float64) (middle, slope, uncertainty float64) {
 	n := float64(len(values))
@@ -62,11 +61,11 @@ func trend(values []float64) (middle, slope, uncertainty float64) {
 	return middle, slope, math.Sqrt(rest / (n - 2) / squares)
 }
 
-// log2 is the logarithm to within 0.09: linear between powers of two. A forecast is part of the events of a
-// job, which are the same on every machine; math.Log2 need not be.
+// log2 returns the base-2 logarithm to within 0.09, by linear interpolation between powers of two. Forecasts are among
+// the events of a job, which must be the same on every machine; math.Log2 need not be.
 func log2(v float64) float64 {
 	if !(v > 0) {
-		return -1075 // below all that is above 0
+		return -1075 // below the logarithm of every positive number
 	}
 	fraction, exponent := math.Frexp(v) // in [1/2, 1)
 	return float64(exponent) - 2 + float64(2*fraction)

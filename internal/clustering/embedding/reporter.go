@@ -5,20 +5,20 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// Reporter tells an observer of the steps of a run's eigensolvers, which are numbered through.
+// Reporter reports the steps of a run's eigensolvers, numbered consecutively, to an observer.
 type Reporter struct {
 	o        clustering.Observer
 	steps    int
 	forecast forecast
 }
 
-// NewReporter reports to an observer.
+// NewReporter returns a reporter to an observer.
 func NewReporter(o clustering.Observer) *Reporter { return &Reporter{o: o} }
 
-// MaxProducts is after how many products an eigensolver returns its best so far.
+// MaxProducts is the number of products after which an eigensolver returns its best approximation.
 const MaxProducts = 20_000
 
-// SolverOptions are those of an eigensolver whose steps are reported.
+// SolverOptions returns the options of an eigensolver whose steps are reported.
 func (r *Reporter) SolverOptions(tolerance float64) eigen.Options {
 	return eigen.Options{Tolerance: tolerance, MaxProducts: MaxProducts, Observe: func(p eigen.Progress) {
 		if p.Iteration == 1 { // a new search begins
@@ -40,7 +40,7 @@ const ProductsAtOnce = 16
 
 // The defaults of spectral methods.
 const (
-	DefaultRestarts   = 10   // starts of k-means on eigenvectors
-	DefaultIterations = 300  // of each
+	DefaultRestarts   = 10   // restarts of k-means on eigenvectors
+	DefaultIterations = 300  // iterations of each restart
 	DefaultTolerance  = 1e-8 // of residuals, relative to the largest eigenvalue
 )

@@ -7,15 +7,15 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// Subset is the rows that take part in an eigenproblem, where some of n are left out. They are numbered from 0 on, and
-// a vector of the problem has one value for each of them. The zero value is all rows.
+// Subset is the set of rows, out of n, that are included in an eigenproblem. Vectors of the problem have one value for
+// each of them. The zero value includes all rows.
 type Subset struct {
 	n    int
 	kept []int32
-	left []bool // nil: all rows take part
+	left []bool // nil if all rows are included
 }
 
-// NewSubset leaves out the rows that are marked.
+// NewSubset leaves out the marked rows.
 func NewSubset(left []bool) Subset {
 	s := Subset{n: len(left), left: left}
 	for i, out := range left {
@@ -29,13 +29,13 @@ func NewSubset(left []bool) Subset {
 	return s
 }
 
-// All tells whether no row is left out.
+// All reports whether no row is left out.
 func (s Subset) All() bool { return s.left == nil }
 
-// Left tells whether a row is left out.
+// Left reports whether a row is left out.
 func (s Subset) Left(i int32) bool { return s.left != nil && s.left[i] }
 
-// Size is how many of n rows take part.
+// Size returns how many of n rows are included.
 func (s Subset) Size(n int) int {
 	if s.All() {
 		return n
@@ -43,7 +43,7 @@ func (s Subset) Size(n int) int {
 	return len(s.kept)
 }
 
-// Row is the number of a row that takes part among all rows.
+// Row returns the row of an index of the subset.
 func (s Subset) Row(at int) int {
 	if s.All() {
 		return at
@@ -51,10 +51,10 @@ func (s Subset) Row(at int) int {
 	return int(s.kept[at])
 }
 
-// Kept are the rows that take part, in ascending order; nil where all do.
+// Kept returns the included rows, ascending, or nil if all are.
 func (s Subset) Kept() []int32 { return s.kept }
 
-// Restrict makes an operator on all rows one on those that take part.
+// Restrict restricts an operator to the included rows.
 func (s Subset) Restrict(of eigen.Operator) eigen.Operator {
 	if s.All() {
 		return of
@@ -83,7 +83,7 @@ func (r restricted) Multiply(ctx context.Context, columns [][]float64) ([][]floa
 	return products, nil
 }
 
-// Expand makes vectors of the problem vectors of all rows, with 0 where a row is left out.
+// Expand extends vectors of the problem to all rows, with 0 for rows that are left out.
 func (s Subset) Expand(vectors [][]float64) [][]float64 {
 	if s.All() {
 		return vectors
@@ -98,8 +98,8 @@ func (s Subset) Expand(vectors [][]float64) [][]float64 {
 	return whole
 }
 
-// Cluster is the function Cluster for the rows that take part, with at most as many clusters; all others get no label, -1.
-// The values are those of all rows.
+// Cluster is like the function Cluster for the included rows, with at most as many clusters. All other rows get the
+// label -1. values covers all rows.
 func (s Subset) Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) (Clusters, error) {
 	if s.All() {
 		return Cluster(ctx, values, columns, spec)

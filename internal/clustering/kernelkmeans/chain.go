@@ -8,22 +8,22 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// chain is a sequence of moves of single points, each the best of those that have not moved, even where J rises. It is
-// within a few candidates, of which it has the row sums and all entries of M between them, so that it asks nobody.
+// chain is a sequence of moves of single points, each the best move of a point that has not moved, even if J rises. It
+// is restricted to a few candidates, whose row sums and mutual entries of M it holds, so it needs no executor.
 type chain struct {
 	*Family
-	points []int32 // the candidates, ascending
+	points []int32 // candidates, ascending
 	at     labeling
-	block  []float64 // for each candidate S_ic over the k clusters, then M_ij of the candidates
+	block  []float64 // per candidate: S_ic for the k clusters, then M_ij for the candidates
 	shares kernel.Shares
 	moves  []kernel.Move
-	// Of each candidate: by how much the association falls when it leaves its cluster, infinite if it cannot; and by how
-	// much it rises at most when it joins another, and which. It is -Inf if there is none, or once it has moved.
+	// Per candidate: how much the association falls when it leaves its cluster, +Inf if it cannot, and the most that it
+	// rises when it joins another, and which. The latter is -Inf if there is none, or once the candidate has moved.
 	leaving, joining []float64
 	to               []int32
 }
 
-// findChain follows a chain, and returns the moves up to its best point and J there.
+// findChain follows a chain and returns its moves up to the lowest J, and that J.
 func (m *method) findChain() (moves []kernel.Move, value float64, err error) {
 	value = m.value(m.labeling)
 	gains, err := m.x.Gains(m.stats())
@@ -47,15 +47,15 @@ func (m *method) findChain() (moves []kernel.Move, value float64, err error) {
 	return c.moves[:best], value, nil
 }
 
-// candidates are the points whose single moves gain most, at most so many, ascending. Of equal ones the first are taken.
-// Points that are alone in their clusters are the last: they can move once others have joined them.
+// candidates returns the points, ascending, whose single moves gain most, at most `most` of them. Among equal ones it
+// takes the first. Points that are alone in their clusters come last: they can move once others have joined them.
 func candidates(gains []float64, labels []int32, most int) []int32 {
 	var points []int32
 	keepBest := func() {
 		slices.SortFunc(points, func(i, j int32) int { return cmp.Or(cmp.Compare(gains[j], gains[i]), cmp.Compare(i, j)) })
 		points = points[:most]
 	}
-	limit := math.Inf(-1) // a point that does not gain more is not among the best, as there are enough before it
+	limit := math.Inf(-1) // points that do not gain more cannot be among the best
 	for i, c := range labels {
 		if c < 0 || gains[i] <= limit && len(points) >= most {
 			continue
@@ -72,7 +72,7 @@ func candidates(gains []float64, labels []int32, most int) []int32 {
 	return points
 }
 
-// newChain begins a chain at a labeling, with the block of the candidates, which is changed.
+// newChain starts a chain at a labeling. It takes over the block of the candidates and changes it.
 func (f *Family) newChain(points []int32, block []float64, at labeling) *chain {
 	k := f.p.spec.K
 	c := &chain{
@@ -96,13 +96,13 @@ func (c *chain) setShare(cluster int32) {
 	}
 }
 
-// row is what the gains of a candidate depend on: its sums, M_ii and a_i.
+// row returns what the gains of a candidate depend on: its sums, M_ii and a_i.
 func (c *chain) row(r int) (sums []float64, diagonal, a float64) {
 	sums, entries := c.values(r)
 	return sums, entries[r], c.weights[c.points[r]]
 }
 
-// values are the candidate's S_ic, and its M_ij.
+// values returns a candidate's S_ic and its M_ij.
 func (c *chain) values(r int) (sums, entries []float64) {
 	k, width := c.p.spec.K, c.p.spec.K+len(c.points)
 	row := c.block[r*width : (r+1)*width]
@@ -126,8 +126,8 @@ func (c *chain) findJoining(r int) {
 	}
 }
 
-// compareJoining compares the best cluster for a candidate with another one. Of equally good ones the lowest is taken;
-// empty clusters stay empty.
+// compareJoining compares the best cluster of a candidate with another one. Ties go to the lowest; empty clusters stay
+// empty.
 func (c *chain) compareJoining(r int, d int32) {
 	if d == c.at.labels[c.points[r]] || c.at.counts[d] == 0 {
 		return
@@ -138,7 +138,7 @@ func (c *chain) compareJoining(r int, d int32) {
 	}
 }
 
-// step makes the best move, of equally good ones that of the lowest point. It returns false if there is none.
+// step makes the best move; ties go to the lowest point. It returns false if there is none.
 func (c *chain) step() bool {
 	best, row := math.Inf(-1), -1
 	for r, joining := range c.joining {
@@ -153,8 +153,8 @@ func (c *chain) step() bool {
 	return true
 }
 
-// move moves a candidate, exactly: Q_c loses 2 S_ic - M_ii, Q_d gains 2 S_id + M_ii, and all sums are multiples of the
-// grid. Only what depends on the two clusters is computed anew.
+// move moves a candidate exactly: Q_c loses 2 S_ic - M_ii, Q_d gains 2 S_id + M_ii, and all sums are multiples of the
+// grid. It recomputes only what depends on the two clusters.
 func (c *chain) move(row int) {
 	point, to, grid := c.points[row], c.to[row], c.p.Matrix.Grid
 	from := c.at.labels[point]

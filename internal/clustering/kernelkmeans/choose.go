@@ -10,17 +10,17 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// withUnconstrained is the problem with its unconstrained answer, where what the user left open is chosen. The answer is a
-// start, and the weights of constraints are multiples of a unit that comes from it.
+// withUnconstrained returns the problem with its unconstrained answer, if the user left choices open. The answer serves
+// as a start and provides the unit of constraint weights.
 //
-// The reward of a must-link is divided by the weight s of its cluster (Kulis2009 (5)), so that a pair has most of it as a
-// cluster of its own: w, where a cluster of usual size gives it 2w/s. As there are k clusters, that is paid for by
-// merging two of the others. So the unit is what merging the two nearest clusters of the unconstrained answer costs,
+// The reward of a must-link is divided by the weight s of its cluster (Kulis2009 (5)), so a pair gains most as a
+// cluster of its own: w, compared with 2w/s in a cluster of usual size. Since there are k clusters, two others would
+// have to be merged for it. So the unit is the cost of merging the two nearest clusters of the unconstrained answer,
 //
 //	min over c, d of  Q_c/s_c + Q_d/s_d - (Q_c + Q_d + 2 Q_cd)/(s_c + s_d),
 //
-// times the mean weight of the two points: the most that constraints can weigh without clusters that consist of them
-// alone. It does not depend on how many constraints there are.
+// times the mean weight of the two points: the most that constraints can weigh without creating clusters that consist
+// of them alone. It does not depend on the number of constraints.
 func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, error) {
 	if !p.needsUnconstrained() {
 		return p, nil
@@ -57,7 +57,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 
 func (p *Problem) needsUnconstrained() bool { return p.spec.Choose && p.Constraints.Len() > 0 }
 
-// Runs is how many runs a job takes: its restarts, and those of the unconstrained answer.
+// Runs returns how many runs a job takes: its restarts, and those for the unconstrained answer.
 func (p *Problem) Runs() int {
 	if p.needsUnconstrained() {
 		return 2 * p.Restarts()
@@ -65,7 +65,7 @@ func (p *Problem) Runs() int {
 	return p.Restarts()
 }
 
-// leastMerge is by how much J rises at least when two clusters become one; 0: there are no two.
+// leastMerge returns the least amount by which J rises when two clusters are merged, or 0 if there are no two.
 func (f *Family) leastMerge(ctx context.Context, labels []int32) (float64, error) {
 	k := f.p.spec.K
 	members, weight := make([][]int32, k), make([]float64, k)
@@ -101,7 +101,7 @@ func (f *Family) leastMerge(ctx context.Context, labels []int32) (float64, error
 	return least, nil
 }
 
-// labelingOf is labels with their sums, before any lane has labels of its own.
+// labelingOf loads labels, before any lane has labels of its own, and returns them with their sums.
 func (f *Family) labelingOf(ctx context.Context, labels []int32) (labeling, error) {
 	labels = f.unlabeled(labels)
 	self, err := f.x.Load(ctx, append(labels[:len(labels):len(labels)], clustering.Unassigned((f.lanes-1)*f.p.n)...))
@@ -111,7 +111,7 @@ func (f *Family) labelingOf(ctx context.Context, labels []int32) (labeling, erro
 	return f.newLabeling(labels, self[:f.p.spec.K]), nil
 }
 
-// begun is a family as a job.
+// begun wraps a family as a job.
 type begun struct{ *Family }
 
 func (b begun) Notices() []clustering.Notice { return nil }
@@ -120,16 +120,15 @@ func (b begun) Begin(context.Context, clustering.Observer) (clustering.Family, e
 	return b.Family, nil
 }
 
-// mixesStarts tells whether each restart has a start of its own.
+// mixesStarts reports whether each restart has a different start.
 func (p *Problem) mixesStarts() bool {
 	return p.spec.Choose && p.spec.Start == clustering.StartDefault && len(p.spec.Seeds) == 0
 }
 
-// maxSpectralStart bounds n k for a spectral start that nobody asked for: eigenvectors of more values take the
-// coordinator's memory.
+// maxSpectralStart bounds n k for a spectral start that the user did not ask for, to limit the coordinator's memory.
 const maxSpectralStart = 1 << 20
 
-// StartsSpectral tells whether eigenvectors are needed for a start.
+// StartsSpectral reports whether a start needs eigenvectors.
 func (p *Problem) StartsSpectral() bool {
 	if p.mixesStarts() {
 		return p.graph == nil && p.n*p.spec.K <= maxSpectralStart
@@ -137,9 +136,10 @@ func (p *Problem) StartsSpectral() bool {
 	return p.start() == clustering.StartSpectral
 }
 
-// startOf is how a restart begins. Where each has a start of its own they are the unconstrained answer and then, on graphs,
-// always those of package multilevel; otherwise a spectral start, and by turns random labels and k-means++. Farthest-first is not among them: it begins at must-link components
-// and so finds the clusters that consist of nothing else, if they are worth only a little more than others.
+// startOf returns the start of a restart. If starts differ, the first is the unconstrained answer. On graphs all others
+// are those of package multilevel; otherwise they are a spectral start, then alternately random labels and k-means++.
+// Farthest-first is not among them: it begins at must-link components, and so finds clusters that consist of nothing
+// else if they are worth only a little more than others.
 func (p *Problem) startOf(restart int) clustering.Start {
 	if !p.mixesStarts() {
 		return p.start()
@@ -160,9 +160,9 @@ func (p *Problem) startOf(restart int) clustering.Start {
 	return [...]clustering.Start{clustering.StartRandom, clustering.StartKmeansPlusPlus}[(restart-len(starts))%2]
 }
 
-// unite gives all points of a must-link component the cluster that most of them have; of equal ones the first. Two linked
-// points in different clusters would be drawn to each other, and by moving at once just change places.
-func (m *method) unite(ctx context.Context) error {
+// unite moves all points of a must-link component to the cluster that most of them are in, the first of equals. Two
+// linked points in different clusters would attract each other and, moving simultaneously, only swap places.
+func (m *method) unite() error {
 	if !m.p.mixesStarts() || m.p.Constraints.Len() == 0 {
 		return nil
 	}
@@ -194,8 +194,8 @@ func (m *method) unite(ctx context.Context) error {
 		return nil
 	}
 	slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
-	if err := m.apply(ctx, moves); err != nil {
+	if err := m.apply(moves); err != nil {
 		return err
 	}
-	return m.fillEmpty(ctx)
+	return m.fillEmpty()
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Family is what all runs over one matrix M share (Kulis2009 Table 3): the weights, the diagonal, and the
-// automatic shift once it is known.
+// Family holds what all runs over one matrix M share (Kulis2009 Table 3): the weights, the diagonal, and the automatic
+// shift once it is known.
 //
 //	objective           weights a    M
 //	kernel-kmeans       given or 1   a_i a_j k(x_i, x_j) + W
@@ -26,22 +26,23 @@ type Family struct {
 	p            *Problem
 	x            Executor
 	lanes        int
-	loaded       []int32 // the labels that the executor has, lane after lane; nil: none
+	loaded       []int32 // the executor's labels, lane after lane; nil if there are none
 	weights      []float64
 	weightGrid   kernel.Grid
-	isolated     []bool          // points of degree 0 under normalized cut, which have no label; nil: there are none
-	active       int             // all other points
-	constraints  *constraint.Set // those of W: none of isolated points
+	isolated     []bool          // points of degree 0 under normalized cut; nil if there are none
+	active       int             // number of other points
+	constraints  *constraint.Set // the constraints in W, without those of isolated points
 	diagonal     []float64       // M_ii
 	diagonalTerm float64         // sum_i M_ii / a_i
 	diagonalSize float64         // sum_i |M_ii| / a_i
-	shift        *float64        // that autoShift found; nil: not yet known
-	freeValue    float64         // J of the labels that are found without constraints, where they are known
-	freeReported float64         // and their objective
+	shift        *float64        // what autoShift found; nil if not yet known
+	freeValue    float64         // J of the unconstrained answer, if it is known
+	freeReported float64         // objective of the unconstrained answer, if it is known
 	notices      []clustering.Notice
 }
 
-// NewFamily sets the operands of the executor and reads the diagonal. It warns of weights that outweigh the data.
+// NewFamily sets the operands of the executor, reads the diagonal, and warns about constraint weights that outweigh the
+// data.
 func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*Family, error) {
 	f := &Family{
 		p: p, x: x, lanes: p.Lanes(), weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings),
@@ -64,13 +65,10 @@ func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observe
 		}
 	}
 	if f.weights == nil {
-		f.weights = make([]float64, p.n)
-		for i := range f.weights {
-			f.weights[i] = 1
-		}
+		f.weights = clustering.Ones(p.n)
 	}
 	id := uint64(1)
-	if p.free != nil { // after those of the problem without constraints
+	if p.free != nil { // the unconstrained problem used 1
 		id = 2
 	}
 	err := x.SetOperands(ctx, kernel.Operands{
@@ -100,12 +98,12 @@ func medianMagnitude(values []float64) float64 {
 	return magnitudes[len(magnitudes)/2]
 }
 
-// heavyConstraint is how many times the median diagonal entry a default weight may be: pairs of larger
-// weight are placed by their constraint alone, whatever the data say.
+// heavyConstraint is how many times the median diagonal entry a default weight may be. Heavier pairs are placed by
+// their constraint alone, whatever the data says.
 const heavyConstraint = 5
 
-// warnHeavyConstraints warns when few constraints on many points share the total weight n/k: each is then
-// so heavy that clusters shrink to the constrained pairs.
+// warnHeavyConstraints warns if few constraints on many points share the total weight n/k, so that each is heavy enough
+// to shrink clusters to the constrained pairs.
 func (f *Family) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	count := f.p.Constraints.Len()
 	if count == 0 || f.p.spec.Choose || !slices.ContainsFunc(f.p.spec.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
@@ -118,11 +116,11 @@ func (f *Family) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	}
 }
 
-// maxStartShare is how large a share of all points may start in one cluster without a warning.
+// maxStartShare is the share of all points that may start in one cluster without a warning.
 const maxStartShare = 0.95
 
-// unbalancedStart warns when nearly all points start in one cluster: on a sparse graph most vertices have no
-// edge to the few chosen ones, so that all clusters are equally far and the first gets them all.
+// unbalancedStart warns if nearly all points start in one cluster. In a sparse graph most vertices have no edge to the
+// few chosen ones, so all clusters are equally far and the first gets them all.
 func (f *Family) unbalancedStart(labels []int32) []clustering.Notice {
 	sizes := make([]int, f.p.spec.K)
 	for _, c := range labels {
@@ -142,7 +140,7 @@ func (f *Family) unbalancedStart(labels []int32) []clustering.Notice {
 	return nil
 }
 
-// warnCoarseGrid warns when a few large values make the grid so coarse that other entries lose most of their bits.
+// warnCoarseGrid warns if a few large values make the grid so coarse that other entries lose most of their bits.
 func (f *Family) warnCoarseGrid(o clustering.Observer, typical float64) {
 	if spacing := f.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
 		f.Warn(o, "COARSE_GRID", fmt.Sprintf(
@@ -155,14 +153,14 @@ func (f *Family) Warn(o clustering.Observer, code, message string) {
 	o.Notice(f.addNotice(code, message))
 }
 
-// Notices are the warnings so far.
+// Notices returns the warnings so far.
 func (f *Family) Notices() []clustering.Notice { return f.notices }
 
-// Weights are a_i.
+// Weights returns a_i.
 func (f *Family) Weights() []float64 { return f.weights }
 
-// ObjectiveOf is the objective of labels as kernel k-means reports it, and the same without the constraints (see
-// clustering.Result.PlainObjective).
+// ObjectiveOf returns the objective of labels as kernel k-means reports it, and the objective without constraints; see
+// clustering.Result.PlainObjective.
 func (f *Family) ObjectiveOf(ctx context.Context, labels []int32) (objective float64, plain *float64, err error) {
 	labels = f.unlabeled(labels)
 	self, err := f.x.Load(ctx, labels)
@@ -180,9 +178,9 @@ func (f *Family) addNotice(code, message string) clustering.Notice {
 	return n
 }
 
-// autoShift is the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of
-// diag(a)^-1/2 M diag(a)^-1/2. The Ritz value that approximates lambda_min lies above it: its residual is
-// subtracted, and 2.5 percent are added in case lambda_min is farther away than that.
+// autoShift returns the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of diag(a)^-1/2 M
+// diag(a)^-1/2. The Ritz value that approximates lambda_min lies above it, so its residual is subtracted, and 2.5
+// percent are added in case lambda_min is still lower.
 func (f *Family) autoShift(ctx context.Context) (float64, error) {
 	if f.shift != nil {
 		return *f.shift, nil

@@ -13,9 +13,9 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Isolated points. Their weight in a normalized cut is their degree, 0: in whatever cluster they are, the cut is the same.
-// So they take no part. They have no label while a run goes on, their constraints are not part of W, and at the end
-// component.Attach gives them a cluster.
+// Isolated points have weight 0 in a normalized cut, so the cut is the same in whichever cluster they are. They are left
+// out: during a run they have no label, their constraints are not part of W, and at the end component.Attach assigns
+// them to clusters.
 
 // setIsolated finds the points of weight 0.
 func (f *Family) setIsolated() {
@@ -35,14 +35,13 @@ func (f *Family) setIsolated() {
 	}
 }
 
-// Isolated tells of each point whether it is isolated; nil: none is.
+// Isolated reports, for each point, whether it is isolated. It returns nil if none is.
 func (f *Family) Isolated() []bool { return f.isolated }
 
-// isIsolated tells whether one point is.
 func (f *Family) isIsolated(i int) bool { return f.isolated != nil && f.isolated[i] }
 
-// rowWeights are the weights for the executor, which divides by them. Isolated points are never moved by what it finds,
-// so that theirs can be anything above 0.
+// rowWeights returns the weights for the executor, which divides by them. Those of isolated points are 1; any positive
+// value would do, because what the executor finds for them is ignored.
 func (f *Family) rowWeights() []float64 {
 	if f.isolated == nil {
 		return f.weights
@@ -56,7 +55,7 @@ func (f *Family) rowWeights() []float64 {
 	return weights
 }
 
-// diagonalShare is M_ii / a_i, which an isolated point does not have.
+// diagonalShare returns M_ii / a_i, or 0 for an isolated point.
 func (f *Family) diagonalShare(i int) float64 {
 	if f.isIsolated(i) {
 		return 0
@@ -64,7 +63,7 @@ func (f *Family) diagonalShare(i int) float64 {
 	return f.diagonal[i] / f.weights[i]
 }
 
-// unlabeled takes the labels of isolated points away.
+// unlabeled returns the labels without those of isolated points.
 func (f *Family) unlabeled(labels []int32) []int32 {
 	if f.isolated == nil {
 		return labels
@@ -78,7 +77,7 @@ func (f *Family) unlabeled(labels []int32) []int32 {
 	return labels
 }
 
-// withoutIsolated leaves out the moves of isolated points.
+// withoutIsolated removes the moves of isolated points.
 func (f *Family) withoutIsolated(moves []kernel.Move) []kernel.Move {
 	if f.isolated == nil {
 		return moves
@@ -86,8 +85,8 @@ func (f *Family) withoutIsolated(moves []kernel.Move) []kernel.Move {
 	return slices.DeleteFunc(moves, func(m kernel.Move) bool { return f.isolated[m.Point] })
 }
 
-// attached gives isolated points a cluster: that of their seed, else that of component.Attach. Until all others have labels
-// they wait.
+// attached assigns isolated points to the clusters of their seeds, otherwise by component.Attach. It returns labels
+// unchanged until all other points have labels.
 func (f *Family) attached(labels []int32) []int32 {
 	if f.isolated == nil {
 		return labels
@@ -107,14 +106,14 @@ func (f *Family) attached(labels []int32) []int32 {
 	return labels
 }
 
-// warnIsolated says what becomes of isolated points.
+// warnIsolated warns about isolated points.
 func (f *Family) warnIsolated(o clustering.Observer) {
 	if f.isolated != nil {
 		f.Warn(o, "ISOLATED_VERTICES", IsolatedNotice(f.p.Matrix, f.isolated))
 	}
 }
 
-// IsolatedNotice says which points are isolated, and what becomes of them.
+// IsolatedNotice returns a message that lists the isolated points and says where they are assigned.
 func IsolatedNotice(m kernel.MatrixSpec, isolated []bool) string {
 	var which []int
 	for i, is := range isolated {
@@ -136,7 +135,7 @@ func IsolatedNotice(m kernel.MatrixSpec, isolated []bool) string {
 		len(which), len(isolated), what, have, text.First(which, 10), remedy)
 }
 
-// AddEdges adds edges to the affinity, also to its degrees.
+// AddEdges adds edges to the affinity and to its degrees.
 func (f *Family) AddEdges(ctx context.Context, edges []dataset.Edge) error {
 	if f.p.Objective == ObjectiveNormalizedCut {
 		f.weights = slices.Clone(f.weights)
@@ -151,11 +150,11 @@ func (f *Family) AddEdges(ctx context.Context, edges []dataset.Edge) error {
 	})
 }
 
-// Graph is the graph that is clustered; nil: the data are not one.
+// Graph returns the graph that is clustered, or nil if the data is not one.
 func (p *Problem) Graph() *dataset.Graph { return p.graph }
 
-// Pieces are the connected parts of the graph, whose edges count if they are not 0 on the grid. Points that must-links
-// connect may count as connected.
+// Pieces returns the connected parts of the graph. Edges that are 0 on the grid do not count. If together is not nil,
+// points in the same must-link component count as connected.
 func (p *Problem) Pieces(together *constraint.Components) component.Pieces {
 	return component.Find(p.graph, together, p.FromUnit(p.Matrix.Grid.Spacing()/2))
 }

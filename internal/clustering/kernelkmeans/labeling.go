@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// labeling is a partition of the points and its exact sums.
+// labeling is a partition of the points with its exact sums.
 type labeling struct {
 	labels      []int32
 	counts      []int32
@@ -19,7 +19,7 @@ func (l labeling) clone() labeling {
 	return labeling{slices.Clone(l.labels), slices.Clone(l.counts), slices.Clone(l.weightUnits), slices.Clone(l.selfUnits)}
 }
 
-// newLabeling counts the points of labels whose self-affinities are known.
+// newLabeling returns a labeling with the given self-affinities. It does not keep labels.
 func (f *Family) newLabeling(labels []int32, selfUnits []kernel.Int128) labeling {
 	l := labeling{
 		labels: slices.Clone(labels), selfUnits: selfUnits,
@@ -31,7 +31,7 @@ func (f *Family) newLabeling(labels []int32, selfUnits []kernel.Int128) labeling
 	return l
 }
 
-// count adds a point and its weight to a cluster (sign 1), or removes them (sign -1), exactly.
+// count adds a point and its weight to a cluster (sign 1) or removes them (sign -1), exactly.
 func (f *Family) count(l *labeling, point, cluster int32, sign int64) {
 	if cluster < 0 {
 		return
@@ -40,8 +40,8 @@ func (f *Family) count(l *labeling, point, cluster int32, sign int64) {
 	l.weightUnits[cluster] = l.weightUnits[cluster].AddInt64(sign * f.weightGrid.Units(f.weights[point]))
 }
 
-// association is sum_c Q_c/s_c over the clusters that are not empty, in order; with it the sum of
-// magnitudes and the number of such clusters.
+// association returns sum_c Q_c/s_c over the non-empty clusters, in order, the sum of the magnitudes, and the number of
+// such clusters.
 func (f *Family) association(l labeling) (sum, magnitude float64, clusters int) {
 	for c, count := range l.counts {
 		if count == 0 {
@@ -55,13 +55,13 @@ func (f *Family) association(l labeling) (sum, magnitude float64, clusters int) 
 	return sum, magnitude, clusters
 }
 
-// value is J = sum_i M_ii/a_i - sum_c Q_c/s_c, which is minimized whatever the objective.
+// value returns J = sum_i M_ii/a_i - sum_c Q_c/s_c, which is minimized for every objective.
 func (f *Family) value(l labeling) float64 {
 	association, _, _ := f.association(l)
 	return f.diagonalTerm - association
 }
 
-// objective is the value in its paper's own form, without shift.
+// objective returns the value in the form of its paper, without shift.
 func (f *Family) objective(l labeling) float64 {
 	association, _, clusters := f.association(l)
 	switch f.p.Objective {
@@ -75,8 +75,8 @@ func (f *Family) objective(l labeling) float64 {
 	return f.p.FromUnit(f.diagonalTerm - association) // Kulis2009 (3)
 }
 
-// plainObjective is the objective on A instead of M = A + W: the cut or the association of the graph without the
-// constraints. It is nil for kernel k-means, whose objective is not about a graph. Every constrained pair within a
+// plainObjective returns the objective on A instead of M = A + W: the cut or the association of the graph without
+// constraints. It is nil for kernel k-means, whose objective is not that of a graph. Every constrained pair within a
 // cluster has two entries of W in Q_c, which are subtracted exactly, on the grid.
 func (f *Family) plainObjective(l labeling) *float64 {
 	if !f.p.isGraphObjective() {

@@ -8,12 +8,12 @@ import (
 // lane is the executor as one restart sees it: with one labeling, of clusters 0..k-1.
 type lane struct{ *clustering.Lane }
 
-// request is an operation that a restart asks of the executor, with its answer once it is served.
+// request is an operation that a restart asks of the executor, and its answer once it is served.
 type request struct {
 	kind    requestKind
-	columns []int32 // of a column sum, or the points of a block
-	labels  []int32
-	moves   []kernel.Move // operands of an update, answer of an assignment
+	columns []int32       // of a column sum, or the points of a block
+	labels  []int32       // to load; nil for other requests
+	moves   []kernel.Move // operand of an update, or answer of an assignment
 	stats   kernel.ClusterStats
 
 	// The answer.
@@ -23,8 +23,9 @@ type request struct {
 	err      error
 }
 
-// requestKind orders requests: those that do not read the matrix are served first, so that the sweeps of all
-// restarts come together even where restarts are at different points of an iteration.
+// requestKind orders requests. Those that do not read the matrix are served first. Loads and updates, which are one
+// kind because one sweep does both, are served last, so that the sweeps of restarts at different points of an iteration
+// are combined.
 type requestKind uint8
 
 const (
@@ -33,56 +34,48 @@ const (
 	askGains
 	askBlock
 	askColumnSum
-	askLoad
 	askUpdate
 )
 
 // answer asks and waits for the answer.
-func (l lane) answer(r *request) error {
+func (l lane) answer(r *request) (*request, error) {
 	if err := l.Ask(r); err != nil {
-		return err
+		return r, err
 	}
-	return r.err
+	return r, r.err
 }
 
 func (l lane) ColumnSum(columns []int32) ([]float64, error) {
-	r := &request{kind: askColumnSum, columns: columns}
-	err := l.answer(r)
+	r, err := l.answer(&request{kind: askColumnSum, columns: columns})
 	return r.values, err
 }
 
 func (l lane) Load(labels []int32) ([]kernel.Int128, error) {
-	r := &request{kind: askLoad, labels: labels}
-	err := l.answer(r)
+	r, err := l.answer(&request{kind: askUpdate, labels: labels})
 	return r.self, err
 }
 
 func (l lane) Update(moves []kernel.Move) ([]kernel.Int128, error) {
-	r := &request{kind: askUpdate, moves: moves}
-	err := l.answer(r)
+	r, err := l.answer(&request{kind: askUpdate, moves: moves})
 	return r.self, err
 }
 
 func (l lane) Assign(stats kernel.ClusterStats) ([]kernel.Move, error) {
-	r := &request{kind: askAssign, stats: stats}
-	err := l.answer(r)
+	r, err := l.answer(&request{kind: askAssign, stats: stats})
 	return r.moves, err
 }
 
 func (l lane) Farthest(stats kernel.ClusterStats) (kernel.Candidate, error) {
-	r := &request{kind: askFarthest, stats: stats}
-	err := l.answer(r)
+	r, err := l.answer(&request{kind: askFarthest, stats: stats})
 	return r.farthest, err
 }
 
 func (l lane) Gains(stats kernel.ClusterStats) ([]float64, error) {
-	r := &request{kind: askGains, stats: stats}
-	err := l.answer(r)
+	r, err := l.answer(&request{kind: askGains, stats: stats})
 	return r.values, err
 }
 
 func (l lane) Block(points []int32) ([]float64, error) {
-	r := &request{kind: askBlock, columns: points}
-	err := l.answer(r)
+	r, err := l.answer(&request{kind: askBlock, columns: points})
 	return r.values, err
 }

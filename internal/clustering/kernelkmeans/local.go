@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Local is the executor within one process: a shard that holds every tile.
+// Local is an Executor within one process: a shard that holds every tile.
 type Local struct {
 	shard *kernel.Shard
 	tiles []int

@@ -12,23 +12,23 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// method is weighted kernel k-means (Kulis2009 Algorithm 1) on M = base + W, and with it
-// KERNEL-HMRF-KMEANS (Algorithm 2) and SS-KERNEL-KMEANS (Algorithm 4). A step moves all points to their
-// nearest clusters at once; rules for shifts, rises and empty clusters surround it.
+// method is weighted kernel k-means (Kulis2009 Algorithm 1) on M = base + W, and with it KERNEL-HMRF-KMEANS (Algorithm
+// 2) and SS-KERNEL-KMEANS (Algorithm 4). A step moves all points to their nearest clusters simultaneously; further
+// rules handle shifts, rises of the objective and empty clusters.
 type method struct {
 	*Family
 	x         lane
-	o         clustering.Observer // of the eigensolver of a spectral start
+	o         clustering.Observer // receives the steps of a spectral start's eigensolver
 	restart   int
 	rng       *rand.Rand
 	sigma     float64
 	iteration int
 	labeling
-	best    *labeling                  // the best so far, where it is the answer rather than the last
+	best    *labeling                  // the best so far, with Options.KeepBest
 	bestAt  int                        // its iteration
-	seen    map[[sha256.Size]byte]bool // hashes of accepted labelings, to notice cycles
-	ended   clustering.StopReason      // why steps of all points ended; 0: they have not, and local search has not begun
-	chained bool                       // the last iteration was a chain, or a step of all points after one
+	seen    map[[sha256.Size]byte]bool // hashes of accepted labelings, to detect cycles
+	ended   clustering.StopReason      // why steps of all points ended; 0 until local search begins
+	chained bool                       // whether the last iteration was a chain, or a step of all points after one
 }
 
 // Labels implements clustering.Stepper.
@@ -46,7 +46,7 @@ func (m *method) FillResult(r *clustering.Result) {
 // Value implements clustering.Stepper.
 func (m *method) Value() float64 { return m.value(m.answer()) }
 
-// answer is the labeling that is the answer if the run ends now.
+// answer returns the labeling that is the answer if the run ends now.
 func (m *method) answer() labeling {
 	if m.best != nil {
 		return *m.best
@@ -54,7 +54,7 @@ func (m *method) answer() labeling {
 	return m.labeling
 }
 
-// keepBest remembers the labeling if it is the best so far.
+// keepBest keeps the labeling if it is the best so far.
 func (m *method) keepBest() {
 	if m.p.options.KeepBest && (m.best == nil || m.value(m.labeling) < m.value(*m.best)) {
 		best := m.labeling.clone()
@@ -62,7 +62,7 @@ func (m *method) keepBest() {
 	}
 }
 
-// Init makes the first labels and their sums.
+// Init computes the first labels and their sums.
 func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	if m.p.options.SigmaAuto {
 		shift, err := m.autoShift(ctx)
@@ -74,11 +74,11 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	if err := m.start(ctx); err != nil {
 		return clustering.Report{}, err
 	}
-	if err := m.fillEmpty(ctx); err != nil {
+	if err := m.fillEmpty(); err != nil {
 		return clustering.Report{}, err
 	}
 	m.keepBest()
-	if err := m.unite(ctx); err != nil {
+	if err := m.unite(); err != nil {
 		return clustering.Report{}, err
 	}
 	m.keepBest()
@@ -90,12 +90,12 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// stepOfAll moves all points at once to their nearest clusters and fills emptied clusters. All of it is undone when
-// the objective rose or the labeling was seen before.
+// stepOfAll moves all points simultaneously to their nearest clusters and fills emptied clusters. Everything is undone
+// if the objective rose or the labeling occurred before.
 func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 	before := m.labeling.clone()
 	shiftedBefore := m.shiftedValue()
-	if err := m.batch(ctx); err != nil {
+	if err := m.batch(); err != nil {
 		return clustering.Report{}, m.restoreAfter(err, before)
 	}
 	moves := difference(before.labels, m.labels)
@@ -106,11 +106,11 @@ func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 	rose := m.shiftedValue()-shiftedBefore > m.riseTolerance()
 	repeated := m.seen[hash]
 	if rose && m.endsAtRise() {
-		err := m.apply(ctx, reversed(moves))
+		err := m.apply(reversed(moves))
 		return clustering.Report{Stop: clustering.StopConverged}, m.restoreAfter(err, before)
 	}
 	if (rose || repeated) && m.p.options.OnRise != RiseIgnore {
-		if err := m.apply(ctx, reversed(moves)); err != nil {
+		if err := m.apply(reversed(moves)); err != nil {
 			return clustering.Report{}, m.restoreAfter(err, before)
 		}
 		return m.afterUndo(ctx, repeated)
@@ -123,23 +123,23 @@ func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// endsAtRise tells whether labels that a step makes worse are the answer. Those of package multilevel are: no single move
-// makes them better, and steps that go on from worse ones seldom come back to as good ones.
+// endsAtRise reports whether a step that raises the objective ends the run. That is the default for labels of package
+// multilevel: no single move improves them, and steps that continue from worse labels seldom lead to better ones.
 func (m *method) endsAtRise() bool { return m.p.options.RiseOpen && m.p.StartsMultilevel() }
 
-// batch is one assignment of all points and the repair of clusters that it emptied.
-func (m *method) batch(ctx context.Context) error {
+// batch assigns all points once and fills the clusters that this emptied.
+func (m *method) batch() error {
 	moves, err := m.x.Assign(m.stats())
 	if moves = m.withoutIsolated(moves); err != nil || len(moves) == 0 {
 		return err
 	}
-	if err := m.apply(ctx, moves); err != nil {
+	if err := m.apply(moves); err != nil {
 		return err
 	}
-	return m.fillEmpty(ctx)
+	return m.fillEmpty()
 }
 
-// afterUndo decides how to go on once a step was undone: with another shift, or not at all.
+// afterUndo decides how to continue after a step was undone: with another shift, or not at all.
 func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Report, error) {
 	stop, why := clustering.StopRise, "the objective rose"
 	if repeated {
@@ -162,15 +162,15 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 	}}, nil
 }
 
-// restoreAfter returns to the labeling of the last accepted step when an operation failed halfway, so that
-// the labels of a canceled run belong to its history.
+// restoreAfter returns to the labeling of the last accepted step after an operation failed halfway, so that the labels
+// of a canceled run match its history.
 func (m *method) restoreAfter(err error, before labeling) error {
 	m.labeling = before
 	return err
 }
 
 // apply moves points and takes over the new sums.
-func (m *method) apply(ctx context.Context, moves []kernel.Move) error {
+func (m *method) apply(moves []kernel.Move) error {
 	sums, err := m.x.Update(moves)
 	if err != nil {
 		return err
@@ -184,8 +184,8 @@ func (m *method) apply(ctx context.Context, moves []kernel.Move) error {
 	return nil
 }
 
-// load sets all labels at once.
-func (m *method) load(ctx context.Context, labels []int32) error {
+// load sets all labels.
+func (m *method) load(labels []int32) error {
 	labels = m.unlabeled(labels)
 	sums, err := m.x.Load(labels)
 	if err != nil {
@@ -195,9 +195,9 @@ func (m *method) load(ctx context.Context, labels []int32) error {
 	return nil
 }
 
-// fillEmpty moves the point farthest from its cluster to each empty cluster, in order of the clusters. With
-// a positive semidefinite kernel that never raises J.
-func (m *method) fillEmpty(ctx context.Context) error {
+// fillEmpty moves the point farthest from its cluster to each empty cluster, in the order of the clusters. With a
+// positive semidefinite kernel that never raises J.
+func (m *method) fillEmpty() error {
 	if m.p.options.KeepEmpty {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (m *method) fillEmpty(ctx context.Context) error {
 			return err
 		}
 		move := kernel.Move{Point: farthest.Point, From: m.labels[farthest.Point], To: int32(c)}
-		if err := m.apply(ctx, []kernel.Move{move}); err != nil {
+		if err := m.apply([]kernel.Move{move}); err != nil {
 			return err
 		}
 	}
@@ -219,14 +219,14 @@ func (m *method) fillEmpty(ctx context.Context) error {
 
 func (m *method) stats() kernel.ClusterStats { return m.statsOf(m.labeling, m.sigma) }
 
-// shiftedValue is J of the shifted kernel, J + sigma (n - clusters), which never rises once that kernel is
+// shiftedValue returns J of the shifted kernel, J + sigma (n - clusters), which never rises once that kernel is
 // positive semidefinite.
 func (m *method) shiftedValue() float64 {
 	association, _, clusters := m.association(m.labeling)
 	return m.diagonalTerm - association + float64(m.sigma*float64(m.active-clusters))
 }
 
-// riseTolerance is how much J may grow by rounding alone.
+// riseTolerance returns how much J may grow by rounding alone.
 func (m *method) riseTolerance() float64 {
 	_, magnitude, _ := m.association(m.labeling)
 	return 1e-9 * (m.diagonalSize + magnitude)
@@ -240,7 +240,7 @@ func hashLabels(labels []int32) [sha256.Size]byte {
 	return sha256.Sum256(raw)
 }
 
-// difference is the moves from one labeling to another, in row order.
+// difference returns the moves from one labeling to another, in row order.
 func difference(from, to []int32) []kernel.Move {
 	var moves []kernel.Move
 	for i := range from {

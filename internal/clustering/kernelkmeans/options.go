@@ -1,41 +1,42 @@
-// Package kernelkmeans is weighted kernel k-means on points, graphs and kernel matrices (Kulis2009), and with
-// it ratio association, ratio cut and normalized cut. A Problem is a spec made exact for its data, an
-// Executor runs the operations over all rows of the matrix wherever they live, and Run runs the one on the
-// other.
+// Package kernelkmeans implements weighted kernel k-means on points, graphs and kernel matrices (Kulis2009), and with
+// it ratio association, ratio cut and normalized cut. A Problem is a spec checked against its data, an Executor runs
+// the operations over all rows of the matrix wherever they live, and Run solves the problem on the executor.
 package kernelkmeans
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 // Options are the options of kernel k-means (Kulis2009).
 type Options struct {
 	Objective    Objective
-	Function     kernel.Function // 0: gaussian on points; must be 0 on graphs and kernel matrices
-	Rho          float64         // 0: auto, the median distance
-	Gamma        *float64        // nil: 1
-	Coef0        *float64        // nil: 0
-	Degree       int             // 0: 2
-	Sigma        float64         // the diagonal shift
-	SigmaAuto    bool            // the least shift that makes the kernel positive semidefinite
+	Function     kernel.Function // 0 means Gaussian on points; must be 0 on graphs and kernel matrices
+	Rho          float64         // 0 means auto, the median distance
+	Gamma        *float64        // nil means 1
+	Coef0        *float64        // nil means 0
+	Degree       int             // 0 means 2
+	Sigma        float64         // diagonal shift
+	SigmaAuto    bool            // use the least shift that makes the kernel positive semidefinite
 	OnRise       RisePolicy
-	RiseOpen     bool // OnRise is a default; see method.endsAtRise
-	KeepBest     bool // the best labeling of a run is its answer, not the last
-	LocalSearch  int  // how many moves a chain of local search has at most; 0: there is none, or LocalSearchByShape
-	KeepEmpty    bool // leave empty clusters empty instead of filling them
-	KeepDiagonal bool // graph objectives on points: keep the diagonal of the affinity
+	RiseOpen     bool // whether OnRise is a default; see method.endsAtRise
+	KeepBest     bool // return the best labeling of a run, not the last
+	LocalSearch  int  // maximum length of local search chains; 0 disables it; or LocalSearchByShape
+	KeepEmpty    bool // leave empty clusters empty
+	KeepDiagonal bool // keep the diagonal of the affinity in graph objectives on points
 	Weights      []float64
-	Landmarks    int // 0: none; else see package landmark
+	Landmarks    int // number of landmarks, 0 for none; see package landmark
 
-	// MatrixOf is the algorithm that these options make a matrix for, to be named in errors; "": kernel k-means itself.
+	// MatrixOf is the algorithm that uses the matrix, for error messages; "" means kernel k-means.
 	MatrixOf string
 }
 
-// NewOptions are what a request asks for, which the catalog has accepted, without the weights.
+// NewOptions returns the options of a request that the catalog has accepted. The caller adds the weights.
 func NewOptions(r catalog.Request) *Options {
 	o := &Options{
 		Objective: catalog.Named(r.Values["objective"], ObjectiveNormalizedCut),
@@ -62,14 +63,31 @@ func NewOptions(r catalog.Request) *Options {
 // Name implements clustering.Algorithm.
 func (o *Options) Name() string { return cmp.Or(o.MatrixOf, "kernel-kmeans") }
 
-// field is the path of an option in the API.
+// field returns the path of an option in the API.
 func (o *Options) field(option string) string { return clustering.Field(o, option) }
 
-// Objective is what is minimized or maximized, and reported.
+// Validate implements clustering.Algorithm.
+func (o *Options) Validate(rows int, spec clustering.Spec) error {
+	for at, s := range spec.Seeds {
+		if s.Probability != 0 && o.MatrixOf == "" {
+			return fault.Invalid("OPTION_DOES_NOT_APPLY", "seed %d has a probability, which only auto, seeded-kmeans, constrained-kmeans and constrained-spectral understand", at).OnField("spec.supervision.seeds")
+		}
+	}
+	if len(o.Weights) > 0 && len(o.Weights) != rows {
+		return fault.Invalid("BAD_WEIGHT", "there are %d point weights for %d rows", len(o.Weights), rows).OnField(o.field("weights"))
+	}
+	for i, a := range o.Weights {
+		if !(a > 0) || math.IsInf(a, 0) {
+			return fault.Invalid("BAD_WEIGHT", "point %d has weight %v; weights must be positive and finite", i, a).OnField(o.field("weights"))
+		}
+	}
+	return nil
+}
+
+// Objective is what is optimized and reported.
 type Objective uint8
 
-// The objectives. ObjectiveDefault: kernel-kmeans on points and kernel matrices, normalized-cut on
-// graphs.
+// The objectives. ObjectiveDefault means kernel-kmeans on points and kernel matrices, and normalized-cut on graphs.
 const (
 	ObjectiveDefault Objective = iota
 	ObjectiveKernelKmeans
@@ -82,15 +100,15 @@ func (o Objective) String() string {
 	return [...]string{"default", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"}[o]
 }
 
-// RisePolicy says what happens when a step raises the objective or repeats a labeling.
+// RisePolicy is what happens if a step raises the objective or repeats a labeling.
 type RisePolicy uint8
 
 // The rise policies.
 const (
-	RiseShift  RisePolicy = iota // undo, set the shift as by auto, go on
+	RiseShift  RisePolicy = iota // undo, set the automatic shift, continue
 	RiseStop                     // undo and stop
-	RiseIgnore                   // go on
+	RiseIgnore                   // continue
 )
 
-// String is the name of a policy in the catalog.
+// String returns the name of the policy in the catalog.
 func (p RisePolicy) String() string { return [...]string{"shift", "stop", "ignore"}[p] }

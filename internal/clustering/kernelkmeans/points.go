@@ -7,13 +7,14 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// medianSample is how many points the automatic kernel width looks at.
+// medianSample is the number of points that the automatic kernel width is computed from.
 const medianSample = 1000
 
-// MedianDistance is the median Euclidean distance over pairs of all points, or of a sample of them. A fault
-// names the given field of the API.
+// MedianDistance returns the median Euclidean distance over all pairs of points, or of a sample if there are many. The
+// error is a *fault.Error on the given field of the API.
 func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float64, error) {
 	sample := Sample(points.Rows(), medianSample, rng)
 	if len(sample) < 2 {
@@ -37,8 +38,8 @@ func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float
 	return median, nil
 }
 
-// quickSelect puts the value at a place that sorting would put there, with no larger one before it and no
-// smaller one after it (Hoare's selection). It takes a tenth of the time of sorting.
+// quickSelect moves the value that sorting would put at a place there, larger ones after it and smaller ones before it
+// (Hoare's selection). It takes a tenth of the time of sorting.
 func quickSelect(values []float64, place int) {
 	for low, high := 0, len(values)-1; low < high; {
 		pivot := medianOfThree(values[low], values[low+(high-low)/2], values[high])
@@ -70,8 +71,7 @@ func medianOfThree(a, b, c float64) float64 {
 	return max(min(a, b), min(max(a, b), c))
 }
 
-// Sample draws `size` of n indices without replacement (Floyd's algorithm), ascending; all
-// of them when n is no larger.
+// Sample draws size of n indices without replacement (Floyd's algorithm), ascending. It returns all if n <= size.
 func Sample(n, size int, rng *rand.Rand) []int {
 	if n <= size {
 		all := make([]int, n)
@@ -94,17 +94,17 @@ func Sample(n, size int, rng *rand.Rand) []int {
 	return sample
 }
 
-// squaredDistance is that of two points, dense or sparse.
+// squaredDistance returns the squared distance of two points, dense or sparse.
 func squaredDistance(points dataset.Dataset, i, j int) float64 {
 	if sparse, isSparse := points.(*dataset.SparsePoints); isSparse {
 		return sparseSquaredDistance(sparse, i, j)
 	}
 	dense := points.(*dataset.Points)
-	return SquaredDistance(dense.Row(i), dense.Row(j))
+	return metric.SquaredDistance(dense.Row(i), dense.Row(j))
 }
 
-// sparseSquaredDistance goes through the features of both points in order: the bits are those of dense points, because
-// features that both have not add 0.
+// sparseSquaredDistance visits the features of both points in order. The bits are those of dense points, because
+// features that neither has would add 0.
 func sparseSquaredDistance(points *dataset.SparsePoints, i, j int) float64 {
 	columns, x := points.Row(i)
 	others, y := points.Row(j)
@@ -122,16 +122,6 @@ func sparseSquaredDistance(points *dataset.SparsePoints, i, j int) float64 {
 			d = x[a] - y[b]
 			a, b = a+1, b+1
 		}
-		square += float64(d * d)
-	}
-	return square
-}
-
-// SquaredDistance is the squared Euclidean distance.
-func SquaredDistance(x, y []float64) float64 {
-	square := 0.0
-	for f, v := range x {
-		d := v - y[f]
 		square += float64(d * d)
 	}
 	return square

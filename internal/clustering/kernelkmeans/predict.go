@@ -10,23 +10,21 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Prediction assigns points that a run of kernel k-means has not seen. A cluster has no centroid that could be
-// kept: its mean is in kernel space, so that the distance of a new point needs its kernel values with all
-// points of the cluster,
+// Prediction assigns points that a run of kernel k-means has not seen. The mean of a cluster is in kernel space, so the
+// distance of a new point needs its kernel values with all points of the cluster,
 //
 //	d(x, c) = k(x, x) - 2 sum_j a_j k(x, x_j) / s_c + Q_c / s_c^2       Kulis2009 (1)
 //
-// with j in c. So there is one matrix over old and new points, of which only the old ones have labels.
-// Constraints and the diagonal shift play no part: they say nothing about new points.
+// with j in c. The matrix therefore covers old and new points, of which only the old ones have labels. Constraints and
+// the diagonal shift are ignored: they say nothing about new points.
 type Prediction struct {
-	Matrix kernel.MatrixSpec // over the old points, then the new
+	Matrix kernel.MatrixSpec // over the old points, followed by the new ones
 	Points dataset.Dataset   // both
-	k      int
-	labels []int32 // of the old points
+	labels []int32           // of the old points
 	old    *Problem
 }
 
-// NewPrediction puts the points of a run and new ones together.
+// NewPrediction combines the points of a run with new ones.
 func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh dataset.Dataset) (*Prediction, error) {
 	if kind := trained.Kind(); kind != dataset.KindPoints && kind != dataset.KindSparsePoints || p.Objective != ObjectiveKernelKmeans {
 		return nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
@@ -36,7 +34,7 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	if err != nil {
 		return nil, err
 	}
-	prediction := &Prediction{Matrix: p.Matrix, Points: all, k: p.spec.K, labels: labels, old: p}
+	prediction := &Prediction{Matrix: p.Matrix, Points: all, labels: labels, old: p}
 	m := &prediction.Matrix
 	m.Rows, m.HalfScale = all.Rows(), 0
 	if sparse, isSparse := all.(*dataset.SparsePoints); isSparse {
@@ -50,8 +48,8 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	return prediction, err
 }
 
-// stacked is old points and, after them, new ones, in the units of the run. Files of sparse points do not say how many columns there are: where
-// one has fewer, the others are 0.
+// stacked returns old points followed by new ones, in the units of the run. Files of sparse points do not state their
+// number of columns; missing columns are 0.
 func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error) {
 	if before.Kind() != after.Kind() {
 		return nil, fault.Invalid("OTHER_DATA", "the job was made of %s; the new data set is %s", described(before), described(after))
@@ -75,7 +73,7 @@ func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error
 	return p.Units.Apply(all)
 }
 
-// described is a kind of data in words.
+// described returns a kind of data in words.
 func described(data dataset.Dataset) string {
 	switch data.Kind() {
 	case dataset.KindPoints:
@@ -86,44 +84,34 @@ func described(data dataset.Dataset) string {
 	return "a " + data.Kind().String()
 }
 
-// Rows is how many points there are, old and new.
+// Rows returns the number of points, old and new.
 func (p *Prediction) Rows() int { return p.Points.Rows() }
 
-// K is the number of clusters.
-func (p *Prediction) K() int { return p.k }
+// K returns the number of clusters.
+func (p *Prediction) K() int { return p.old.spec.K }
 
-// Run finds the clusters of the new points, of equally near ones the lowest.
+// Run returns the nearest clusters of the new points, the lowest of equally near ones.
 func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
-	n := len(p.labels)
-	weights, grid := p.Matrix.Scale, p.old.weightGrid
-	if weights == nil {
-		weights = clustering.Ones(p.Points.Rows())
+	n, rows, problem := len(p.labels), p.Points.Rows(), *p.old
+	problem.Matrix = p.Matrix
+	f := &Family{p: &problem, weights: p.Matrix.Scale, weightGrid: p.old.weightGrid}
+	if f.weights == nil {
+		f.weights = clustering.Ones(rows)
 	}
-	err := x.SetOperands(ctx, kernel.Operands{ID: 1, K: p.k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, p.Points.Rows()+1)}})
+	err := x.SetOperands(ctx, kernel.Operands{ID: 1, K: p.old.spec.K, Weights: f.weights, Sparse: &kernel.Sparse{RowStart: make([]int64, rows+1)}})
 	if err != nil {
 		return nil, err
 	}
-	labels := slices.Concat(p.labels, clustering.Unassigned(p.Points.Rows()-n))
+	labels := slices.Concat(p.labels, clustering.Unassigned(rows-n))
 	self, err := x.Load(ctx, labels)
 	if err != nil {
 		return nil, err
 	}
-	stats := kernel.ClusterStats{Weight: make([]float64, p.k), SelfAffinity: make([]float64, p.k), Count: make([]int32, p.k)}
-	units := make([]kernel.Int128, p.k)
-	for i, c := range p.labels {
-		if c >= 0 {
-			stats.Count[c]++
-			units[c] = units[c].AddInt64(grid.Units(weights[i]))
-		}
-	}
-	for c := range p.k {
-		stats.Weight[c], stats.SelfAffinity[c] = grid.Value(units[c]), p.Matrix.Grid.Value(self[c])
-	}
-	moves, err := x.Assign(ctx, []kernel.ClusterStats{stats})
+	moves, err := x.Assign(ctx, []kernel.ClusterStats{f.statsOf(f.newLabeling(labels, self), 0)})
 	if err != nil {
 		return nil, err
 	}
-	fresh := clustering.Unassigned(p.Points.Rows() - n)
+	fresh := clustering.Unassigned(rows - n)
 	for _, m := range moves {
 		if at := int(m.Point) - n; at >= 0 {
 			fresh[at] = m.To

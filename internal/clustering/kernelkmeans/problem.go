@@ -12,35 +12,35 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Problem is a spec made exact for its data: every choice resolved, every entry of the matrix
-// fixed to the last bit.
+// Problem is a spec with every choice resolved for its data, and every entry of the matrix fixed to the last bit.
 type Problem struct {
-	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
+	// MaxLanes bounds the number of concurrent restarts, to save memory; 0 means no bound.
 	MaxLanes    int
 	Matrix      kernel.MatrixSpec
 	Objective   Objective
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
-	Units       *dataset.Units // that points are in; nil: those of the data
+	Units       *dataset.Units // units of the points; nil if they are those of the data
 
 	spec       clustering.Spec
 	options    Options
 	n          int
-	weights    []float64 // a_i on the weight grid; nil: degrees (normalized cut) or all 1
+	weights    []float64 // a_i on the weight grid; nil means degrees (normalized cut) or all 1
 	weightGrid kernel.Grid
-	maxUnit    float64        // what the unit of the constraints' weights is at most, where it is chosen
-	free       []int32        // the labels that are found without constraints; nil: they are not known
-	graph      *dataset.Graph // nil: the data are not a graph
-	unit       int            // the matrix is 2^unit times the weights of the graph
+	maxUnit    float64        // upper bound of the unit of constraint weights, with Spec.Choose
+	free       []int32        // labels of the unconstrained answer; nil if not known
+	graph      *dataset.Graph // nil if the data is not a graph
+	unit       int            // exponent: the matrix is 2^unit times the weights of the graph
 }
 
-// Rows is n.
+// Rows returns n.
 func (p *Problem) Rows() int { return p.n }
 
-// K is the number of clusters.
+// K returns the number of clusters.
 func (p *Problem) K() int { return p.spec.K }
 
-// Prepare checks the spec against the data and resolves it.
+// Prepare checks a spec against the data and resolves it. The error is a *fault.Error if the spec or the data is
+// invalid.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	n := data.Rows()
 	if err := clustering.Validate(n, spec); err != nil {
@@ -125,7 +125,7 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	m.ZeroDiagonal = p.isGraphObjective() && !p.options.KeepDiagonal
 	switch data := data.(type) {
 	case *dataset.Graph:
-		m.Function, m.ZeroDiagonal = kernel.Adjacency, false // loops are the user's own
+		m.Function, m.ZeroDiagonal = kernel.Adjacency, false // keep loops that the user gave
 	case *dataset.Kernel:
 		m.Function, m.Columns = kernel.Given, p.n
 	case *dataset.Points:
@@ -149,7 +149,7 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	}
 	// Constraints share the grid but coarsen it only when they outweigh the data.
 	heaviest := heaviestRow(p.n, p.Constraints)
-	if p.spec.Choose && heaviest > 0 { // in a unit that is not known yet
+	if p.spec.Choose && heaviest > 0 { // their unit is not known yet
 		p.maxUnit = min(2*sum, clustering.MaxWeight/heaviest)
 		heaviest *= p.maxUnit
 	}
@@ -160,8 +160,8 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	return nil
 }
 
-// prepareKernel resolves the kernel function and the parameters that it has. Dense points are centered where that
-// changes nothing but the rounding: no bits then go to a common offset. Sparse ones would not be sparse any more.
+// prepareKernel resolves the kernel function and its parameters. Dense points are centered if that changes only the
+// rounding, so that no bits are wasted on a common offset. Sparse points would not stay sparse.
 func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
 	m := &p.Matrix
 	if m.Function == 0 {
@@ -175,7 +175,7 @@ func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
 			}
 		}
 	}
-	if named.Has("gamma") { // of these kernels only one uses the degree; it is set for both
+	if named.Has("gamma") { // only one of these kernels uses the degree, but it is set for both
 		m.Gamma, m.Coef0, m.Degree = 1, 0, 2
 		if p.options.Gamma != nil {
 			m.Gamma = *p.options.Gamma
@@ -193,7 +193,7 @@ func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
 	return nil
 }
 
-// checkCut refuses graphs that cannot be cut, before any tile is built.
+// checkCut rejects graphs that cannot be cut, before any tile is built.
 func (p *Problem) checkCut() error {
 	if p.graph == nil || !p.isCut() {
 		return nil
@@ -210,7 +210,7 @@ func (p *Problem) checkCut() error {
 	return nil
 }
 
-// Landmarkable tells whether landmarks could take the place of the matrix: see package landmark.
+// Landmarkable reports whether landmarks could replace the matrix; see package landmark.
 func (p *Problem) Landmarkable() bool {
 	return p.Objective == ObjectiveKernelKmeans && p.Matrix.Function.OfPoints() && p.Matrix.Entries == 0 && p.weights == nil && p.spec.Choose
 }
@@ -221,7 +221,7 @@ func (p *Problem) isCut() bool {
 	return p.Objective == ObjectiveRatioCut || p.Objective == ObjectiveNormalizedCut
 }
 
-// Random is the generator for one purpose.
+// Random returns the generator of a stream.
 func (p *Problem) Random(stream uint64) *rand.Rand {
 	return p.spec.Random(stream)
 }

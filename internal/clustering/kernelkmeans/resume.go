@@ -15,13 +15,14 @@ import (
 var (
 	_ clustering.Resumable    = (*method)(nil)
 	_ clustering.NoticeKeeper = (*Family)(nil)
+	_ Executor                = (*Local)(nil)
 )
 
 // KeepNotices implements clustering.NoticeKeeper.
 func (f *Family) KeepNotices(notices []clustering.Notice) { f.notices = append(f.notices, notices...) }
 
-// Save implements clustering.Resumable. The sums of the labels are exact, so that they are summed up again. The generator
-// has a part in the start alone.
+// Save implements clustering.Resumable. It omits the sums of the labels, which are exact and can be recomputed, and the
+// generator, which only the start uses.
 func (m *method) Save(w *snapshot.Writer) {
 	w.Int32s(m.labels)
 	w.Int(m.iteration)
@@ -31,7 +32,7 @@ func (m *method) Save(w *snapshot.Writer) {
 	w.Bool(m.chained)
 	w.Int(len(m.seen))
 	for _, hash := range slices.SortedFunc(maps.Keys(m.seen), func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) }) {
-		w.Append(hash[:]) // in an order, so that a state has one encoding
+		w.Append(hash[:]) // sorted, so that a state has only one encoding
 	}
 	if w.Bool(m.best != nil); m.best != nil {
 		w.Int32s(m.best.labels)
@@ -44,7 +45,7 @@ func (m *method) Save(w *snapshot.Writer) {
 }
 
 // Restore implements clustering.Resumable.
-func (m *method) Restore(ctx context.Context, r *snapshot.Reader) error {
+func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 	n, k := m.p.n, m.p.spec.K
 	labels := r.Labels(n, k)
 	m.iteration, m.sigma = r.Int(), r.Float()
@@ -74,23 +75,22 @@ func (m *method) Restore(ctx context.Context, r *snapshot.Reader) error {
 	if m.shift == nil {
 		m.shift = shift
 	}
-	return m.load(ctx, labels)
+	return m.load(labels)
 }
 
-// unconstrained is the answer without constraints, and what merging two of its clusters costs at least.
+// unconstrained is the answer without constraints, and the least cost of merging two of its clusters.
 type unconstrained struct {
 	labels []int32
 	cost   float64
 }
 
-func (u unconstrained) save(w *snapshot.Writer) {
-	w.Int32s(u.labels)
-	w.Float(u.cost)
-}
-
-// unconstrained finds the answer without constraints, once.
+// unconstrained computes the answer without constraints, unless an earlier process has.
 func (f *Family) unconstrained(ctx context.Context) (unconstrained, error) {
-	return snapshot.Once(ctx, "unconstrained", func(w *snapshot.Writer, u unconstrained) { u.save(w) },
+	return snapshot.Once(ctx, "unconstrained",
+		func(w *snapshot.Writer, u unconstrained) {
+			w.Int32s(u.labels)
+			w.Float(u.cost)
+		},
 		func(r *snapshot.Reader) unconstrained {
 			u := unconstrained{r.Labels(f.p.n, f.p.spec.K), r.Float()}
 			r.Check(clustering.Complete(u.labels))

@@ -7,14 +7,14 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// job is a problem on its executor.
+// job is a problem with its executor. It implements clustering.Job.
 type job struct {
 	p      *Problem
 	x      Executor
-	family *Family // once it is begun
+	family *Family // set by Begin
 }
 
-// Run runs a problem.
+// Run solves a problem.
 func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
 	return clustering.Run(ctx, &job{p: p, x: x}, o)
 }
@@ -56,7 +56,7 @@ func (f *Family) Restarts() int { return f.p.Restarts() }
 // Lanes implements clustering.Server.
 func (f *Family) Lanes() int { return f.lanes }
 
-// Threads implements clustering.Server: restarts share the shift and the notices, so that one computes at a time.
+// Threads implements clustering.Server. Restarts share the shift and the notices, so only one computes at a time.
 func (f *Family) Threads() int { return 1 }
 
 // MaxIterations implements clustering.Family.
@@ -76,12 +76,12 @@ func (f *Family) FillResult(r *clustering.Result) {
 	r.Units, r.Satisfaction = f.p.Units, f.p.Constraints.Satisfaction(r.Labels)
 }
 
-// Restarts is how many runs there are: one where the start does not depend on chance.
+// Restarts returns the number of restarts, 1 if the start does not depend on chance.
 func (p *Problem) Restarts() int {
 	switch {
 	case !p.mixesStarts() && !p.start().Random():
 		return 1
-	case p.StartsMultilevel() && p.spec.Restarts == 0: // it has many starts itself
+	case p.StartsMultilevel() && p.spec.Restarts == 0: // it tries many starts itself
 		if p.free != nil {
 			return 2
 		}
@@ -90,13 +90,13 @@ func (p *Problem) Restarts() int {
 	return p.spec.Runs()
 }
 
-// rowsPerLaneK bounds the lanes to n / (16 k), so that their sums take at most an eighth of the memory of a
-// stored matrix: a row has 8 bytes for each of lanes * k clusters, and 4 for each of n columns.
+// rowsPerLaneK bounds the lanes to n / (16 k), so that their sums take at most an eighth of the memory of a stored
+// matrix: a row has 8 bytes for each of lanes * k clusters, and 4 for each of n columns.
 const rowsPerLaneK = 16
 
-// Lanes is how many restarts run side by side and share every pass over the matrix. The answer does not depend
-// on it. On a graph there is one: a sweep reads little more than the edges of the points that moved, so that
-// there is nothing to share.
+// Lanes returns how many restarts run concurrently and share every pass over the matrix. The answer does not depend on
+// it. On a graph there is only one: a sweep reads little more than the edges of the points that moved, so there is
+// nothing to share.
 func (p *Problem) Lanes() int {
 	if p.Matrix.Function == kernel.Adjacency {
 		return 1

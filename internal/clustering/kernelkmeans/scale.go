@@ -8,15 +8,15 @@ import (
 )
 
 // The unit of a graph's weights. Distances divide by squares of degrees, and a constraint without a weight weighs about 1,
-// so that weights far from 1 would overflow, underflow, or vanish beside the constraints. A graph whose largest weight is
-// not within 2^-20 .. 2^20 is therefore clustered in another unit, a power of two, in which that weight is from 1/4 to 1.
-// No bit of a weight changes. Weights and shifts that are given are converted to that unit, values that are reported
-// from it; constraints without a weight weigh what they do in it.
+// so weights far from 1 would overflow, underflow, or vanish beside the constraints. A graph whose largest weight is not
+// within 2^-20 .. 2^20 is therefore clustered in another unit, a power of two, in which that weight is from 1/4 to 1. No
+// bit of a weight changes. Given weights and shifts are converted to that unit, and reported values from it; constraints
+// without a weight have their default weight in it.
 
-// maxExponent is how far the exponent of a graph's largest weight may be from 0.
+// maxExponent bounds the exponent of a graph's largest weight.
 const maxExponent = 20
 
-// setUnit finds the exponent e of the unit: the matrix is 2^e times the weights of the graph.
+// setUnit sets the exponent e of the unit: the matrix is 2^e times the weights of the graph.
 func (p *Problem) setUnit() {
 	if p.graph == nil {
 		return
@@ -25,7 +25,7 @@ func (p *Problem) setUnit() {
 	if p.weights == nil {
 		heaviest := 0.0
 		for _, w := range p.graph.Weight {
-			if magnitude := math.Abs(w); magnitude > heaviest { // max takes longer, for the sake of NaN
+			if magnitude := math.Abs(w); magnitude > heaviest { // the builtin max is slower, because it handles NaN
 				heaviest = magnitude
 			}
 		}
@@ -46,11 +46,11 @@ func (p *Problem) setUnit() {
 		}
 	}
 	if largest > math.MinInt && max(largest, -largest) > maxExponent {
-		p.unit = -(largest + largest&1) // even, because each of two rows contributes half of it
+		p.unit = -(largest + largest&1) // even, because each of the two rows contributes half of it
 	}
 }
 
-// scale is what the rows of the matrix are multiplied with: the weights of kernel k-means, and the unit of a graph.
+// scale returns the factors of the rows of the matrix: the weights of kernel k-means, times the unit of a graph.
 func (p *Problem) scale() []float64 {
 	if p.unit == 0 {
 		return p.weights
@@ -75,12 +75,12 @@ func (p *Problem) FromUnit(v float64) float64 { return math.Ldexp(v, -p.unit) }
 // EdgeWeight is the entry of the matrix for an edge of this weight.
 func (p *Problem) EdgeWeight(w float64) float64 { return p.Matrix.Grid.Round(p.ToUnit(w)) }
 
-// inUnit are constraints with their weights in the unit of the matrix.
+// inUnit converts the weights of constraints to the unit of the matrix.
 func (p *Problem) inUnit(constraints []constraint.Constraint) []constraint.Constraint {
 	if p.unit == 0 {
 		return constraints
 	}
-	const largest, least = clustering.MaxWeight / 1e10, 1e-300 // beyond them a constraint decides alone, or not at all
+	const largest, least = clustering.MaxWeight / 1e10, 1e-300 // beyond them a constraint decides alone, or does not count
 	converted := make([]constraint.Constraint, len(constraints))
 	for at, c := range constraints {
 		if c.Weighted && c.Weight > 0 {

@@ -21,23 +21,18 @@ func RunAndScore(ctx context.Context, p *Problem, x Executor, o clustering.Obser
 	return result, nil
 }
 
-// score adds to a result the distances of all points to their own clusters and to the nearest others, those of Kulis2009 (1)
-// without shift. It asks the lane whose labels are nearest to those of the answer: mostly they are the same.
+// score adds the distances of all points to their own clusters and to the nearest others to a result: those of
+// Kulis2009 (1) without shift. It updates the lane whose labels are closest to those of the answer; usually they are
+// the same.
 func (f *Family) score(ctx context.Context, result *clustering.Result) error {
-	labels, n, k := f.unlabeled(result.Labels), f.p.n, f.p.spec.K
 	if f.loaded == nil {
 		return nil
 	}
-	lane, least := 0, n+1
-	for l := range f.lanes {
-		if others := f.otherLabels(l, labels); others < least {
-			lane, least = l, others
-		}
-	}
-	moves := make([]kernel.Move, 0, least)
-	for i, from := range f.loaded[lane*n : (lane+1)*n] {
-		if to := f.inLane(lane, labels[i]); from != to {
-			moves = append(moves, kernel.Move{Point: int32(i), From: from, To: to})
+	labels, k, shape := f.unlabeled(result.Labels), f.p.spec.K, f.shape()
+	lane, moves := 0, shape.AppendChanges(nil, f.loaded, 0, labels)
+	for other := 1; other < f.lanes; other++ {
+		if changes := shape.AppendChanges(nil, f.loaded, other, labels); len(changes) < len(moves) {
+			lane, moves = other, changes
 		}
 	}
 	self, err := f.x.Update(ctx, moves)
@@ -60,26 +55,8 @@ func (f *Family) score(ctx context.Context, result *clustering.Result) error {
 	return nil
 }
 
-// inLane is the number of a cluster among those of all lanes.
-func (f *Family) inLane(lane int, c int32) int32 {
-	if c < 0 {
-		return c
-	}
-	return c + int32(lane*f.p.spec.K)
-}
-
-// otherLabels is how many points have another label in a lane.
-func (f *Family) otherLabels(lane int, labels []int32) (count int) {
-	for i, c := range f.loaded[lane*f.p.n : (lane+1)*f.p.n] {
-		if c != f.inLane(lane, labels[i]) {
-			count++
-		}
-	}
-	return count
-}
-
-// distanceFromUnit converts a distance in the unit of the matrix to that of the graph. Weights that are degrees have the unit
-// of the matrix too, so that distances, in which entries are divided by their squares, have its inverse.
+// distanceFromUnit converts a distance from the unit of the matrix to that of the graph. If weights are degrees they
+// have the unit of the matrix too, and distances, which divide entries by squares of weights, have its inverse.
 func (f *Family) distanceFromUnit(v float64) float64 {
 	if f.p.Objective == ObjectiveNormalizedCut {
 		return f.p.ToUnit(v)
@@ -87,7 +64,7 @@ func (f *Family) distanceFromUnit(v float64) float64 {
 	return f.p.FromUnit(v)
 }
 
-// statsOf are what distances to the clusters of a labeling need beside the row sums.
+// statsOf returns what distances to the clusters of a labeling need besides the row sums.
 func (f *Family) statsOf(l labeling, sigma float64) kernel.ClusterStats {
 	s := kernel.ClusterStats{
 		Sigma:        sigma,

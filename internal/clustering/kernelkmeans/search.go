@@ -9,24 +9,24 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Local search. A step that moves all points at once gets stuck where every point is in its nearest cluster, though
-// moving one would lower J: its own weight draws a mean towards it. So once such steps have ended, chains of single moves
-// follow (chain.go), which also get over small rises. Every chain that lowers J is kept up to its lowest point and is an
-// iteration; after it steps of all points follow, as long as they lower J too.
+// Local search. Steps that move all points simultaneously get stuck when every point is in its nearest cluster, even if
+// moving one point would lower J, because its own weight draws the mean toward it. So once such steps have ended, chains
+// of single moves follow (chain.go), which also overcome small rises. Every chain that lowers J is kept up to its lowest
+// point and counts as an iteration; steps of all points follow it as long as they lower J too.
 
-// LocalSearchByShape is the option where nobody says how long chains are.
+// LocalSearchByShape is the value of Options.LocalSearch that lets n and k decide.
 const LocalSearchByShape = -1
 
-// The default: chains of this length, as long as n k is not above a limit. A chain reads all sums S_ic. Beside a dense matrix
-// that is little, since steps read more. On graphs steps are cheap, and chains many, so that they would take most of the
-// time.
+// By default chains have length defaultChain, unless n k exceeds a limit. A chain reads all sums S_ic. With a dense matrix
+// that is little, because steps read more. On graphs steps are cheap and chains are many, so chains would take most of
+// the time.
 const (
 	defaultChain   = 20
 	maxDenseSearch = 1 << 24
 	maxGraphSearch = 1 << 17
 )
 
-// chainLength is how many moves a chain has at most; 0: there is no local search.
+// chainLength returns the maximum number of moves of a chain, 0 if there is no local search.
 func (p *Problem) chainLength() int {
 	if p.options.LocalSearch != LocalSearchByShape {
 		return p.options.LocalSearch
@@ -41,21 +41,21 @@ func (p *Problem) chainLength() int {
 	return defaultChain
 }
 
-// candidatesPerMove is how many points a chain chooses from, for each move that it may have.
+// candidatesPerMove is the number of candidates per possible move of a chain.
 const candidatesPerMove = 4
 
-// Candidates is how many points a chain chooses its moves from; 0: there is no local search.
+// Candidates returns how many points a chain chooses its moves from, 0 if there is no local search.
 func (p *Problem) Candidates() int {
 	return min(p.n, candidatesPerMove*p.chainLength(), kernel.MaxBlock)
 }
 
-// patience is after how many steps of all points without a better labeling local search goes on from the best one.
+// patience is the number of steps without a better labeling after which local search continues from the best one.
 const patience = 10
 
-// Step is one iteration: a step of all points until these end, then local search.
+// Step runs one iteration: a step of all points until these end, then local search.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	if m.ended != 0 {
-		return m.search(ctx)
+		return m.search()
 	}
 	report, err := m.stepOfAll(ctx)
 	if err != nil || m.p.chainLength() == 0 || report.Stop == clustering.StopTolerance {
@@ -69,20 +69,20 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// search is one iteration of local search, from the best labeling so far. It stops for the reason that steps of all points
-// had, or once it has found something because it has converged.
-func (m *method) search(ctx context.Context) (clustering.Report, error) {
+// search runs one iteration of local search from the best labeling so far. It stops for the reason that steps of all
+// points ended or, once it has found an improvement, because it has converged.
+func (m *method) search() (clustering.Report, error) {
 	before := m.labeling.clone()
 	if m.best != nil {
 		if back := difference(m.labels, m.best.labels); len(back) > 0 {
-			if err := m.apply(ctx, back); err != nil {
+			if err := m.apply(back); err != nil {
 				return clustering.Report{}, m.restoreAfter(err, before)
 			}
 			before = m.labeling.clone()
 		}
 	}
 	if m.chained {
-		if err := m.batch(ctx); err != nil {
+		if err := m.batch(); err != nil {
 			return clustering.Report{}, m.restoreAfter(err, before)
 		}
 		moves := difference(before.labels, m.labels)
@@ -91,7 +91,7 @@ func (m *method) search(ctx context.Context) (clustering.Report, error) {
 		}
 		m.chained = false
 		if len(moves) > 0 {
-			if err := m.apply(ctx, reversed(moves)); err != nil {
+			if err := m.apply(reversed(moves)); err != nil {
 				return clustering.Report{}, m.restoreAfter(err, before)
 			}
 		}
@@ -104,19 +104,19 @@ func (m *method) search(ctx context.Context) (clustering.Report, error) {
 		return clustering.Report{Stop: m.ended}, nil
 	}
 	slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
-	if err := m.apply(ctx, moves); err != nil {
+	if err := m.apply(moves); err != nil {
 		return clustering.Report{}, err
 	}
 	m.chained, m.ended = true, clustering.StopConverged
 	return m.accept(before, len(moves)), nil
 }
 
-// falls tells whether J falls from that of a labeling to a value by more than rounding.
+// falls reports whether J falls from that of a labeling to a value by more than rounding.
 func (m *method) falls(from labeling, to float64) bool {
 	return m.value(from)-to > m.riseTolerance()
 }
 
-// accept counts an iteration and reports it. It is the last if J has not fallen by the tolerance.
+// accept counts an iteration and reports it. It is the last if J has not fallen by more than the tolerance.
 func (m *method) accept(before labeling, moved int) clustering.Report {
 	m.iteration++
 	m.keepBest()

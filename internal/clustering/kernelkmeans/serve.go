@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	lanes "github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Serve implements clustering.Server. It answers all requests of the first kind that is asked for; loads and
-// updates are one kind here, since one sweep does both.
+// Serve implements clustering.Server. It answers all requests of the kind that comes first in the order of requestKind.
 func (f *Family) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
 	first := askUpdate
 	for _, a := range requests {
@@ -17,7 +17,7 @@ func (f *Family) Serve(ctx context.Context, requests []clustering.LaneRequest) (
 	}
 	var asked []laneRequest
 	for place, a := range requests {
-		if r := a.Request.(*request); r.kind == first || first >= askLoad {
+		if r := a.Request.(*request); r.kind == first {
 			asked, answered = append(asked, laneRequest{a.Lane, r}), append(answered, place)
 		}
 	}
@@ -26,13 +26,25 @@ func (f *Family) Serve(ctx context.Context, requests []clustering.LaneRequest) (
 	case askAssign:
 		err = f.assign(ctx, asked)
 	case askFarthest:
-		err = f.farthest(ctx, asked)
+		candidates, failure := f.x.Farthest(ctx, f.stats(asked))
+		for i, candidate := range candidates {
+			asked[i].farthest = candidate
+		}
+		err = failure
 	case askGains:
 		err = answerEach(asked)(f.x.Gains(ctx, f.stats(asked)))
 	case askBlock:
-		err = answerEach(asked)(f.x.Blocks(ctx, blocks(asked)))
+		blocks := make([]kernel.Block, len(asked))
+		for i, a := range asked {
+			blocks[i] = kernel.Block{Lane: a.lane, Points: a.columns}
+		}
+		err = answerEach(asked)(f.x.Blocks(ctx, blocks))
 	case askColumnSum:
-		err = answerEach(asked)(f.x.ColumnSums(ctx, columnLists(asked)))
+		lists := make([][]int32, len(asked))
+		for i, a := range asked {
+			lists[i] = a.columns
+		}
+		err = answerEach(asked)(f.x.ColumnSums(ctx, lists))
 	default:
 		err = f.sweep(ctx, asked)
 	}
@@ -48,7 +60,7 @@ type laneRequest struct {
 	*request
 }
 
-// stats are those of the lanes with requests.
+// stats returns the stats of all requests.
 func (f *Family) stats(asked []laneRequest) []kernel.ClusterStats {
 	stats := make([]kernel.ClusterStats, len(asked))
 	for i, a := range asked {
@@ -66,36 +78,12 @@ func (f *Family) assign(ctx context.Context, asked []laneRequest) error {
 	}
 	for _, m := range moves {
 		at := int(m.To) / f.p.spec.K
-		byLane[at].moves = append(byLane[at].moves, f.offsetLanes(m, -at))
+		byLane[at].moves = append(byLane[at].moves, f.shape().Shift(m, -at))
 	}
 	return err
 }
 
-func (f *Family) farthest(ctx context.Context, asked []laneRequest) error {
-	candidates, err := f.x.Farthest(ctx, f.stats(asked))
-	for i, candidate := range candidates {
-		asked[i].farthest = candidate
-	}
-	return err
-}
-
-func columnLists(asked []laneRequest) [][]int32 {
-	lists := make([][]int32, len(asked))
-	for i, a := range asked {
-		lists[i] = a.columns
-	}
-	return lists
-}
-
-func blocks(asked []laneRequest) []kernel.Block {
-	blocks := make([]kernel.Block, len(asked))
-	for i, a := range asked {
-		blocks[i] = kernel.Block{Lane: a.lane, Points: a.columns}
-	}
-	return blocks
-}
-
-// answerEach gives each request its list of values.
+// answerEach stores one list of values in each request.
 func answerEach(asked []laneRequest) func([][]float64, error) error {
 	return func(lists [][]float64, err error) error {
 		for i := range lists {
@@ -119,16 +107,14 @@ func (f *Family) sweep(ctx context.Context, asked []laneRequest) error {
 }
 
 // sweepAll loads the labels of all lanes the first time. Later, a lane that loads is updated by the moves from its
-// old labels to the new ones, beside the other lanes' updates.
+// old labels to the new ones, together with the other lanes' updates.
 func (f *Family) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.Int128, error) {
-	n, k := f.p.n, f.p.spec.K
+	shape := f.shape()
 	if f.loaded == nil {
-		labels := clustering.Unassigned(f.lanes * n)
+		labels := clustering.Unassigned(f.lanes * f.p.n)
 		for _, a := range asked {
-			for i, c := range a.labels {
-				if c >= 0 {
-					labels[a.lane*n+i] = c + int32(a.lane*k)
-				}
+			for _, m := range shape.AppendChanges(nil, labels, a.lane, a.labels) {
+				labels[a.lane*f.p.n+int(m.Point)] = m.To
 			}
 		}
 		self, err := f.x.Load(ctx, labels)
@@ -139,37 +125,22 @@ func (f *Family) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.In
 	}
 	var moves []kernel.Move
 	for _, a := range asked {
-		if a.kind == askLoad {
-			for i, c := range a.labels {
-				if c >= 0 {
-					c += int32(a.lane * k)
-				}
-				if from := f.loaded[a.lane*n+i]; from != c {
-					moves = append(moves, kernel.Move{Point: int32(i), From: from, To: c})
-				}
-			}
-		} else {
-			for _, m := range a.moves {
-				moves = append(moves, f.offsetLanes(m, a.lane))
-			}
+		if a.labels != nil {
+			moves = shape.AppendChanges(moves, f.loaded, a.lane, a.labels)
+		}
+		for _, m := range a.moves {
+			moves = append(moves, shape.Shift(m, a.lane))
 		}
 	}
 	self, err := f.x.Update(ctx, moves)
 	if err == nil {
 		for _, m := range moves {
-			f.loaded[int(max(m.From, m.To, 0))/k*n+int(m.Point)] = m.To
+			f.loaded[shape.Lane(m)*f.p.n+int(m.Point)] = m.To
 		}
 	}
 	return self, err
 }
 
-// offsetLanes renumbers the clusters of a move: those of a single lane as those of the lane so many further on.
-func (f *Family) offsetLanes(m kernel.Move, lanes int) kernel.Move {
-	if m.From >= 0 {
-		m.From += int32(lanes * f.p.spec.K)
-	}
-	if m.To >= 0 {
-		m.To += int32(lanes * f.p.spec.K)
-	}
-	return m
+func (f *Family) shape() lanes.Shape {
+	return lanes.Shape{Points: f.p.n, Clusters: f.p.spec.K, Lanes: f.lanes}
 }

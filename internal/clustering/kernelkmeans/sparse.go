@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// signedWeight is the entry of W for a pair: +w for a must-link, -w for a cannot-link.
+// signedWeight returns the entry of W for a pair: +w for a must-link, -w for a cannot-link.
 func signedWeight(p constraint.Pair) float64 {
 	if p.Kind == constraint.CannotLink {
 		return -p.Weight
@@ -16,7 +16,7 @@ func signedWeight(p constraint.Pair) float64 {
 	return p.Weight
 }
 
-// heaviestRow is the largest absolute row sum of W.
+// heaviestRow returns the largest absolute row sum of W.
 func heaviestRow(n int, set *constraint.Set) float64 {
 	rows, heaviest := make([]float64, n), 0.0
 	for _, p := range set.Pairs() {
@@ -28,13 +28,13 @@ func heaviestRow(n int, set *constraint.Set) float64 {
 	return heaviest
 }
 
-// sparseEntry is one entry of a row of the sparse part.
+// sparseEntry is an entry of a row of the sparse part.
 type sparseEntry struct {
 	column int32
 	value  float64
 }
 
-// sparsePart is W plus the given diagonal (nil: none) and further edges, symmetric and on the grid.
+// sparsePart returns W plus a diagonal, which may be nil, and further edges, symmetric and on the grid.
 func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64, edges []dataset.Edge) *kernel.Sparse {
 	rows := make(map[int32][]sparseEntry, 2*(set.Len()+len(edges)))
 	add := func(i, j int32, weight float64) {
@@ -57,7 +57,7 @@ func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64
 		slices.SortFunc(row, func(a, b sparseEntry) int { return int(a.column) - int(b.column) })
 		for at, e := range row {
 			if at > 0 && row[at-1].column == e.column {
-				s.Value[len(s.Value)-1] += e.value // such as of a pair that is both must- and cannot-linked
+				s.Value[len(s.Value)-1] += e.value // such as a pair that is both must-linked and cannot-linked
 				continue
 			}
 			s.Column = append(s.Column, e.column)

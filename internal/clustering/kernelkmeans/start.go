@@ -2,12 +2,20 @@ package kernelkmeans
 
 import (
 	"context"
+	"math"
+	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/component"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/multilevel"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// start is that of the paper, unless the user named one.
+// start returns the start of the paper, unless the user named one.
 func (p *Problem) start() clustering.Start {
 	switch {
 	case p.spec.Start != clustering.StartDefault:
@@ -20,56 +28,46 @@ func (p *Problem) start() clustering.Start {
 	return clustering.StartKmeansPlusPlus
 }
 
-// start makes the first labels; some clusters may be empty.
+// start computes the first labels; some clusters may be empty.
 func (m *method) start(ctx context.Context) error {
+	var labels []int32
+	var err error
 	switch m.p.startOf(m.restart) {
 	case clustering.StartLabels:
-		return m.load(ctx, m.p.spec.InitialLabels)
+		return m.load(m.p.spec.InitialLabels)
 	case clustering.StartRandom:
-		labels := make([]int32, m.p.n)
+		labels = make([]int32, m.p.n)
 		for i := range labels {
 			labels[i] = int32(m.rng.IntN(m.p.spec.K))
 		}
-		return m.load(ctx, labels)
+		return m.load(labels)
 	case clustering.StartSeeds:
-		labels := clustering.Unassigned(m.p.n)
+		labels = clustering.Unassigned(m.p.n)
 		for _, s := range m.p.spec.Seeds {
 			labels[s.Index] = s.Label
 		}
-		return m.joinNearest(ctx, labels)
 	case clustering.StartSpectral:
-		labels, err := m.spectralStart(ctx)
-		if err != nil {
-			return err
-		}
-		return m.joinNearest(ctx, labels)
+		labels, err = m.spectralStart(ctx)
 	case clustering.StartMultilevel:
-		labels, err := m.multilevelStart(ctx)
-		if err != nil {
-			return err
-		}
-		return m.joinNearest(ctx, labels)
+		labels, err = m.multilevelStart(ctx)
 	case clustering.StartFarthestFirst:
-		labels, err := m.farthestFirst(ctx)
-		if err != nil {
-			return err
-		}
-		return m.joinNearest(ctx, labels)
+		labels, err = m.farthestFirst()
+	default:
+		labels, err = m.kmeansPlusPlus()
 	}
-	labels, err := m.kmeansPlusPlus(ctx)
 	if err != nil {
 		return err
 	}
-	return m.joinNearest(ctx, labels)
+	return m.joinNearest(labels)
 }
 
-// joinNearest gives every point without a label the nearest cluster, by the distances d_ic to the labeled points
-// alone. Where no point has a label, all begin in the first cluster.
-func (m *method) joinNearest(ctx context.Context, labels []int32) error {
+// joinNearest assigns every point without a label to the nearest cluster, by the distances d_ic to the labeled points.
+// If no point has a label, all begin in the first cluster.
+func (m *method) joinNearest(labels []int32) error {
 	if len(labels) > 0 && slices.Max(labels) < 0 {
-		return m.load(ctx, make([]int32, m.p.n))
+		return m.load(make([]int32, m.p.n))
 	}
-	if err := m.load(ctx, labels); err != nil {
+	if err := m.load(labels); err != nil {
 		return err
 	}
 	moves, err := m.x.Assign(m.stats())
@@ -82,13 +80,12 @@ func (m *method) joinNearest(ctx context.Context, labels []int32) error {
 			joining = append(joining, move)
 		}
 	}
-	return m.apply(ctx, joining)
+	return m.apply(joining)
 }
 
-// kmeansPlusPlus draws k points in kernel space: the first with probability proportional to a_i,
-// each further one to a_i times its squared distance to the nearest point chosen before,
-// d(p,q) = K_pp + K_qq - 2 K_pq with K = M / (a a').
-func (m *method) kmeansPlusPlus(ctx context.Context) ([]int32, error) {
+// kmeansPlusPlus draws k points in kernel space: the first with probability proportional to a_i, each further one to
+// a_i times its squared distance to the nearest point drawn before, d(p,q) = K_pp + K_qq - 2 K_pq with K = M / (a a').
+func (m *method) kmeansPlusPlus() ([]int32, error) {
 	n := m.p.n
 	labels := clustering.Unassigned(n)
 	chance := append([]float64(nil), m.weights...) // what the next draw is proportional to
@@ -118,20 +115,20 @@ func (m *method) kmeansPlusPlus(ctx context.Context) ([]int32, error) {
 	return labels, nil
 }
 
-// pairDistance is d(p,q) in kernel space, given M_pq.
+// pairDistance returns d(p,q) in kernel space, given M_pq.
 func (m *method) pairDistance(p, q int, affinity float64) float64 {
 	ap, aq := m.weights[p], m.weights[q]
 	return m.diagonal[p]/float64(ap*ap) + m.diagonal[q]/float64(aq*aq) - 2*affinity/float64(ap*aq)
 }
 
-// farthestFirst is Kulis2009 Algorithm 3: k components of the must-links become the first clusters, the
-// largest first, then always the one farthest from all chosen ones, by the total distance
+// farthestFirst is Kulis2009 Algorithm 3: k must-link components become the first clusters, the largest first, then
+// always the one farthest from all chosen ones by the total distance
 //
 //	sum over p in candidate, q chosen of a_p a_q d(p,q)
-//	  = s_chosen sum_p M_pp/a_p + s_candidate sum_q M_qq/a_q - 2 sum_p sum_q M_pq,
+//	= s_chosen sum_p M_pp/a_p + s_candidate sum_q M_qq/a_q - 2 sum_p sum_q M_pq.
 //
-// preferring candidates that are cannot-linked to every chosen component; ties: lowest index.
-func (m *method) farthestFirst(ctx context.Context) ([]int32, error) {
+// It prefers candidates that are cannot-linked to every chosen component. Ties go to the lowest index.
+func (m *method) farthestFirst() ([]int32, error) {
 	labels := clustering.Unassigned(m.p.n)
 	set, components := m.constraints, m.constraints.Components()
 	candidates := m.candidates()
@@ -193,7 +190,7 @@ func (m *method) farthestFirst(ctx context.Context) ([]int32, error) {
 	return labels, nil
 }
 
-// candidates are the components of at least two points if there are k of them, else all components.
+// candidates returns the components of at least two points if there are k of them, otherwise all components.
 func (m *method) candidates() []int32 {
 	components := m.constraints.Components()
 	var all, joined []int32
@@ -212,5 +209,113 @@ func (m *method) candidates() []int32 {
 	return all
 }
 
-var _ clustering.Stepper = (*method)(nil)
-var _ Executor = (*Local)(nil)
+// startTolerance is the tolerance of residuals if eigenvectors are only a start.
+const startTolerance = 1e-5
+
+// spectralStart computes the first labels by k-means on the k leading eigenvectors of diag(a)^-1/2 M diag(a)^-1/2, the
+// relaxation of the objective (Kulis2009 4.3). Small pieces of a graph, each of which would have its own eigenvector,
+// are left out and get no label yet.
+func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
+	factors := make([]float64, m.p.n)
+	for i, a := range m.weights {
+		if a > 0 { // else the point is isolated
+			factors[i] = 1 / math.Sqrt(a)
+		}
+	}
+	kept := m.largePieces()
+	k := min(m.p.spec.K, kept.Size(m.p.n))
+	if k == 0 {
+		return clustering.Unassigned(m.p.n), nil
+	}
+	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
+	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Family.x, factors)), k, m.p.Random(clustering.StreamEigen), options)
+	if err != nil {
+		return nil, err
+	}
+	e := embedding.New(kept.Expand(pairs.Vectors), m.p.Objective == ObjectiveNormalizedCut)
+	found, err := kept.Cluster(ctx, e.Values, e.Columns, clustering.Spec{K: k, Seed: m.p.spec.Seed})
+	return found.Labels, err
+}
+
+// largePieces returns all points except isolated ones and those in small pieces of the graph.
+func (m *method) largePieces() embedding.Subset {
+	left := make([]bool, m.p.n)
+	copy(left, m.isolated)
+	if m.p.graph != nil {
+		pieces := m.p.Pieces(m.constraints.Components())
+		keep := pieces.Keep(m.p.spec.K)
+		for i, c := range pieces.Of {
+			left[i] = left[i] || !keep[c]
+		}
+	}
+	return embedding.NewSubset(left)
+}
+
+// VectorsPerProduct returns how many vectors the matrix is multiplied with at a time.
+func (p *Problem) VectorsPerProduct() int {
+	if p.StartsSpectral() {
+		return embedding.ProductsAtOnce
+	}
+	return 1
+}
+
+// StartsMultilevel reports whether a run begins with the labels of package multilevel. That is the default on graphs:
+// in a sparse graph most vertices are equally far from all clusters of a few vertices, so other starts fail.
+func (p *Problem) StartsMultilevel() bool {
+	return p.spec.Start == clustering.StartMultilevel || p.graph != nil && p.mixesStarts()
+}
+
+// multilevelStart computes the first labels from the graph, which the coordinator has in any case. Small pieces, which
+// would be clusters at no cost, are left out and then join the others.
+func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
+	large, keep := m.largePieces(), make([]bool, m.p.n)
+	for i := range keep {
+		keep[i] = !large.Left(int32(i))
+	}
+	labels := clustering.Unassigned(m.p.n)
+	k := min(m.p.spec.K, large.Size(m.p.n))
+	if k == 0 {
+		return labels, nil
+	}
+	g, rows := m.multilevelGraph(keep).Build()
+	options := multilevel.Options{K: k, Threads: runtime.GOMAXPROCS(0), Level: func(l multilevel.Level) { m.o.Level(clustering.LevelStarted(l)) }}
+	if components := m.constraints.Components(); components.Count() < m.p.n {
+		options.Together, options.Groups = multilevel.Numbers(rows, m.p.n, components.Of)
+	}
+	found, err := multilevel.Cluster(ctx, g, options, m.rng)
+	if err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		return found.Labels, nil
+	}
+	for at, i := range rows {
+		labels[i] = found.Labels[at]
+	}
+	component.Attach(labels, m.p.spec.K, m.p.graph, m.constraints)
+	return labels, nil
+}
+
+// multilevelGraph returns M with its weights.
+func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
+	matrix := multilevel.Matrix{Graph: m.p.graph, Scale: m.p.Matrix.Scale, Keep: keep, Diagonal: m.diagonal, Mass: m.rowWeights()}
+	for _, pair := range m.constraints.Pairs() {
+		matrix.Entries = append(matrix.Entries, dataset.Edge{Source: pair.I, Target: pair.J, Weight: signedWeight(pair)})
+		if pair.Kind == constraint.CannotLink {
+			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})
+		}
+	}
+	if m.p.Objective == ObjectiveRatioCut {
+		// The associations of A - D are negative. Adding the mean degree to the diagonal makes them positive and does not
+		// change the differences between labelings.
+		mean := 0.0
+		for _, d := range m.diagonal {
+			mean -= d / float64(m.p.n)
+		}
+		matrix.Diagonal = slices.Clone(m.diagonal)
+		for i := range matrix.Diagonal {
+			matrix.Diagonal[i] += mean
+		}
+	}
+	return matrix
+}

@@ -1,67 +1,102 @@
 package kmeans
 
 import (
-	"context"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
-	"github.com/cleave-project/cleave/internal/inference"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// blocks are the must-link components as PC-KMeans assigns them when it contracts: all points of a block as one. A
-// block costs what its points cost, and a cannot-link between two blocks counts for all pairs of their points, as if
-// everything that the constraints imply was listed. But nothing is listed, so that components may have any size. A
-// cannot-link within a block contradicts its must-links and is ignored.
+// groups are disjoint sets of points, each of which is assigned as one.
+type groups struct {
+	members [][]int32 // points of each group, ascending
+	points  []int32   // points of all groups, ascending
+	of      []int32   // group of each entry of points
+	single  bool      // whether each group is one point, in the order of points
+}
+
+// newGroups makes a group of each of the given must-link components, and returns the number of each component's group.
+func newGroups(all *constraint.Components, components []int32) (g groups, number map[int32]int32) {
+	number = make(map[int32]int32, len(components))
+	for at, c := range components {
+		number[c] = int32(at)
+		g.members = append(g.members, all.Members(c))
+		g.points = append(g.points, all.Members(c)...)
+	}
+	slices.Sort(g.points)
+	g.of = make([]int32, len(g.points))
+	for at, point := range g.points {
+		g.of[at] = number[all.Of(point)]
+	}
+	return g, number
+}
+
+// singletons makes a group of each of the given points, which must ascend.
+func singletons(points []int32) groups {
+	g := groups{members: make([][]int32, len(points)), points: points, of: make([]int32, len(points)), single: true}
+	for at := range points {
+		g.members[at], g.of[at] = points[at:at+1], int32(at)
+	}
+	return g
+}
+
+// costs returns the sums of the distances of each group's points to each of k centroids, given those of all points.
+func (g *groups) costs(distances []float64, k int) []float64 {
+	if g.single {
+		return distances
+	}
+	costs := make([]float64, len(g.members)*k)
+	for at, group := range g.of {
+		for c := range k {
+			costs[int(group)*k+c] += distances[at*k+c]
+		}
+	}
+	return costs
+}
+
+// blocks are the must-link components that PC-KMeans assigns as one with Options.Contract. The cost of a block is the
+// sum over its points, and a cannot-link between two blocks counts for all pairs of their points, as if every implied
+// constraint were listed. Since none is listed, components may have any size. A cannot-link within a block contradicts
+// its must-links and is ignored.
 type blocks struct {
-	points  []int32 // of all blocks, ascending
-	of      []int32 // the block of each
-	members [][]int32
-	pairs   []constraint.Pair // cannot-links between the first points of blocks
-	between [][2]int32        // the blocks of each pair
+	groups
+	pairs []constraint.Pair // cannot-links between the first points of two blocks
 }
 
 func newBlocks(set *constraint.Set) *blocks {
-	b, components := &blocks{}, set.Components()
-	number := map[int32]int32{} // of the components that are blocks
+	all := set.Components()
+	var components []int32 // in the order of the pairs
+	seen := map[int32]bool{}
 	for _, pair := range set.Pairs() {
-		for _, point := range []int32{pair.I, pair.J} {
-			component := components.Of(point)
-			if _, known := number[component]; !known {
-				number[component] = int32(len(b.members))
-				b.members = append(b.members, components.Members(component))
-				b.points = append(b.points, components.Members(component)...)
+		for _, c := range []int32{all.Of(pair.I), all.Of(pair.J)} {
+			if !seen[c] {
+				seen[c] = true
+				components = append(components, c)
 			}
 		}
 	}
-	slices.Sort(b.points)
-	b.of = make([]int32, len(b.points))
-	for at, point := range b.points {
-		b.of[at] = number[components.Of(point)]
-	}
+	g, number := newGroups(all, components)
+	b := &blocks{groups: g}
 	type links struct {
-		at, count int
+		at, count, points int
 	}
 	known := map[[2]int32]*links{}
 	for _, pair := range set.Pairs() {
-		i, j := number[components.Of(pair.I)], number[components.Of(pair.J)]
+		i, j := number[all.Of(pair.I)], number[all.Of(pair.J)]
 		if pair.Kind != constraint.CannotLink || i == j {
 			continue
 		}
 		key := [2]int32{min(i, j), max(i, j)}
 		if known[key] == nil {
-			known[key] = &links{at: len(b.pairs)}
-			b.between = append(b.between, key)
+			known[key] = &links{at: len(b.pairs), points: len(b.members[i]) * len(b.members[j])}
 			b.pairs = append(b.pairs, constraint.Pair{I: b.members[key[0]][0], J: b.members[key[1]][0], Kind: constraint.CannotLink})
 		}
 		l := known[key]
 		l.count++
-		b.pairs[l.at].Weight += (pair.Weight - b.pairs[l.at].Weight) / float64(l.count) // the mean
+		b.pairs[l.at].Weight += (pair.Weight - b.pairs[l.at].Weight) / float64(l.count) // running mean
 	}
-	for at, key := range b.between {
-		b.pairs[at].Weight *= float64(len(b.members[key[0]]) * len(b.members[key[1]]))
+	for _, l := range known {
+		b.pairs[l.at].Weight *= float64(l.points)
 	}
 	return b
 }
@@ -72,47 +107,4 @@ func (b *blocks) links() []metric.Link {
 		links[at] = metric.Link{Kind: pair.Kind, Weight: pair.Weight}
 	}
 	return links
-}
-
-// inferBlocks assigns the blocks together, from the distances of their points to every centroid.
-func (m *hmrf) inferBlocks(ctx context.Context, distances []float64) ([]kernel.Move, error) {
-	k, count := m.p.spec.K, len(m.blocks.members)
-	costs := make([]float64, count*k)
-	for at, block := range m.blocks.of {
-		for c := range k {
-			costs[int(block)*k+c] += distances[at*k+c]
-		}
-	}
-	if m.energy == nil {
-		pairs := make([]inference.Pair, len(m.pairs))
-		for at, key := range m.blocks.between {
-			pairs[at] = inference.Pair{I: key[0], J: key[1], Cost: m.pairs[at].Weight}
-		}
-		m.energy = inference.NewRepeated(k, pairs)
-	}
-	current := make([]int32, count)
-	for block, members := range m.blocks.members {
-		// A start may have split the block or left it without label; then it begins where it costs least.
-		current[block] = m.labels[members[0]]
-		for _, point := range members {
-			if m.labels[point] != current[block] {
-				current[block] = -1
-			}
-		}
-		if current[block] < 0 {
-			current[block] = nearest(costs[block*k : (block+1)*k])
-		}
-	}
-	result, err := m.energy.Solve(ctx, m.p.options.Inference, costs, current, m.rng, inference.Options{})
-	if err != nil {
-		return nil, err
-	}
-	m.lastInference = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
-	var moves []kernel.Move
-	for at, point := range m.points {
-		if to := result.Labels[m.blocks.of[at]]; to != m.labels[point] {
-			moves = append(moves, kernel.Move{Point: point, From: m.labels[point], To: to})
-		}
-	}
-	return moves, nil
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// unconstrained is the answer of k-means without constraints. It is a start, and it tells in which unit distortions are.
+// unconstrained is the answer of k-means without constraints. It serves as a start and provides the unit of
+// distortions.
 type unconstrained struct {
 	labels     []int32
-	distortion float64 // of all points
+	distortion float64 // total over all points
 }
 
-// withUnconstrained is the problem with its unconstrained answer, where what the user left open is chosen. There the
-// penalty Potts, whose weights have no unit of their own, gets that of the distortion: a violated constraint costs its
-// weight times the mean distortion of a point.
+// withUnconstrained returns the problem with its unconstrained answer, if the user left choices open. The Potts
+// penalty, whose weights have no unit of their own, then gets the unit of the distortion: a violated constraint costs
+// its weight times the mean distortion of a point.
 func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, error) {
 	if !p.needsUnconstrained() {
 		return p, nil
@@ -60,7 +61,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	return &chosen, nil
 }
 
-// answer is that of k-means, as where constraints are left out.
+// answer runs k-means and returns its answer.
 func (p *Problem) answer(ctx context.Context, x Executor) (unconstrained, error) {
 	found, err := Run(ctx, p, x, clustering.NopObserver{})
 	if err == nil {
@@ -80,7 +81,7 @@ func (p *Problem) needsUnconstrained() bool {
 	return p.spec.Choose && p.options.Algorithm.constrained() && p.Constraints.Len() > 0
 }
 
-// Runs is how many runs a job takes: its restarts, and those of the unconstrained answer.
+// Runs returns how many runs a job takes: its restarts, and those for the unconstrained answer.
 func (p *Problem) Runs() int {
 	switch {
 	case p.needsUnconstrained() && p.FromSample:
@@ -91,7 +92,7 @@ func (p *Problem) Runs() int {
 	return p.Restarts()
 }
 
-// objectiveOf is J of the unconstrained answer, before any metric is learned.
+// objectiveOf returns J of the unconstrained answer, before any metric is learned.
 func (p *Problem) objectiveOf(answer *unconstrained) float64 {
 	links := slices.Clone(p.links)
 	for at, pair := range p.Constraints.Pairs() {
@@ -102,13 +103,13 @@ func (p *Problem) objectiveOf(answer *unconstrained) float64 {
 	return answer.distortion + must + cannot
 }
 
-// mixesStarts tells whether each restart has a start of its own.
+// mixesStarts reports whether each restart has a different start.
 func (p *Problem) mixesStarts() bool {
 	return p.spec.Choose && p.spec.Start == clustering.StartDefault && (p.options.Algorithm.hasParts() || p.options.Algorithm == CopKmeans)
 }
 
-// startOf is how a restart begins. Where each has a start of its own they are the unconstrained answer, so that no
-// constraint can make the objective worse than it was without, then the paper's start, then k-means++.
+// startOf returns the start of a restart. If starts differ, they are the unconstrained answer, so that constraints
+// cannot make the objective worse than without them, then the start of the paper, then k-means++.
 func (p *Problem) startOf(restart int) clustering.Start {
 	if !p.mixesStarts() {
 		return p.startKind()
@@ -126,8 +127,8 @@ func (p *Problem) startOf(restart int) clustering.Start {
 	return clustering.StartKmeansPlusPlus
 }
 
-// BeginAt is the problem with a run that begins at centroids, which are in the coordinates of the rows as they are compared.
-// With constraints it is that of the unconstrained answer.
+// BeginAt returns the problem with a run that begins at the given centroids, in the coordinates of prepared rows. With
+// constraints that is the run for the unconstrained answer.
 func (p *Problem) BeginAt(centroids []float64) *Problem {
 	begun := *p
 	begun.FromSample, begun.sampled = true, centroids
@@ -137,7 +138,8 @@ func (p *Problem) BeginAt(centroids []float64) *Problem {
 	return &begun
 }
 
-// Restarts is how many runs there are. Unless the user says so, there is one where the start leaves nothing to chance.
+// Restarts returns the number of restarts. Unless the user asked for a number, there is only one if the start does not
+// depend on chance.
 func (p *Problem) Restarts() int {
 	switch {
 	case p.FromSample && p.mixesStarts() && p.needsUnconstrained():

@@ -8,15 +8,13 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// coloring is the constraints of COP-KMeans as a graph to color: components of the must-links are vertices,
-// cannot-links between them are edges, and clusters are colors. Points without constraints are no vertices.
+// coloring represents the constraints of COP-KMeans as a graph to color: must-link components are vertices,
+// cannot-links between them are edges, and clusters are colors. Unconstrained points are not vertices.
 type coloring struct {
+	groups     // the vertices
 	k          int
-	components []int32   // ascending
-	members    [][]int32 // of each, ascending
-	neighbors  [][]int32 // places in components, ascending
-	points     []int32   // all members, ascending
-	place      []int32   // the vertex of each of the points
+	components []int32   // must-link component of each vertex, ascending
+	neighbors  [][]int32 // of each vertex, ascending
 }
 
 func newColoring(set *constraint.Set, k int) *coloring {
@@ -28,20 +26,13 @@ func newColoring(set *constraint.Set, k int) *coloring {
 			linked[all.Of(pair.I)], linked[all.Of(pair.J)] = true, true
 		}
 	}
-	vertex := map[int32]int32{}
 	for c := range int32(all.Count()) {
-		if members := all.Members(c); len(members) > 1 || linked[c] {
-			vertex[c] = int32(len(g.components))
+		if len(all.Members(c)) > 1 || linked[c] {
 			g.components = append(g.components, c)
-			g.members = append(g.members, members)
-			g.points = append(g.points, members...)
 		}
 	}
-	slices.Sort(g.points)
-	g.place = make([]int32, len(g.points))
-	for at, point := range g.points {
-		g.place[at] = vertex[all.Of(point)]
-	}
+	var vertex map[int32]int32
+	g.groups, vertex = newGroups(all, g.components)
 	g.neighbors = make([][]int32, len(g.components))
 	for _, pair := range set.Pairs() {
 		if pair.Kind == constraint.CannotLink {
@@ -61,8 +52,8 @@ func (g *coloring) adjacent(a, b int32) bool {
 	return found
 }
 
-// clique looks for more than k components that are all cannot-linked to each other, greedily from every
-// vertex. It may miss a clique; what it returns is one.
+// clique looks for more than k components that are all cannot-linked to each other, greedily from every vertex. It may
+// miss a clique, but what it returns is one.
 func (g *coloring) clique() []int32 {
 	for v := range int32(len(g.neighbors)) {
 		if len(g.neighbors[v]) < g.k {
@@ -86,8 +77,8 @@ func (g *coloring) clique() []int32 {
 	return nil
 }
 
-// greedy gives each vertex, in the given order, the cheapest color that no neighbor has; it is not ok when
-// no color is left for a vertex. Costs has k values for each vertex.
+// greedy gives each vertex, in the given order, the cheapest color that no neighbor has. It returns false if no color
+// is left for a vertex. costs holds k values for each vertex.
 func (g *coloring) greedy(order []int32, costs []float64) (colors []int32, ok bool) {
 	colors = clustering.Unassigned(len(g.components))
 	taken := make([]bool, g.k)
@@ -114,7 +105,7 @@ func (g *coloring) greedy(order []int32, costs []float64) (colors []int32, ok bo
 // searchLimit is how many times the exact search may color a vertex.
 const searchLimit = 2_000_000
 
-// verdict is what the exact search found.
+// verdict is the outcome of the exact search.
 type verdict uint8
 
 const (
@@ -123,8 +114,8 @@ const (
 	undecided
 )
 
-// exact looks for any coloring by exhaustive search. The next vertex is always the one with the fewest colors
-// left (DSATUR). Colors that no vertex has yet are interchangeable, so only the first of them is tried.
+// exact looks for any coloring by exhaustive search. The next vertex is always the one with the fewest colors left
+// (DSATUR). Colors that no vertex has yet are interchangeable, so only the first of them is tried.
 func (g *coloring) exact(limit int) ([]int32, verdict) {
 	n := len(g.components)
 	colors := clustering.Unassigned(n)
@@ -183,12 +174,12 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 	return colors, colorable
 }
 
-// reduceCost turns a coloring into a cheaper one: colors are permuted within each connected piece, then single
-// vertices change their color as long as that costs less.
+// reduceCost makes a coloring cheaper: it permutes the colors within each connected piece, then changes the colors of
+// single vertices as long as that lowers the cost.
 func (g *coloring) reduceCost(colors []int32, costs []float64) []int32 {
 	colors = slices.Clone(colors)
 	for _, piece := range g.pieces() {
-		total := make([]float64, g.k*g.k) // [a*k+b]: the cost of all vertices of color a if they had color b
+		total := make([]float64, g.k*g.k) // [a*k+b] is the cost of the vertices of color a if they had color b
 		for _, v := range piece {
 			for c := range g.k {
 				total[int(colors[v])*g.k+c] += costs[int(v)*g.k+c]
@@ -226,7 +217,7 @@ func (g *coloring) reduceCost(colors []int32, costs []float64) []int32 {
 	return colors
 }
 
-// pieces are the connected components of the graph, the vertices of each ascending.
+// pieces returns the connected components of the graph, the vertices of each ascending.
 func (g *coloring) pieces() [][]int32 {
 	seen := make([]bool, len(g.components))
 	var pieces [][]int32
@@ -250,7 +241,7 @@ func (g *coloring) pieces() [][]int32 {
 	return pieces
 }
 
-// satisfied tells whether no two neighbors share a color.
+// satisfied reports whether no two neighbors share a color.
 func (g *coloring) satisfied(colors []int32) bool {
 	for v, us := range g.neighbors {
 		for _, u := range us {

@@ -9,9 +9,9 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// cop is COP-KMeans: k-means under hard constraints. Components of the must-links are assigned as a
-// whole, in index order, each to the nearest cluster that has no point it is cannot-linked to. A dead
-// end does not prove that there is no way: random orders are tried next, then an exact search.
+// cop is COP-KMeans: k-means under hard constraints. Must-link components are assigned as a whole, in index order, each
+// to the nearest cluster without a point that it is cannot-linked to. A dead end does not prove that there is no
+// solution: random orders are tried next, then an exact search.
 type cop struct {
 	lloyd
 	*coloring
@@ -23,7 +23,7 @@ func newCop(run state) *cop {
 	return m
 }
 
-// checkFeasible refuses constraints that no labels can satisfy, where a quick check can prove it.
+// checkFeasible rejects constraints that no labels can satisfy, if a quick check can prove it.
 func (p *Problem) checkFeasible() error {
 	const field = "spec.supervision.constraints"
 	if p.Constraints.CountConflicts() > 0 {
@@ -46,7 +46,7 @@ func (p *Problem) checkFeasible() error {
 	return nil
 }
 
-// describe names a component in messages: its first point, and how many are must-linked to it.
+// describe names a component in messages: its first point, and how many others are must-linked to it.
 func (g *coloring) describe(v int32) string {
 	if more := len(g.members[v]) - 1; more > 0 {
 		return fmt.Sprintf("%d with %d must-linked to it", g.members[v][0], more)
@@ -54,7 +54,7 @@ func (g *coloring) describe(v int32) string {
 	return fmt.Sprint(g.members[v][0])
 }
 
-// assignPoints moves points without constraints to the nearest centroid, and components to their new clusters.
+// assignPoints moves unconstrained points to the nearest centroid, and components to their new clusters.
 func (m *cop) assignPoints() (moved int, err error) {
 	moves, err := m.x.Assign(m.model(), m.points)
 	if err != nil {
@@ -75,27 +75,16 @@ func (m *cop) assignComponents() ([]kernel.Move, error) {
 		return nil, err
 	}
 	k := m.coloring.k
-	costs := make([]float64, len(m.components)*k)
-	for at, v := range m.place {
-		for c := range k {
-			costs[int(v)*k+c] += distances[at*k+c]
-		}
-	}
+	costs := m.costs(distances, k)
 	colors, err := m.colorComponents(costs)
 	if err != nil {
 		return nil, err
 	}
-	// The greedy coloring may cost more than the current one, which is then kept: the objective never rises.
+	// If the greedy coloring costs more than the current one, keep the latter, so that the objective never rises.
 	if current, valid := m.currentColors(); valid && !(totalCost(colors, costs, k) < totalCost(current, costs, k)) {
 		colors = current
 	}
-	var moves []kernel.Move
-	for at, point := range m.points {
-		if to := colors[m.place[at]]; to != m.labels[point] {
-			moves = append(moves, kernel.Move{Point: point, From: m.labels[point], To: to})
-		}
-	}
-	return moves, nil
+	return m.movesTo(m.points, func(at int) int32 { return colors[m.of[at]] }), nil
 }
 
 // colorComponents finds clusters for all components: greedily in index order, then in random orders, then by the exact
@@ -124,7 +113,8 @@ func (m *cop) colorComponents(costs []float64) ([]int32, error) {
 	return m.reduceCost(colors, costs), nil
 }
 
-// currentColors are the labels of the components, if all points of each agree and no cannot-link is violated.
+// currentColors returns the labels of the components, or false unless all points of each agree and no cannot-link is
+// violated.
 func (m *cop) currentColors() ([]int32, bool) {
 	colors := make([]int32, len(m.components))
 	for v, members := range m.members {

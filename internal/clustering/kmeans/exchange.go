@@ -7,32 +7,33 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Exchanges of a centroid and a point (Lattanzi and Sohler 2019). k-means ends where two centroids share a cluster while one
-// has two of them, and no assignment of points to the nearest gets it out of there. A point that is drawn with a
-// probability proportional to its distance from its centroid is likely one of the two; it takes the place of the centroid
-// that is missed least, if that lowers the sum of distances. A point is a poor centroid, though: where no exchange lowers
-// the sum, the one that raises it least is made, and k-means tells whether it was a good one.
+// Exchanges of a centroid and a point (Lattanzi and Sohler 2019). k-means can get stuck with two centroids in one cluster
+// and one centroid for two clusters. A point drawn with a probability proportional to its distance from its centroid is
+// likely in one of the two. It replaces the centroid whose removal costs least, if that lowers the sum of distances. A
+// point is a poor centroid, though, so if no exchange lowers the sum, the one that raises it least is made, and k-means
+// shows whether it was a good one.
 
 const (
-	triesPerCluster = 5   // points that are drawn in a round, for each cluster
-	maxTries        = 200 // points that are drawn in a round at most
-	maxRounds       = 30  // of exchanges, with k-means between them
-	maxFailures     = 5   // rounds one after the other that gain nothing
+	triesPerCluster = 5   // points drawn per round and cluster
+	maxTries        = 200 // maximum number of points drawn per round
+	maxRounds       = 30  // rounds of exchanges, each followed by k-means
+	maxFailures     = 5   // consecutive rounds without a gain
 )
 
-// best is the best centroids after some rounds of exchanges.
+// best holds the best centroids after some rounds of exchanges.
 type best struct {
 	centroids       []float64
 	objective       float64
 	round, failures int
 }
 
-// BestStart runs all starts of a problem, goes on with exchanges of the best, and returns the centroids, in the coordinates
-// of the rows as they are compared. The rows are all of the problem; nil: nothing is exchanged. It is remembered after
-// every round.
+// BestStart runs all starts of a problem, improves the best by exchanges, and returns its centroids in the coordinates
+// of prepared rows. rows holds all prepared rows of the problem; if it is nil, nothing is exchanged. Every round is
+// part of the context's snapshot.
 func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]float64, error) {
 	source, piece := p.spec.Source(clustering.StreamExchange), snapshot.Open(ctx, "exchanges")
 	found := p.readBest(piece.State(), source)
@@ -57,7 +58,7 @@ func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]f
 	return found.centroids, ctx.Err()
 }
 
-// inRowCoordinates undoes inDataCoordinates for rows that are in the units of the data.
+// inRowCoordinates undoes inDataCoordinates for rows in the units of the data.
 func (p *Problem) inRowCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
 	for at := range moved {
@@ -73,11 +74,11 @@ func (b *best) save(w *snapshot.Writer, source *rand.PCG) {
 	w.Float(b.objective)
 	w.Int(b.round)
 	w.Int(b.failures)
-	state, _ := source.MarshalBinary() // it never fails
+	state, _ := source.MarshalBinary() // never fails
 	w.Raw(state)
 }
 
-// readBest reads what save wrote, nil if there is nothing.
+// readBest reads what save wrote. It returns nil if r is nil or damaged.
 func (p *Problem) readBest(r *snapshot.Reader, source *rand.PCG) *best {
 	if r == nil {
 		return nil
@@ -91,15 +92,15 @@ func (p *Problem) readBest(r *snapshot.Reader, source *rand.PCG) *best {
 	return b
 }
 
-// exchanger knows the distances of rows to the two nearest centroids.
+// exchanger holds the distances of rows to their two nearest centroids.
 type exchanger struct {
 	rows, centroids []float64
 	width, k        int
-	nearest, next   []int32   // of each row
+	nearest, next   []int32   // per row
 	first, second   []float64 // squared distances to the nearest centroid and to the next
 }
 
-// exchange tries some points and returns the centroids after it.
+// exchange tries some points and returns the centroids afterward.
 func exchange(rows []float64, width int, centroids []float64, rng *rand.Rand) []float64 {
 	n, x := len(rows)/width, newExchanger(rows, width, centroids)
 	if x.k < 2 {
@@ -113,7 +114,7 @@ func exchange(rows []float64, width int, centroids []float64, rng *rand.Rand) []
 			break // every row is a centroid
 		}
 		for i := range n {
-			distances[i] = squaredDistance(x.row(i), x.row(point))
+			distances[i] = metric.SquaredDistance(x.row(i), x.row(point))
 		}
 		t := x.leastMissed(distances, losses)
 		if t.point = point; t.rise < best.rise {
@@ -143,7 +144,7 @@ func newExchanger(rows []float64, width int, centroids []float64) *exchanger {
 	return x
 }
 
-// trial is an exchange and by how much it raises the sum of distances.
+// trial is an exchange and how much it raises the sum of distances.
 type trial struct {
 	centroid, point int
 	rise            float64
@@ -155,7 +156,7 @@ func (x *exchanger) row(i int) []float64 { return x.rows[i*x.width : (i+1)*x.wid
 func (x *exchanger) measure(i int) {
 	x.first[i], x.second[i] = math.Inf(1), math.Inf(1)
 	for c := range x.k {
-		d := squaredDistance(x.row(i), x.centroids[c*x.width:(c+1)*x.width])
+		d := metric.SquaredDistance(x.row(i), x.centroids[c*x.width:(c+1)*x.width])
 		switch {
 		case d < x.first[i]:
 			x.next[i], x.second[i] = x.nearest[i], x.first[i]
@@ -166,8 +167,8 @@ func (x *exchanger) measure(i int) {
 	}
 }
 
-// leastMissed is the centroid whose place a point with these distances to all rows takes best. The sum of distances is then
-// that of min(first, distance), and for the rows of the centroid of min(second, distance) instead.
+// leastMissed returns the centroid that a point with these distances to all rows replaces best. After the exchange, the
+// distance of a row is min(first, distance) or, for rows of the replaced centroid, min(second, distance).
 func (x *exchanger) leastMissed(distances, losses []float64) trial {
 	clear(losses)
 	c := 0
@@ -185,20 +186,11 @@ func (x *exchanger) leastMissed(distances, losses []float64) trial {
 	return trial{centroid: c, rise: losses[c] - gain}
 }
 
-// update changes distances after the centroid c was exchanged for a point with these distances.
+// update updates the distances after centroid c was replaced by a point with these distances.
 func (x *exchanger) update(c int32, distances []float64) {
 	for i, d := range distances {
 		if x.nearest[i] == c || x.next[i] == c || d < x.second[i] {
 			x.measure(i)
 		}
 	}
-}
-
-func squaredDistance(x, y []float64) float64 {
-	square := 0.0
-	for f, v := range x {
-		d := v - y[f]
-		square += float64(d * d)
-	}
-	return square
 }

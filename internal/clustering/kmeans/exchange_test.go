@@ -4,15 +4,17 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // total is the sum of distances to the nearest centroids.
 func total(rows []float64, width int, centroids []float64) float64 {
 	sum := 0.0
 	for i := 0; i < len(rows); i += width {
-		least := squaredDistance(rows[i:i+width], centroids[:width])
+		least := metric.SquaredDistance(rows[i:i+width], centroids[:width])
 		for c := width; c < len(centroids); c += width {
-			least = min(least, squaredDistance(rows[i:i+width], centroids[c:c+width]))
+			least = min(least, metric.SquaredDistance(rows[i:i+width], centroids[c:c+width]))
 		}
 		sum += least
 	}
@@ -52,7 +54,7 @@ func TestDistancesAfterExchanges(t *testing.T) {
 		c, point := rng.IntN(k), rng.IntN(n)
 		distances := make([]float64, n)
 		for i := range n {
-			distances[i] = squaredDistance(x.row(i), x.row(point))
+			distances[i] = metric.SquaredDistance(x.row(i), x.row(point))
 		}
 		before, losses := total(rows, width, x.centroids), make([]float64, k)
 		best := x.leastMissed(distances, losses)

@@ -15,48 +15,47 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// hmrf is k-means on a hidden Markov random field, and with it PC-KMeans (Basu2003 (1)), M-KMeans and
-// MPC-KMeans (Basu2003 (4)) and HMRF-KMeans (Bilenko2004 (6)): they minimize
+// hmrf is k-means on a hidden Markov random field, and with it PC-KMeans (Basu2003 (1)), M-KMeans and MPC-KMeans
+// (Basu2003 (4)) and HMRF-KMeans (Bilenko2004 (6)). They minimize
 //
 //	J = sum_i D_A(x_i, mu_l_i) - log det A + penalties of violated constraints
 //
-// An iteration is the E-step (points without constraints go to the nearest centroid, the others are
-// assigned together), then the means, then the metric. None of the three raises J.
+// An iteration is the E-step (unconstrained points move to the nearest centroid, the others are assigned jointly), then
+// the means, then the metric. None of the three raises J.
 type hmrf struct {
 	state
-	parts         *clustering.ObjectiveParts // of J after the last step
-	points        []int32                    // those with constraints, ascending
+	groups                                   // of the constrained points: single ones, or blocks with Contract
+	parts         *clustering.ObjectiveParts // terms of J after the last step
 	pairs         []constraint.Pair
-	links         []metric.Link       // of the pairs; without rows where the penalty does not need them
-	blocks        *blocks             // of points that are assigned as one; nil: every point by itself
-	energy        *inference.Repeated // of the pairs, where their costs never change; nil: not made yet
+	links         []metric.Link       // one per pair, with rows if the penalty needs distances
+	energy        *inference.Repeated // reused while the costs of the pairs stay the same
 	lastInference clustering.Inference
-	// What was warned of already, and the notices for the next report.
+	// Warnings that were already given, and the notices of the next report.
 	warnedFallback, warnedDegenerate bool
 	notices                          []clustering.Notice
 }
 
-// newHMRF gathers the constrained points. M-KMeans uses constraints for its start only.
+// newHMRF gathers the constrained points. M-KMeans uses constraints only for its start.
 func newHMRF(run state) *hmrf {
 	m := &hmrf{state: run, parts: &clustering.ObjectiveParts{}}
 	if run.p.options.Algorithm == MKmeans {
 		return m
 	}
 	if run.p.options.Contract {
-		m.blocks = run.p.blocks
-		m.pairs, m.links, m.points = m.blocks.pairs, m.blocks.links(), m.blocks.points
+		m.groups, m.pairs, m.links = run.p.blocks.groups, run.p.blocks.pairs, run.p.blocks.links()
 		return m
 	}
 	m.pairs, m.links = run.p.Constraints.Pairs(), slices.Clone(run.p.links)
+	var points []int32
 	for _, pair := range m.pairs {
-		m.points = append(m.points, pair.I, pair.J)
+		points = append(points, pair.I, pair.J)
 	}
-	slices.Sort(m.points)
-	m.points = slices.Compact(m.points)
+	slices.Sort(points)
+	m.groups = singletons(slices.Compact(points))
 	return m
 }
 
-// convergedDecrease is the relative decrease of J at which a step without moves ends the run.
+// convergedDecrease is the relative decrease of J up to which a step without moves ends the run.
 const convergedDecrease = 1e-9
 
 // Value implements clustering.Stepper.
@@ -74,7 +73,7 @@ func (m *hmrf) FillResult(r *clustering.Result) {
 	}
 }
 
-// Init makes the first centroids or labels.
+// Init computes the first centroids and, depending on the start, the first labels.
 func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
 	if err := m.start(); err != nil {
 		return clustering.Report{}, err
@@ -90,14 +89,9 @@ func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
 	return clustering.Report{}, err
 }
 
-// Step is one iteration.
+// Step runs one iteration. If it fails, the labels are those of the last one.
 func (m *hmrf) Step(ctx context.Context) (clustering.Report, error) {
-	before := m.accepted()
-	report, err := m.step(ctx)
-	if err != nil {
-		m.restore(before)
-	}
-	return report, err
+	return m.try(func() (clustering.Report, error) { return m.step(ctx) })
 }
 
 func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
@@ -145,8 +139,8 @@ func (m *hmrf) assign(ctx context.Context) (moved int, err error) {
 	return m.apply(moves, together)
 }
 
-// infer assigns the constrained points together: unary costs are their distortions, and each pair costs
-// its penalty under the current metric where it is violated.
+// infer assigns the constrained points jointly: unary costs are their distortions, and each violated pair costs its
+// penalty under the current metric.
 func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	if len(m.points) == 0 {
 		return nil, nil
@@ -156,43 +150,36 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.blocks != nil {
-		return m.inferBlocks(ctx, distances)
-	}
 	if m.energy == nil || m.p.options.Penalty != metric.Potts {
 		m.energy = inference.NewRepeated(k, m.pairCosts())
 	}
-	current := make([]int32, len(m.points))
-	for at, point := range m.points {
-		if current[at] = m.labels[point]; current[at] < 0 { // no label yet: the nearest centroid
-			current[at] = nearest(distances[at*k : (at+1)*k])
+	costs, current := m.costs(distances, k), make([]int32, len(m.members))
+	for group, members := range m.members {
+		current[group] = m.labels[members[0]]
+		// If the start left the group without a label, or split it, it begins where it costs least.
+		if current[group] < 0 || slices.ContainsFunc(members, func(point int32) bool { return m.labels[point] != current[group] }) {
+			current[group] = nearest(costs[group*k : (group+1)*k])
 		}
 	}
-	result, err := m.energy.Solve(ctx, m.p.options.Inference, distances, current, m.rng, inference.Options{})
+	result, err := m.energy.Solve(ctx, m.p.options.Inference, costs, current, m.rng, inference.Options{})
 	if err != nil {
 		return nil, err
 	}
 	m.warnFallback(result.Fallbacks)
 	m.lastInference = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
 	if m.p.options.Inference == inference.LP {
-		// These distortions are taken out: completeLowerBound adds those of all points.
+		// Subtract these distortions: completeLowerBound adds those of all points.
 		bound := result.LPValue
-		for at, c := range result.Labels {
-			bound -= distances[at*k+int(c)]
+		for group, c := range result.Labels {
+			bound -= costs[group*k+int(c)]
 		}
 		m.lastInference.LPValue = &bound
 	}
-	var moves []kernel.Move
-	for at, point := range m.points {
-		if to := result.Labels[at]; to != m.labels[point] {
-			moves = append(moves, kernel.Move{Point: point, From: m.labels[point], To: to})
-		}
-	}
-	return moves, nil
+	return m.movesTo(m.points, func(at int) int32 { return result.Labels[m.of[at]] }), nil
 }
 
-// completeLowerBound turns the lower bound of the relaxation, which is about the constrained points, into one of J: it
-// adds the distortions of all other points and the metric's term.
+// completeLowerBound turns the lower bound of the relaxation, which covers the constrained points, into one of J: it
+// adds the distortions of all other points and the term of the metric.
 func (m *hmrf) completeLowerBound(assigned *clustering.ObjectiveParts) {
 	if m.lastInference.LPValue != nil {
 		whole := *m.lastInference.LPValue + assigned.Distortion - assigned.LogDet
@@ -200,7 +187,7 @@ func (m *hmrf) completeLowerBound(assigned *clustering.ObjectiveParts) {
 	}
 }
 
-// warnFallback warns once when a component of the constraints was too large for the engine.
+// warnFallback warns, once, that a component of the constraints was too large for the engine.
 func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
 	if len(fallbacks) == 0 || m.warnedFallback {
 		return
@@ -209,10 +196,10 @@ func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
 	first := fallbacks[0]
 	m.notices = append(m.notices, clustering.Notice{Code: "INFERENCE_FALLBACK", Message: fmt.Sprintf(
 		"%s of the constraints were too large for %v (%s at %d points around point %d) and were left to bp",
-		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.points[first.Point])})
+		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.members[first.Point][0])})
 }
 
-// warnDegenerate warns once when the data do not determine the metric in some direction.
+// warnDegenerate warns, once, that the data does not determine the metric in some direction.
 func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
 	if outcome.Kept+outcome.Floored == 0 || m.warnedDegenerate {
 		return
@@ -233,7 +220,7 @@ func nearest(distances []float64) int32 {
 	return int32(best)
 }
 
-// pairCosts is what each pair costs if it is violated.
+// pairCosts returns what each pair costs if it is violated.
 func (m *hmrf) pairCosts() []inference.Pair {
 	measure := m.measureOf(m.metric)
 	limit := measure.Bound(m.p.options.Penalty, m.links, m.p.ranges)
@@ -245,17 +232,17 @@ func (m *hmrf) pairCosts() []inference.Pair {
 		}
 		must := pair.Kind == constraint.MustLink
 		costs[at] = inference.Pair{
-			I: m.indexOf(pair.I), J: m.indexOf(pair.J), MustLink: must,
+			I: m.groupOf(pair.I), J: m.groupOf(pair.J), MustLink: must,
 			Cost: metric.Penalty(m.p.options.Penalty, must, pair.Weight, distance, limit),
 		}
 	}
 	return costs
 }
 
-// indexOf is the index of a constrained point in m.points.
-func (m *hmrf) indexOf(point int32) int32 {
+// groupOf returns the group of a constrained point.
+func (m *hmrf) groupOf(point int32) int32 {
 	at, _ := slices.BinarySearch(m.points, point)
-	return int32(at)
+	return m.of[at]
 }
 
 func (m *hmrf) measureOf(a *metric.Metric) metric.Measure {
@@ -272,7 +259,7 @@ func (m *hmrf) markViolations() (violated int) {
 	return violated
 }
 
-// measure is J and its parts for the current labels, in a model and its metric.
+// measure returns the terms of J for the current labels, given a model and its metric.
 func (m *hmrf) measure(model *vector.Model, a *metric.Metric) (*clustering.ObjectiveParts, error) {
 	distortion, err := m.distortion(model)
 	if err != nil {
@@ -286,7 +273,7 @@ func (m *hmrf) measure(model *vector.Model, a *metric.Metric) (*clustering.Objec
 	return parts, nil
 }
 
-// learn updates the metric, and J with it.
+// learn updates the metric and the terms of J.
 func (m *hmrf) learn() (err error) {
 	if m.metric.Form() == metric.Identity {
 		m.parts, err = m.measure(m.model(), m.metric)

@@ -6,18 +6,18 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// kmeans is Lloyd's algorithm, and with it Seeded-KMeans (Basu2002 Fig. 1) and Constrained-KMeans
-// (Basu2002 Fig. 2), which start from seeds; the latter never moves them. On unit vectors it is
-// SPKMeans, which maximizes the sum of cosines, Basu2002 (2).
+// kmeans is Lloyd's algorithm, and with it Seeded-KMeans (Basu2002 Fig. 1) and Constrained-KMeans (Basu2002 Fig. 2),
+// which start from seeds; the latter never moves them. On unit vectors it is SPKMeans, which maximizes the sum of
+// cosines, Basu2002 (2).
 type kmeans struct {
 	lloyd
-	// The seeds of Constrained-KMeans, ascending. They do not go to the nearest centroid: certain ones never move, and
-	// ambiguous ones, which are also in held, go to the nearest of the clusters that they may be in.
+	// The seeds of Constrained-KMeans, ascending. Those with one label never move. Ambiguous ones, which are also in held,
+	// move to the nearest of their clusters.
 	held      []int32
 	ambiguous []ambiguousSeed
 }
 
-// ambiguousSeed is a point that may have several labels.
+// ambiguousSeed is a seed with several possible labels.
 type ambiguousSeed struct {
 	point  int32
 	labels []int32 // ascending
@@ -37,7 +37,7 @@ func newKmeans(run state) *kmeans {
 	return m
 }
 
-// assignPoints moves every point to the nearest centroid that it may go to.
+// assignPoints moves every point to the nearest centroid that it is allowed to move to.
 func (m *kmeans) assignPoints() (moved int, err error) {
 	moves, err := m.x.Assign(m.model(), m.held)
 	if err != nil {
@@ -50,7 +50,8 @@ func (m *kmeans) assignPoints() (moved int, err error) {
 	return m.apply(moves, ambiguous)
 }
 
-// assignAmbiguous finds for every ambiguous seed the nearest of its clusters; of equally near ones it prefers its own.
+// assignAmbiguous finds the nearest allowed cluster of every ambiguous seed. Among equally near ones a seed keeps its
+// own.
 func (m *kmeans) assignAmbiguous() ([]kernel.Move, error) {
 	if len(m.ambiguous) == 0 {
 		return nil, nil
@@ -63,29 +64,24 @@ func (m *kmeans) assignAmbiguous() ([]kernel.Move, error) {
 	if err != nil {
 		return nil, err
 	}
-	var moves []kernel.Move
-	for at, seed := range m.ambiguous {
-		row := distances[at*m.p.spec.K : (at+1)*m.p.spec.K]
-		current := m.labels[seed.point]
-		best := current
-		if !slices.Contains(seed.labels, current) {
-			best = seed.labels[0]
+	return m.movesTo(points, func(at int) int32 {
+		row, labels := distances[at*m.p.spec.K:(at+1)*m.p.spec.K], m.ambiguous[at].labels
+		best := m.labels[points[at]]
+		if !slices.Contains(labels, best) {
+			best = labels[0]
 		}
-		for _, c := range seed.labels {
+		for _, c := range labels {
 			if row[c] < row[best] {
 				best = c
 			}
 		}
-		if best != current {
-			moves = append(moves, kernel.Move{Point: seed.point, From: current, To: best})
-		}
-	}
-	return moves, nil
+		return best
+	}), nil
 }
 
-// fillEmpty gives every empty cluster the point farthest from its own mean, in order of the clusters.
-// Held seeds stay. The sum of distortions does not rise: that of the point becomes 0, and the cluster that it
-// leaves fits its new mean at least as well.
+// fillEmpty moves the point farthest from its own mean to each empty cluster, in the order of the clusters. Held seeds
+// stay. The sum of distortions does not rise: that of the point becomes 0, and the cluster that it leaves fits its new
+// mean at least as well.
 func (m *kmeans) fillEmpty() error {
 	for c, count := range m.counts {
 		if count > 0 {

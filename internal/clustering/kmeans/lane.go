@@ -9,12 +9,12 @@ import (
 // lane is the executor as one restart sees it: with one labeling, of clusters 0..k-1.
 type lane struct{ *clustering.Lane }
 
-// request is an operation that a restart asks of the executor, with its answer once it is served.
+// request is an operation that a restart asks of the executor, and its answer once it is served.
 type request struct {
 	kind   requestKind
 	query  vector.Query
-	labels []int32       // operand of a load
-	moves  []kernel.Move // operands of an update, answer of an assignment
+	labels []int32       // to load; nil for other requests
+	moves  []kernel.Move // operand of an update, or answer of an assignment
 
 	// The answer.
 	values   []float64
@@ -22,8 +22,8 @@ type request struct {
 	err      error
 }
 
-// requestKind orders requests. Loads and updates, which are one kind, are served last: every iteration has one, so that
-// restarts that are at different points of an iteration come together there.
+// requestKind orders requests. Loads and updates, which are one kind, are served last: every iteration has one, so
+// restarts that are at different points of an iteration meet there.
 type requestKind uint8
 
 const (
@@ -43,45 +43,45 @@ func (l lane) answer(r *request) (*request, error) {
 	return r, r.err
 }
 
-// Load sets all labels (-1: none) and returns the exact sums of the clusters' rows.
+// Load sets all labels (-1 means none) and returns the exact sums of the clusters' rows.
 func (l lane) Load(labels []int32) ([]float64, error) {
 	r, err := l.answer(&request{kind: askUpdate, labels: labels})
 	return r.values, err
 }
 
-// Update moves points from cluster to cluster and returns the exact sums.
+// Update moves points between clusters and returns the exact sums.
 func (l lane) Update(moves []kernel.Move) ([]float64, error) {
 	r, err := l.answer(&request{kind: askUpdate, moves: moves})
 	return r.values, err
 }
 
-// Assign finds the points that are nearer to another centroid than to their own, in row order, except those in skip,
-// which is ascending.
+// Assign returns the moves of points that are nearer to another centroid than to their own, in row order, without the
+// points in skip, which must ascend.
 func (l lane) Assign(m *vector.Model, skip []int32) ([]kernel.Move, error) {
 	r, err := l.answer(&request{kind: askAssign, query: vector.Query{Model: m, Points: skip}})
 	return r.moves, err
 }
 
-// Distances are those of the given points, which are ascending, to every centroid: k values for each point.
+// Distances returns the distances of the given points, which must ascend, to every centroid: k values per point.
 func (l lane) Distances(m *vector.Model, points []int32) ([]float64, error) {
 	r, err := l.answer(&request{kind: askDistances, query: vector.Query{Model: m, Points: points}})
 	return r.values, err
 }
 
-// Scatter is the deviation of the labeled points from their centroids, added up tile by tile.
+// Scatter returns the deviation of the labeled points from their centroids, added up tile by tile.
 func (l lane) Scatter(m *vector.Model, kind vector.ScatterKind) ([]float64, error) {
 	r, err := l.answer(&request{kind: askScatter, query: vector.Query{Model: m, Kind: kind}})
 	return r.values, err
 }
 
-// Farthest finds the point farthest from its centroid, not in skip, among clusters that have at least two points by the
-// given counts.
+// Farthest returns the point farthest from its centroid, not in skip, among clusters that have at least two points by
+// the given counts.
 func (l lane) Farthest(m *vector.Model, skip, counts []int32) (kernel.Candidate, error) {
 	r, err := l.answer(&request{kind: askFarthest, query: vector.Query{Model: m, Points: skip, Counts: counts}})
 	return r.farthest, err
 }
 
-// Nearest is the distance of every point to the nearest centroid.
+// Nearest returns the distance of every point to the nearest centroid.
 func (l lane) Nearest(m *vector.Model) ([]float64, error) {
 	r, err := l.answer(&request{kind: askNearest, query: vector.Query{Model: m}})
 	return r.values, err

@@ -7,13 +7,13 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// lloyd is the iteration that k-means, its seeded relatives and COP-KMeans share: assign all points, then
-// take the means. They differ in how points are assigned and in what happens to an emptied cluster.
+// lloyd is the iteration that k-means, its seeded relatives and COP-KMeans share: assign all points, then take the
+// means. They differ in how points are assigned and in what happens to emptied clusters.
 type lloyd struct {
 	state
 	value  float64 // the sum of distortions
 	assign func() (moved int, err error)
-	repair func() error // fills emptied clusters, once the means are taken; nil: they stay empty
+	repair func() error // fills emptied clusters after the means are taken; nil if they stay empty
 }
 
 // Value implements clustering.Stepper.
@@ -27,7 +27,7 @@ func (m *lloyd) FillResult(r *clustering.Result) {
 	}
 }
 
-// Init makes the first centroids and, where the start has any, the first labels.
+// Init computes the first centroids and, depending on the start, the first labels.
 func (m *lloyd) Init(context.Context) (clustering.Report, error) {
 	if err := m.start(); err != nil {
 		return clustering.Report{}, err
@@ -42,15 +42,8 @@ func (m *lloyd) Init(context.Context) (clustering.Report, error) {
 	return clustering.Report{}, err
 }
 
-// Step is one iteration. If it fails, the labels are those of the last one.
-func (m *lloyd) Step(context.Context) (clustering.Report, error) {
-	before := m.accepted()
-	report, err := m.step()
-	if err != nil {
-		m.restore(before)
-	}
-	return report, err
-}
+// Step runs one iteration. If it fails, the labels are those of the last one.
+func (m *lloyd) Step(context.Context) (clustering.Report, error) { return m.try(m.step) }
 
 func (m *lloyd) step() (clustering.Report, error) {
 	previous, old := m.value, m.model()
@@ -88,8 +81,7 @@ func (m *lloyd) step() (clustering.Report, error) {
 	return report, nil
 }
 
-// reported turns a sum of distortions into the objective that is reported: for unit vectors the sum of cosines,
-// Basu2002 (2).
+// reported converts a sum of distortions to the reported objective: for unit vectors the sum of cosines, Basu2002 (2).
 func (m *lloyd) reported(value float64) float64 {
 	if m.p.options.Distortion == metric.Cosine {
 		return float64(m.p.n) - value

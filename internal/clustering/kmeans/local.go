@@ -13,7 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Local is the executor within one process: a shard that holds every tile.
+// Local is an Executor within one process: a shard that holds every tile.
 type Local struct {
 	shard  *vector.Shard
 	shape  labeling.Shape
@@ -23,7 +23,7 @@ type Local struct {
 	sums   []float64
 }
 
-// NewLocal builds all tiles of a problem, with as many lanes as it and others on the same rows make use of.
+// NewLocal builds all tiles of a problem, with as many lanes as it and other problems on the same rows can use.
 func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int, others ...*Problem) (*Local, error) {
 	data, err := p.Units.Apply(data)
 	if err != nil {
@@ -69,7 +69,7 @@ func (l *Local) Update(ctx context.Context, moves []kernel.Move) error {
 	return nil
 }
 
-// AddChanges adds to the sums of all lanes what the clusters of the lanes that moves are in change.
+// AddChanges adds the changes of a shard's sums, which cover only the lanes that have moves, to the sums of all lanes.
 func AddChanges(sums []float64, clusters int, moves []kernel.Move, changes []float64) {
 	lanes := vector.MovedLanes(clusters, moves)
 	for at, lane := range lanes {
@@ -99,7 +99,7 @@ func (l *Local) Scatter(ctx context.Context, queries []vector.Query) ([][]float6
 	return scatter, err
 }
 
-// AddTiles adds up the values of several tiles, given one after the other, in tile order.
+// AddTiles adds up the values of several tiles, which are given one after the other, in tile order.
 func AddTiles(values []float64, tiles int) []float64 {
 	size := len(values) / tiles
 	total := slices.Clone(values[:size])

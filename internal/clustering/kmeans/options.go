@@ -1,12 +1,14 @@
 // Package kmeans implements k-means and its relatives with seeds, constraints and learned metrics: every algorithm that
-// describes a cluster by its centroid. NewProblem checks a spec against its data, an Executor runs one operation over
-// all rows wherever they live, and Run solves the problem on the executor.
+// describes a cluster by its centroid. A Problem is a spec checked against its data, an Executor runs one operation
+// over all rows wherever they live, and Run solves the problem on the executor.
 package kmeans
 
 import (
 	"cmp"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
@@ -17,8 +19,8 @@ type Algorithm uint8
 // The algorithms.
 const (
 	Kmeans            Algorithm = iota + 1
-	SeededKmeans                // Basu2002: starts at the means of the seeds
-	ConstrainedKmeans           // Basu2002: and never moves them
+	SeededKmeans                // Basu2002: starts from the means of the seeds
+	ConstrainedKmeans           // Basu2002: the same, and seeds never move
 	CopKmeans                   // hard constraints
 	PCKmeans                    // Basu2003 (1)
 	MKmeans                     // Basu2003: metric learning without constraints
@@ -30,7 +32,7 @@ func (a Algorithm) String() string {
 	return [...]string{"", "kmeans", "seeded-kmeans", "constrained-kmeans", "cop-kmeans", "pc-kmeans", "m-kmeans", "mpc-kmeans", "hmrf-kmeans"}[a]
 }
 
-// Options are an algorithm and its options. A field of 0 takes the value of the algorithm's paper:
+// Options selects an algorithm and its options. Fields that are 0 take the values of the algorithm's paper:
 //
 //	algorithm                          start           distortion         penalty       metric
 //	kmeans                             kmeans++        squared Euclidean
@@ -41,21 +43,21 @@ func (a Algorithm) String() string {
 //	mpc-kmeans                         neighborhoods   squared Euclidean  basu2003      diagonal
 //	hmrf-kmeans                        neighborhoods   squared Euclidean  bilenko2004   diagonal
 //
-// The default of Inference is ICM. A metric is learned for the squared Euclidean distortion only.
+// The default of Inference is ICM. A metric is learned only for the squared Euclidean distortion.
 type Options struct {
 	Algorithm        Algorithm
-	Distortion       metric.Distortion // Cosine stands for the spherical geometry of the first four
+	Distortion       metric.Distortion // Cosine means the spherical geometry in the first four
 	Metric           metric.Form
 	Penalty          metric.PenaltyKind
 	Inference        inference.Engine
-	MaxRestarts      int       // of COP-KMeans in a dead end; 0 means 10
-	InitialCentroids []float64 // for StartCentroids, row by row
-	// Contract makes PC-KMeans assign must-linked points as one: see blocks.
+	MaxRestarts      int       // of COP-KMeans after a dead end; 0 means 10
+	InitialCentroids []float64 // for StartCentroids, k x d, row by row
+	// Contract makes PC-KMeans assign must-linked points as one; see blocks.
 	Contract bool
 }
 
-// NewOptions are what a request asks for, which the catalog has accepted. Rows of length 1 are what the spherical
-// geometry and the cosine distortion have in common.
+// NewOptions returns the options of a request that the catalog has accepted. Both the spherical geometry and the cosine
+// distortion scale rows to length 1.
 func NewOptions(r catalog.Request) *Options {
 	distortions := map[string]metric.Distortion{
 		"euclidean": metric.SquaredEuclidean, "spherical": metric.Cosine, "cosine": metric.Cosine, "kl": metric.KL, "i-divergence": metric.IDivergence,
@@ -69,49 +71,49 @@ func NewOptions(r catalog.Request) *Options {
 		MaxRestarts: int(r.WholeOr("max-restarts", 0)),
 	}
 	if o.Algorithm == MPCKmeans && !r.Is("paper", "true") {
-		setDefault(&o.Penalty, metric.Bilenko2004)
+		o.Penalty = cmp.Or(o.Penalty, metric.Bilenko2004)
 	}
 	return o
 }
 
-// constrained tells whether the algorithm weighs constraints against distortions.
+// constrained reports whether the algorithm weighs constraints against distortions.
 func (a Algorithm) constrained() bool { return a == PCKmeans || a == MPCKmeans || a == HMRFKmeans }
 
-// seeded tells whether the algorithm takes seeds.
+// seeded reports whether the algorithm takes seeds.
 func (a Algorithm) seeded() bool { return a == SeededKmeans || a == ConstrainedKmeans }
 
-// hasParts tells whether the algorithm is one of Basu2003 and Bilenko2004, whose objective has parts.
+// hasParts reports whether the objective has several terms, as in Basu2003 and Bilenko2004.
 func (a Algorithm) hasParts() bool { return a == MKmeans || a.constrained() }
 
 // withDefaults fills in the algorithm's defaults.
 func (o Options) withDefaults() Options {
-	setDefault(&o.Distortion, metric.SquaredEuclidean)
-	setDefault(&o.MaxRestarts, 10)
+	o.Distortion, o.MaxRestarts = cmp.Or(o.Distortion, metric.SquaredEuclidean), cmp.Or(o.MaxRestarts, 10)
+	if o.Algorithm.constrained() {
+		o.Inference = cmp.Or(o.Inference, inference.ICM)
+	}
 	switch o.Algorithm {
 	case PCKmeans:
-		setDefault(&o.Penalty, metric.Potts)
-		setDefault(&o.Metric, metric.Identity)
-	case MKmeans:
-		setDefault(&o.Metric, metric.Diagonal)
+		o.Penalty = cmp.Or(o.Penalty, metric.Potts)
 	case MPCKmeans:
-		setDefault(&o.Penalty, metric.Basu2003)
-		setDefault(&o.Metric, metric.Diagonal)
+		o.Penalty = cmp.Or(o.Penalty, metric.Basu2003)
 	case HMRFKmeans:
-		setDefault(&o.Penalty, metric.Bilenko2004)
-		if o.Distortion == metric.SquaredEuclidean {
-			setDefault(&o.Metric, metric.Diagonal)
-		}
+		o.Penalty = cmp.Or(o.Penalty, metric.Bilenko2004)
 	}
-	if o.Algorithm.constrained() {
-		setDefault(&o.Inference, inference.ICM)
+	learns := o.Algorithm == MKmeans || o.Algorithm == MPCKmeans || o.Algorithm == HMRFKmeans && o.Distortion == metric.SquaredEuclidean
+	if learns {
+		o.Metric = cmp.Or(o.Metric, metric.Diagonal)
 	}
-	setDefault(&o.Metric, metric.Identity)
+	o.Metric = cmp.Or(o.Metric, metric.Identity)
 	return o
 }
 
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
+// Name implements clustering.Algorithm.
+func (o *Options) Name() string { return o.Algorithm.String() }
+
+// Validate implements clustering.Algorithm.
+func (o *Options) Validate(_ int, spec clustering.Spec) error {
+	if len(spec.Seeds) == 0 && o.Algorithm.seeded() {
+		return fault.Invalid("NO_SEEDS", "%v starts from seeds; give at least one", o.Algorithm).OnField("spec.supervision.seeds")
 	}
+	return nil
 }

@@ -2,25 +2,31 @@ package kmeans
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Predict gives every row of the data the cluster of the nearest centroid, of equally near ones the lowest.
-// Rows are prepared and compared as in a run, so that the points of a run that converged get their labels
-// again, except those that constraints or seeds keep elsewhere.
+// Predict assigns every row of the data to the nearest centroid, the lowest of equally near ones. Rows are prepared and
+// compared as in a run, so the points of a converged run get the same labels, except those that constraints or seeds
+// keep elsewhere.
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	if m.Landmarks != nil {
 		return predictByLandmarks(ctx, m, data, threads)
 	}
-	centroids, data, err := inUnits(m, data)
+	data, err := m.Units.Apply(data)
 	if err != nil {
 		return nil, err
+	}
+	centroids, err := centroidsInUnits(m)
+	if err != nil {
+		return nil, fault.Wrap(err, "the centroids of the model")
 	}
 	spec, err := vector.NewRowSpec(data, preparations[m.Distortion])
 	if err != nil {
@@ -36,20 +42,19 @@ func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, thr
 	return assignAll(ctx, vector.NewShard(source, threads), spec.Rows, preparedModel(m, centroids, spec.Mean))
 }
 
-// inUnits gives the centroids and the rows of the data in the units of a model.
-func inUnits(m *clustering.Model, data dataset.Dataset) ([]float64, dataset.Dataset, error) {
-	rows, err := m.Units.Apply(data)
-	if err != nil || m.Units == nil || m.Distortion != metric.SquaredEuclidean {
-		return m.Centroids, rows, err
+// centroidsInUnits returns the centroids of a model in the units that rows are compared in.
+func centroidsInUnits(m *clustering.Model) ([]float64, error) {
+	if m.Units == nil || m.Distortion != metric.SquaredEuclidean {
+		return m.Centroids, nil
 	}
-	centroids, err := m.Units.Apply(&dataset.Points{N: m.K, D: m.D, Values: m.Centroids})
+	scaled, err := m.Units.Apply(&dataset.Points{N: m.K, D: m.D, Values: m.Centroids})
 	if err != nil {
-		return nil, nil, fault.Wrap(err, "the centroids of the model")
+		return nil, err
 	}
-	return centroids.(*dataset.Points).Values, rows, nil
+	return scaled.(*dataset.Points).Values, nil
 }
 
-// shardRows are all rows of a shard.
+// shardRows measures all rows of a shard.
 type shardRows struct {
 	*vector.Shard
 	tiles []int
@@ -65,7 +70,7 @@ func (s shardRows) Distances(ctx context.Context, queries []vector.Query) ([][]f
 	return s.Shard.Distances(ctx, s.tiles, queries)
 }
 
-// assignAll labels points that have no label yet.
+// assignAll labels all rows of a shard by their nearest centroids.
 func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
 	const step = 1
 	tiles, labels := partition.AllTiles(rows), clustering.Unassigned(rows)
@@ -84,4 +89,51 @@ func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Mod
 	}
 	own, next, err := distancesOf(ctx, shardRows{shard, tiles}, m, labels)
 	return clustering.Predicted(labels, clustering.MeasureDistortion, own, next), err
+}
+
+// predictByLandmarks assigns every point to the centroid nearest to its features. Landmarks and new points are combined
+// into one data set, because landmarks must be among the points that features are computed for.
+func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
+	landmarks := m.Landmarks.Points
+	points, dense := data.(*dataset.Points)
+	if !dense {
+		return nil, fault.Invalid("OTHER_DATA", "the model was made of dense points; the new data set is another kind of data (%v)", data.Kind())
+	}
+	if points.D != landmarks.D {
+		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns; the model was made of points of %d", points.D, landmarks.D)
+	}
+	together, err := dataset.NewPoints(landmarks.N+points.N, landmarks.D, slices.Concat(landmarks.Values, points.Values))
+	if err != nil {
+		return nil, err
+	}
+	all, err := m.Units.Apply(together)
+	if err != nil {
+		return nil, err
+	}
+	features := &kernel.FeatureSpec{Matrix: m.Landmarks.Matrix, Landmarks: make([]int32, landmarks.N), Rank: m.D, Projection: m.Landmarks.Projection}
+	features.Matrix.Rows, features.Matrix.Mean = together.N, nil
+	if m.Landmarks.Centered {
+		values := all.(*dataset.Points).Values[:landmarks.N*landmarks.D]
+		features.Matrix.Mean = kernel.ColumnMeans(&dataset.Points{N: landmarks.N, D: landmarks.D, Values: values})
+	}
+	for at := range features.Landmarks {
+		features.Landmarks[at] = int32(at)
+	}
+	bounds, err := kernel.FindBounds(features.Matrix, all)
+	if err != nil {
+		return nil, err
+	}
+	rows := vector.NewFeatureSpec(features, bounds.Entry)
+	source, err := vector.NewSource(rows, all)
+	if err != nil {
+		return nil, err
+	}
+	nearest := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: m.Centroids}
+	found, err := assignAll(ctx, vector.NewShard(source, threads), rows.Rows, nearest)
+	if err != nil {
+		return nil, err
+	}
+	found.Labels = found.Labels[landmarks.N:]
+	found.Rows.Distance, found.Rows.Margin = found.Rows.Distance[landmarks.N:], found.Rows.Margin[landmarks.N:]
+	return found, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
@@ -16,44 +17,45 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Problem is a spec made exact for its data: every choice resolved, every value fixed to the last bit.
+// Problem is a spec with every choice resolved for its data, so that it determines the answer to the last bit.
 type Problem struct {
 	Vectors     *vector.RowSpec
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
-	Units       *dataset.Units // that rows are in; nil: those of the data
-	// FromSample tells that starts on some of the rows find where the run over all of them begins: see BeginAt and race.go.
+	Units       *dataset.Units // units of the rows; nil if they are those of the data
+	// FromSample means that the run over all rows begins at centroids found on a sample; see BeginAt and race.go.
 	FromSample bool
-	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
+	// MaxLanes bounds the number of concurrent restarts, to save memory; 0 means no bound.
 	MaxLanes int
-	// OnlyBest tells that nobody asks for the labels of restarts that do not win.
+	// OnlyBest means that the labels of restarts that do not win are not needed.
 	OnlyBest bool
 
 	spec     clustering.Spec
 	options  Options
 	n, d     int
-	data     dataset.Dataset          // in the units
-	source   *vector.Source           // of the rows that methods read themselves: constrained points, seeds
-	seeds    []constraint.SeededPoint // by point
-	links    []metric.Link            // of the constraints, with rows where the penalty needs distances
-	coloring *coloring                // of COP-KMeans
-	blocks   *blocks                  // of PC-KMeans that contracts
-	ranges   []float64                // of the features; nil where no penalty needs them
-	draws    *draws                   // of all problems on the same rows
-	free     *unconstrained           // nil: it is not known
-	sampled  []float64                // centroids that were found on some of the rows; nil: there are none
+	data     dataset.Dataset          // in Units
+	source   *vector.Source           // for rows that methods read themselves: constrained points, seeds
+	seeds    []constraint.SeededPoint // ascending by point
+	links    []metric.Link            // one per constraint, with rows if the penalty needs distances
+	coloring *coloring                // only for COP-KMeans
+	blocks   *blocks                  // only for PC-KMeans with Contract
+	ranges   []float64                // of the features; nil if no penalty needs them
+	draws    *sync.Map                // shared by all problems on the same rows; see drawKey
+	free     *unconstrained           // nil if not known
+	sampled  []float64                // centroids found on a sample of the rows; nil if there are none
 }
 
-// Rows is n.
+// Rows returns n.
 func (p *Problem) Rows() int { return p.n }
 
-// Columns is the number of features.
+// Columns returns the number of features.
 func (p *Problem) Columns() int { return p.d }
 
-// K is the number of clusters.
+// K returns the number of clusters.
 func (p *Problem) K() int { return p.spec.K }
 
-// Prepare checks a spec against the data and resolves it.
+// Prepare checks a spec against the data and resolves it. The error is a *fault.Error if the spec or the data is
+// invalid.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
@@ -74,30 +76,31 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	return p, nil
 }
 
-// NewProblem is a problem on rows that are prepared already, or are features of the data. The data are in the units.
+// NewProblem returns a problem on rows that are already prepared, or that are features of the data. The data must be in
+// the given units.
 func NewProblem(data dataset.Dataset, rows *vector.RowSpec, units *dataset.Units, spec clustering.Spec) (*Problem, error) {
 	source, err := vector.NewSource(rows, data)
 	if err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: rows.Rows, data: data, Units: units, Vectors: rows, source: source, draws: newDraws()}
+	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: rows.Rows, data: data, Units: units, Vectors: rows, source: source, draws: &sync.Map{}}
 	return p, p.resolve()
 }
 
-// WithSpec is another problem on the same rows, which are not read again. The distortion must be one with the same
-// preparation of rows.
+// WithSpec returns another problem on the same rows without reading them again. Its distortion must prepare rows in the
+// same way.
 func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
 	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, data: p.data, Units: p.Units, Vectors: p.Vectors, source: p.source, draws: p.draws}
 	if preparations[other.options.Distortion] != p.Vectors.Preparation {
-		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
+		return nil, fmt.Errorf("kmeans: rows were prepared for another distortion than %v", other.options.Distortion)
 	}
 	return other, other.resolve()
 }
 
-// resolve is the part of Prepare that depends on the spec.
+// resolve does the part of Prepare that depends on the spec.
 func (p *Problem) resolve() (err error) {
 	p.d = p.Vectors.Columns
 	if err := p.prepareConstraints(); err != nil {
@@ -153,10 +156,10 @@ func (p *Problem) prepareConstraints() error {
 // maxScatterBytes bounds the scatter matrices of all tiles, which are kept until they are added up in tile order.
 const maxScatterBytes = 1 << 31
 
-// maxLinkBytes bounds the memory of the rows of constrained points, which are kept dense.
+// maxLinkBytes bounds the memory of the rows of constrained points, which are stored densely.
 const maxLinkBytes = 1 << 31
 
-// prepareLinks reads the rows of constrained points, once each.
+// prepareLinks reads the rows of constrained points, each once.
 func (p *Problem) prepareLinks() error {
 	if !p.options.Algorithm.constrained() {
 		return nil
@@ -193,7 +196,7 @@ func (p *Problem) prepareLinks() error {
 	return nil
 }
 
-// prepareSeeds gathers the seeds and warns of clusters that have none.
+// prepareSeeds gathers the seeds and warns about clusters without one.
 func (p *Problem) prepareSeeds() {
 	p.seeds = constraint.GatherSeeds(p.spec.Seeds)
 	if named := p.seededClusters(); named > 0 && named < p.spec.K {
@@ -202,7 +205,7 @@ func (p *Problem) prepareSeeds() {
 	}
 }
 
-// seededClusters is how many clusters have seeds.
+// seededClusters returns how many clusters have seeds.
 func (p *Problem) seededClusters() int {
 	named := map[int32]bool{}
 	for _, s := range p.spec.Seeds {
@@ -211,8 +214,8 @@ func (p *Problem) seededClusters() int {
 	return len(named)
 }
 
-// heldLabels are the labels that points have before the first assignment: those of certain seeds in
-// Constrained-KMeans, else none.
+// heldLabels returns the labels that points have before the first assignment: those of certain seeds in
+// Constrained-KMeans, otherwise none.
 func (p *Problem) heldLabels() []int32 {
 	labels := clustering.Unassigned(p.n)
 	if p.options.Algorithm == ConstrainedKmeans {
@@ -225,7 +228,7 @@ func (p *Problem) heldLabels() []int32 {
 	return labels
 }
 
-// prepareCentroids checks the centroids to start from and prepares them like rows.
+// prepareCentroids checks the initial centroids and prepares them like rows.
 func (p *Problem) prepareCentroids() error {
 	given := p.options.InitialCentroids
 	if p.startKind() != clustering.StartCentroids {
@@ -262,7 +265,7 @@ func (p *Problem) prepareCentroids() error {
 	return nil
 }
 
-// inDataCoordinates undoes the centering of rows and their units. Rows that a distortion prepares have no way back.
+// inDataCoordinates undoes the centering and the units of rows. Other preparations cannot be undone.
 func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
 	for at := range moved {
@@ -279,7 +282,7 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 // row writes one prepared row to dst.
 func (p *Problem) row(dst []float64, i int32) error { return p.source.Row(dst, int(i)) }
 
-// featureRanges is, for every feature, the largest less the smallest value.
+// featureRanges returns the largest minus the smallest value of every feature.
 func (p *Problem) featureRanges() ([]float64, error) {
 	least, most, row := make([]float64, p.d), make([]float64, p.d), make([]float64, p.d)
 	for i := range p.n {
@@ -301,7 +304,7 @@ func (p *Problem) featureRanges() ([]float64, error) {
 	return most, nil
 }
 
-// withinTolerance tells whether the objective decreased so little that the run stops.
+// withinTolerance reports whether the objective decreased so little that the run stops.
 func (p *Problem) withinTolerance(previous, value float64) bool {
 	return p.spec.Tolerance > 0 && previous-value <= p.spec.Tolerance*math.Abs(previous)
 }
@@ -317,7 +320,7 @@ func (o Options) startKind(start clustering.Start) clustering.Start {
 	return catalog.Named(algorithm.Starts[0], clustering.StartMultilevel)
 }
 
-// newMethod is a new run.
+// newMethod returns the stepper of a restart.
 func (p *Problem) newMethod(x lane, restart int) clustering.Stepper {
 	source := p.spec.Source(uint64(restart))
 	run := state{p: p, x: x, restart: restart, source: source, rng: rand.New(source)}

@@ -10,25 +10,24 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Starts of k-means race where rows are many: all of them run on a sample of the rows until they stop, and the best goes
-// on over all rows. A sample ranks starts as all rows do, unless they hardly differ, so that nine of ten runs over all
-// rows are saved, and the memory of their lanes. The sample is here, not on workers, whatever their number.
+// If there are many rows, the starts of k-means race: all of them run on a sample of the rows until they stop, and only
+// the best continues over all rows. A sample ranks starts as all rows do, unless they hardly differ, so this saves nine
+// of ten runs over all rows, and the memory of their lanes. The race always runs in this process, not on workers.
 
-// The sample has 2^15 rows, of wide points fewer, and in any case so many for each cluster that its mean is found well.
-// Starts race where that is at most a quarter of the rows.
+// The sample has 2^15 rows, fewer if points are wide, but enough per cluster to estimate its mean. Starts race if that is
+// at most a quarter of the rows.
 const (
 	raceRows       = 1 << 15
 	leastRaceRows  = 1 << 13
 	raceValues     = 1 << 24
 	racePerCluster = 128
 	raceShare      = 4
-	// Runs end when the objective decreases by at most this share: on the sample, and over all rows, where labels have
-	// practically stopped then.
+	// Tolerances of the runs on the sample and over all rows. Labels hardly change any more below the latter.
 	raceTolerance = 1e-5
 	lastTolerance = 1e-7
 )
 
-// raceSize is how many rows the sample of a problem has.
+// raceSize returns the number of rows of the sample.
 func (p *Problem) raceSize() int {
 	rows := raceRows
 	if _, dense := p.data.(*dataset.Points); dense {
@@ -37,18 +36,18 @@ func (p *Problem) raceSize() int {
 	return max(rows, racePerCluster*p.spec.K)
 }
 
-// mayRace tells whether rows are so many that starts race, and nobody asks for another number of runs.
+// mayRace reports whether there are enough rows for a race, and the user did not ask for a number of restarts.
 func (p *Problem) mayRace() bool {
 	return p.spec.Race && p.spec.Runs() > 1 && p.spec.MaxIterations > 0 && p.Vectors.Features == nil && p.n/raceShare >= p.raceSize()
 }
 
-// races tells whether the starts of a problem race.
+// races reports whether the starts of the problem race.
 func (p *Problem) races() bool {
 	start := p.startKind()
 	return p.options.Algorithm == Kmeans && (start == clustering.StartKmeansPlusPlus || start == clustering.StartRandom) && p.mayRace()
 }
 
-// RaceRows is how many rows starts race on; 0: they do not.
+// RaceRows returns the number of rows that starts race on, or 0 if they do not.
 func (p *Problem) RaceRows() int {
 	if p.FromSample && p.mayRace() {
 		return p.raceSize()
@@ -56,7 +55,7 @@ func (p *Problem) RaceRows() int {
 	return 0
 }
 
-// afterRace is the problem that begins where the best start on the sample ends.
+// afterRace returns the problem that begins where the best start on the sample ended.
 func (p *Problem) afterRace(ctx context.Context) (*Problem, error) {
 	if !p.races() {
 		return p, nil
@@ -74,8 +73,8 @@ func (p *Problem) afterRace(ctx context.Context) (*Problem, error) {
 	return begun, nil
 }
 
-// race runs all starts on the sample, whose rows have the bits that they have among all rows, and returns the centroids
-// of the best.
+// race runs all starts on the sample, whose rows have the same bits as among all rows, and returns the centroids of the
+// best.
 func (p *Problem) race(ctx context.Context) ([]float64, error) {
 	data, err := dataset.Take(p.data, clustering.DrawRows(p.n, p.raceSize(), p.spec.Random(clustering.StreamSample)))
 	if err != nil {
@@ -100,8 +99,8 @@ func (p *Problem) race(ctx context.Context) ([]float64, error) {
 	return BestStart(ctx, some, x, values)
 }
 
-// denseRows are the rows of dense points, row by row, whose squared Euclidean distances tell where centroids are missed; nil
-// of others.
+// denseRows returns all prepared rows for the exchanges of BestStart, or nil unless points are dense and distances
+// squared Euclidean.
 func (p *Problem) denseRows() ([]float64, error) {
 	_, dense := p.data.(*dataset.Points)
 	if !dense || p.options.Distortion != metric.SquaredEuclidean {

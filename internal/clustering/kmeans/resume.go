@@ -15,18 +15,18 @@ var (
 	_ clustering.Resumable = (*hmrf)(nil)
 )
 
-// save writes what all methods have. The sums of the clusters are exact, so that they are summed up again.
+// save writes what all methods share. It omits the sums of the clusters, which are exact and can be recomputed.
 func (s *state) save(w *snapshot.Writer) {
 	w.Int32s(s.labels)
 	w.Floats(s.centroids)
 	w.Bools(s.absent)
 	w.Floats(s.metric.Values())
 	w.Int(s.iteration)
-	source, _ := s.source.MarshalBinary() // it never fails
+	source, _ := s.source.MarshalBinary() // never fails
 	w.Raw(source)
 }
 
-// read reads what save wrote, and returns the labels that are still to be loaded.
+// read reads what save wrote and returns the labels, which the caller has to load.
 func (s *state) read(r *snapshot.Reader) (labels []int32) {
 	k, d := s.p.spec.K, s.p.d
 	labels = r.Labels(s.p.n, k)
@@ -99,7 +99,6 @@ func (m *hmrf) Restore(_ context.Context, r *snapshot.Reader) error {
 	return nil
 }
 
-// save writes the answer without constraints.
 func (u unconstrained) save(w *snapshot.Writer) {
 	w.Int32s(u.labels)
 	w.Float(u.distortion)

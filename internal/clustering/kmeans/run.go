@@ -11,13 +11,13 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
-// family is a problem on its executor.
+// family is a problem with its executor. It implements clustering.Job and clustering.Family.
 type family struct {
 	server
 	p *Problem
 }
 
-// Run runs a problem. Its restarts go side by side, in the lanes of the executor.
+// Run solves a problem. Its restarts run concurrently in the lanes of the executor.
 func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
 	results, err := RunAll(ctx, []*Problem{p}, x, func(int) clustering.Observer { return o })
 	if err != nil {
@@ -26,27 +26,27 @@ func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*c
 	return results[0], nil
 }
 
-// RunAll runs several problems on the same rows with the same k. All their restarts share the lanes of the executor,
-// and each result is what Run gives for the problem alone.
+// RunAll solves several problems on the same rows with the same k. All their restarts share the lanes of the executor,
+// and each result is the same as if Run solved the problem alone.
 func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(problem int) clustering.Observer) ([]*clustering.Result, error) {
 	jobs := make([]clustering.Job, len(problems))
 	for at, p := range problems {
 		if !reflect.DeepEqual(p.Vectors, problems[0].Vectors) { // equal pointers are equal at once
-			return nil, errors.New("centroid: problems on different rows cannot share an executor")
+			return nil, errors.New("kmeans: problems on different rows cannot share an executor")
 		}
 		if shape := x.Shape(); p.n != shape.Points || p.spec.K != shape.Clusters {
-			return nil, fmt.Errorf("centroid: a problem of %d points and %d clusters on an executor of %d and %d", p.n, p.spec.K, shape.Points, shape.Clusters)
+			return nil, fmt.Errorf("kmeans: a problem of %d points and %d clusters on an executor of %d and %d", p.n, p.spec.K, shape.Points, shape.Clusters)
 		}
 		jobs[at] = family{server: server{x}, p: p}
 	}
 	return clustering.RunAll(ctx, jobs, observer)
 }
 
-// maxLaneValues bounds the sums of all lanes: they take no more than 256 MiB.
+// maxLaneValues bounds the sums of all lanes to 256 MiB.
 const maxLaneValues = 1 << 25
 
-// Lanes is how many restarts of problems on the same rows run side by side and share every reading of them. The answer
-// does not depend on it.
+// Lanes returns how many restarts of problems on the same rows run concurrently and share every pass over them. The
+// answer does not depend on it.
 func Lanes(problems ...*Problem) int {
 	restarts, most := 0, vector.MaxLanes
 	for _, p := range problems {

@@ -6,12 +6,11 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
-// RunAndScore is Run with the distances of all rows to their centroids.
+// RunAndScore is Run followed by Score.
 func RunAndScore(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
 	result, err := Run(ctx, p, x, o)
 	if err != nil {
@@ -20,8 +19,8 @@ func RunAndScore(ctx context.Context, p *Problem, x Executor, o clustering.Obser
 	return result, Score(ctx, p, x, result)
 }
 
-// Score adds to a result of a problem the distances of all rows to their own centroids and to the nearest others, as
-// Predict measures them. A run that was canceled has none.
+// Score adds the distances of all rows to their own centroids and to the nearest others to a result, measured as by
+// Predict. A canceled run gets none.
 func Score(ctx context.Context, p *Problem, x Executor, result *clustering.Result) error {
 	if ctx.Err() != nil || result.Model == nil || result.StopReason == clustering.StopCanceled {
 		return nil
@@ -44,20 +43,17 @@ func Score(ctx context.Context, p *Problem, x Executor, result *clustering.Resul
 	return err
 }
 
-// rowModel is a model of a result in the coordinates of the prepared rows.
+// rowModel converts the model of a result to the coordinates of prepared rows.
 func (p *Problem) rowModel(m *clustering.Model) (*vector.Model, error) {
-	centroids := m.Centroids
-	if m.Units != nil && m.Distortion == metric.SquaredEuclidean && p.Vectors.Features == nil {
-		scaled, err := m.Units.Apply(&dataset.Points{N: m.K, D: m.D, Values: centroids})
-		if err != nil {
-			return nil, err
-		}
-		centroids = scaled.(*dataset.Points).Values
+	centroids, err := m.Centroids, error(nil)
+	if p.Vectors.Features == nil {
+		centroids, err = centroidsInUnits(m)
 	}
-	return preparedModel(m, centroids, p.Vectors.Mean), nil
+	return preparedModel(m, centroids, p.Vectors.Mean), err
 }
 
-// preparedModel makes a model of one whose centroids are in the units of the rows, which are less a mean.
+// preparedModel converts a model whose centroids are in the units of the rows to the coordinates of rows centered by
+// mean, which may be nil.
 func preparedModel(m *clustering.Model, centroids, mean []float64) *vector.Model {
 	prepared := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: centroids}
 	if mean != nil {
@@ -72,17 +68,18 @@ func preparedModel(m *clustering.Model, centroids, mean []float64) *vector.Model
 	return prepared
 }
 
-// measurer measures distances of rows. Executors do.
+// measurer measures distances of rows. Every Executor is one.
 type measurer interface {
 	NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error)
 	Distances(ctx context.Context, queries []vector.Query) ([][]float64, error)
 }
 
-// pointsAtOnce is how many points are asked for their distances to all centroids at a time.
+// pointsAtOnce is the number of points whose distances to all centroids are requested at a time.
 const pointsAtOnce = 1 << 16
 
-// distancesOf are the distances of all rows to the centroids of their labels and to the nearest others. Most rows are
-// nearest to their own; the few that are not, because of constraints or since means have moved, are asked for all.
+// distancesOf returns the distances of all rows to the centroids of their labels and to the nearest others. Most rows
+// are nearest to their own centroid. For the few others, because of constraints or because means have moved, it
+// requests all distances.
 func distancesOf(ctx context.Context, x measurer, m *vector.Model, labels []int32) (own, next []float64, err error) {
 	found, err := x.NearestTwo(ctx, []vector.Query{{Model: m}})
 	if err != nil {

@@ -16,7 +16,7 @@ type server struct{ x Executor }
 // Lanes implements clustering.Server.
 func (s server) Lanes() int { return s.x.Shape().Lanes }
 
-// Threads implements clustering.Server: restarts share nothing that they change.
+// Threads implements clustering.Server. Restarts do not share mutable state, so all may compute concurrently.
 func (s server) Threads() int { return runtime.GOMAXPROCS(0) }
 
 // laneRequest is a request and the lane that it comes from.
@@ -25,7 +25,7 @@ type laneRequest struct {
 	*request
 }
 
-// Serve implements clustering.Server. It answers all requests of the first kind that is asked for.
+// Serve implements clustering.Server. It answers all requests of the kind that comes first in the order of requestKind.
 func (s server) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
 	first := askUpdate
 	for _, a := range requests {
@@ -89,7 +89,7 @@ func (s server) assign(ctx context.Context, asked []laneRequest, queries []vecto
 	}
 	for _, m := range moves {
 		lane := shape.Lane(m)
-		byLane[lane] = append(byLane[lane], s.offset(m, -lane))
+		byLane[lane] = append(byLane[lane], shape.Shift(m, -lane))
 	}
 	for _, a := range asked {
 		a.moves = byLane[a.lane]
@@ -107,20 +107,11 @@ func (s server) update(ctx context.Context, asked []laneRequest) error {
 	}
 	moves := make([]kernel.Move, 0, count)
 	for _, a := range asked {
-		if a.labels == nil {
-			for _, m := range a.moves {
-				moves = append(moves, s.offset(m, a.lane))
-			}
-			continue
+		if a.labels != nil {
+			moves = shape.AppendChanges(moves, labels, a.lane, a.labels)
 		}
-		current := labels[a.lane*shape.Points : (a.lane+1)*shape.Points]
-		for i, to := range a.labels {
-			if to >= 0 {
-				to += int32(a.lane * shape.Clusters)
-			}
-			if current[i] != to {
-				moves = append(moves, kernel.Move{Point: int32(i), From: current[i], To: to})
-			}
+		for _, m := range a.moves {
+			moves = append(moves, shape.Shift(m, a.lane))
 		}
 	}
 	if len(moves) > 0 {
@@ -134,16 +125,4 @@ func (s server) update(ctx context.Context, asked []laneRequest) error {
 		a.values = slices.Clone(sums[a.lane*size : (a.lane+1)*size])
 	}
 	return nil
-}
-
-// offset renumbers the clusters of a move: those of a single lane as those of the lane so many further on.
-func (s server) offset(m kernel.Move, lanes int) kernel.Move {
-	clusters := int32(lanes * s.x.Shape().Clusters)
-	if m.From >= 0 {
-		m.From += clusters
-	}
-	if m.To >= 0 {
-		m.To += clusters
-	}
-	return m
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
-// start makes the first centroids. Afterwards the executor has labels: those that the start gives, else -1.
+// start computes the first centroids. Afterward the executor has the labels that the start provides, otherwise -1.
 func (s *state) start() error {
 	k, d := s.p.spec.K, s.p.d
 	s.centroids, s.absent = make([]float64, k*d), make([]bool, k)
@@ -25,44 +25,75 @@ func (s *state) start() error {
 		}
 		s.metric = unit
 	}
-	switch s.p.startOf(s.restart) {
-	case clustering.StartLabels:
+	var err error
+	switch start := s.p.startOf(s.restart); {
+	case start == clustering.StartLabels:
 		if err := s.load(s.p.spec.InitialLabels); err != nil {
 			return err
 		}
 		s.takeMeans()
 		return s.startMissing()
-	case clustering.StartCentroids:
+	case start == clustering.StartCentroids:
 		copy(s.centroids, s.p.options.InitialCentroids)
 		clear(s.absent)
-	case clustering.StartKmeansPlusPlus:
-		if err := s.drawAll(); err != nil {
-			return err
-		}
-	case clustering.StartRandom:
-		random := s.perturbedMeans
-		if s.p.options.Algorithm == CopKmeans {
-			random = s.randomComponents
-		}
-		if err := random(); err != nil {
-			return err
-		}
-	case clustering.StartSeeds:
-		if err := s.seedMeans(); err != nil {
-			return err
-		}
-	case clustering.StartNeighborhoods, clustering.StartWeightedFarthestFirst:
-		if err := s.neighborhoods(); err != nil {
-			return err
-		}
+	case start == clustering.StartKmeansPlusPlus:
+		err = s.drawAll()
+	case start == clustering.StartRandom && s.p.options.Algorithm == CopKmeans:
+		err = s.randomComponents()
+	case start == clustering.StartRandom:
+		err = s.perturbedMeans()
+	case start == clustering.StartSeeds:
+		err = s.seedMeans()
+	case start == clustering.StartNeighborhoods || start == clustering.StartWeightedFarthestFirst:
+		err = s.neighborhoods()
+	}
+	if err != nil {
+		return err
 	}
 	return s.load(s.p.heldLabels())
 }
 
-// setCentroid sets the centroid of a cluster.
-func (s *state) setCentroid(c int, center []float64) {
-	copy(s.centroid(c), center)
+// setCentroid makes the mean of some points the centroid of a cluster, unless they are unit vectors that cancel out.
+func (s *state) setCentroid(c int, mean []float64) {
+	if s.p.options.Distortion.NormalizeMean(mean) {
+		copy(s.centroid(c), mean)
+		s.absent[c] = false
+	}
+}
+
+// setPoint makes a point the centroid of a cluster.
+func (s *state) setPoint(c int, point int32) error {
 	s.absent[c] = false
+	return s.p.row(s.centroid(c), point)
+}
+
+// drawKey is what the points that k-means++ draws depend on, besides the rows, if no centroid is given. Problems on the
+// same rows keep these points in Problem.draws, so that a restart of one begins where that of another did.
+type drawKey struct {
+	seed       uint64
+	restart, k int
+	distortion metric.Distortion
+	form       metric.Form
+}
+
+// drawAll is kmeansPlusPlus for all clusters. It reuses points that another problem drew.
+func (s *state) drawAll() error {
+	key := drawKey{s.p.spec.Seed, s.restart, s.p.spec.K, s.p.options.Distortion, s.metric.Form()}
+	known, found := s.p.draws.Load(key)
+	if !found {
+		points, err := s.kmeansPlusPlus(nil)
+		if err == nil {
+			s.p.draws.Store(key, points)
+		}
+		return err
+	}
+	for c, point := range known.([]int32) {
+		s.rng.Float64() // as the draw would
+		if err := s.setPoint(c, point); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // startMissing draws centroids by k-means++ for clusters that the given labels leave empty.
@@ -77,8 +108,8 @@ func (s *state) startMissing() error {
 	return s.load(labels)
 }
 
-// kmeansPlusPlus draws a point for every cluster without centroid: with a probability proportional to its
-// distortion to the nearest centroid, or uniformly if there is none yet. Points in exclude are not drawn.
+// kmeansPlusPlus draws a point for every cluster without a centroid, with a probability proportional to its distortion
+// from the nearest centroid, or uniformly if there is none yet. It does not draw the points in exclude.
 func (s *state) kmeansPlusPlus(exclude []int32) (drawn []int32, err error) {
 	n := s.p.n
 	chance, least := make([]float64, n), make([]float64, n)
@@ -122,10 +153,10 @@ func (s *state) kmeansPlusPlus(exclude []int32) (drawn []int32, err error) {
 		}
 		excluded[q] = true
 		drawn = append(drawn, int32(q))
-		if err := s.p.row(s.centroid(c), int32(q)); err != nil {
+		if err := s.setPoint(c, int32(q)); err != nil {
 			return nil, err
 		}
-		if s.absent[c] = false; !slices.Contains(s.absent, true) {
+		if !slices.Contains(s.absent, true) {
 			break
 		}
 		if err := updateChances(c); err != nil {
@@ -135,7 +166,7 @@ func (s *state) kmeansPlusPlus(exclude []int32) (drawn []int32, err error) {
 	return drawn, nil
 }
 
-// perturbation is how far perturbed means are from the global mean, in standard deviations.
+// perturbation is the distance of perturbed means from the global mean, in standard deviations.
 const perturbation = 0.01
 
 // perturbedMeans puts every missing centroid near the global mean: Random-KMeans (Basu2002 4.2).
@@ -154,13 +185,14 @@ func (s *state) perturbedMeans() error {
 			center[f] = mean[f] + float64(perturbation*deviation[f]*s.rng.NormFloat64())
 		}
 		s.p.options.Distortion.NormalizeMean(center)
-		s.setCentroid(c, center)
+		copy(s.centroid(c), center)
+		s.absent[c] = false
 	}
 	return nil
 }
 
-// globalMoments is the mean of all points and the standard deviation of every feature. For divergences the mean
-// stands in for the deviation, so that perturbed means stay positive.
+// globalMoments returns the mean of all points and the standard deviation of every feature. For divergences it returns
+// the mean in place of the deviation, so that perturbed means stay positive.
 func (s *state) globalMoments() (mean, deviation []float64, err error) {
 	if err := s.load(make([]int32, s.p.n)); err != nil {
 		return nil, nil, err
@@ -182,7 +214,7 @@ func (s *state) globalMoments() (mean, deviation []float64, err error) {
 	return mean, scatter, nil
 }
 
-// randomComponents are the means of k components of the must-links, drawn at random.
+// randomComponents uses the means of k randomly drawn must-link components.
 func (s *state) randomComponents() error {
 	components := s.p.Constraints.Components()
 	order := make([]int32, components.Count())
@@ -196,15 +228,13 @@ func (s *state) randomComponents() error {
 		if err != nil {
 			return err
 		}
-		if s.p.options.Distortion.NormalizeMean(center) {
-			s.setCentroid(c, center)
-		}
+		s.setCentroid(c, center)
 	}
 	return nil
 }
 
-// seedMeans are the means of the seeds, each counted by how likely its label is (Basu2002 Fig. 1);
-// clusters without seeds start by k-means++ among the other points.
+// seedMeans uses the means of the seeds, each weighted by the probability of its label (Basu2002 Fig. 1). Clusters
+// without seeds start by k-means++ among the other points.
 func (s *state) seedMeans() error {
 	row, totals, weights := make([]float64, s.p.d), make([]float64, len(s.centroids)), make([]float64, s.p.spec.K)
 	var points []int32
@@ -228,27 +258,25 @@ func (s *state) seedMeans() error {
 		for f := range center {
 			center[f] /= weight
 		}
-		if s.p.options.Distortion.NormalizeMean(center) {
-			s.setCentroid(c, center)
-		}
+		s.setCentroid(c, center)
 	}
 	_, err := s.kmeansPlusPlus(points)
 	return err
 }
 
-// neighborhoods starts from the must-link components of at least two points, which Basu2003 3.1 calls
-// neighborhoods. If there are k or more, centroids are the means of the largest or, with weighted farthest-first, of
-// large ones that are far apart. Otherwise they are the means of all, then the first point that is cannot-linked to
-// every neighborhood, then perturbed global means.
+// neighborhoods starts from the must-link components of at least two points, which Basu2003 3.1 calls neighborhoods. If
+// there are k or more, centroids are the means of the largest or, with weighted farthest-first, of large ones that are
+// far apart. Otherwise they are the means of all of them, then the first point that is cannot-linked to every
+// neighborhood, then perturbed global means.
 func (s *state) neighborhoods() error {
 	components := s.p.Constraints.Components()
+	size := func(c int32) int { return len(components.Members(c)) }
 	var neighborhoods []int32
 	for c := range int32(components.Count()) {
-		if len(components.Members(c)) >= 2 {
+		if size(c) >= 2 {
 			neighborhoods = append(neighborhoods, c)
 		}
 	}
-	size := func(c int32) int { return len(components.Members(c)) }
 	slices.SortStableFunc(neighborhoods, func(a, b int32) int { return cmp.Compare(size(b), size(a)) })
 	k := s.p.spec.K
 	if s.p.startOf(s.restart) == clustering.StartWeightedFarthestFirst {
@@ -264,16 +292,13 @@ func (s *state) neighborhoods() error {
 		if err != nil {
 			return err
 		}
-		if s.p.options.Distortion.NormalizeMean(center) {
-			s.setCentroid(c, center)
-		}
+		s.setCentroid(c, center)
 	}
 	if len(neighborhoods) < k && len(neighborhoods) > 0 {
 		if point := s.apartFromAll(neighborhoods); point >= 0 {
-			if err := s.p.row(s.centroid(len(neighborhoods)), point); err != nil {
+			if err := s.setPoint(len(neighborhoods), point); err != nil {
 				return err
 			}
-			s.absent[len(neighborhoods)] = false
 		}
 	}
 	if slices.Contains(s.absent, true) {
@@ -282,24 +307,20 @@ func (s *state) neighborhoods() error {
 	return nil
 }
 
-// apartFromAll is the first point that is cannot-linked to every neighborhood; -1: there is none.
+// apartFromAll returns the first point that is cannot-linked to every neighborhood, or -1 if there is none.
 func (s *state) apartFromAll(neighborhoods []int32) int32 {
 	components := s.p.Constraints.Components()
 	for point := range int32(s.p.n) {
 		own := components.Of(point)
-		apart := true
-		for _, neighborhood := range neighborhoods {
-			apart = apart && s.p.Constraints.Apart(own, neighborhood)
-		}
-		if apart {
+		if !slices.ContainsFunc(neighborhoods, func(other int32) bool { return !s.p.Constraints.Apart(own, other) }) {
 			return point
 		}
 	}
 	return -1
 }
 
-// weightedFarthestFirst chooses up to k neighborhoods: the largest first, then always the one whose size times
-// its distance to the nearest chosen one is largest; ties by size, then index.
+// weightedFarthestFirst chooses up to k neighborhoods: the largest first, then always the one with the largest product
+// of its size and its distance to the nearest chosen one. Ties go to the larger, then to the first.
 func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
 	if len(neighborhoods) == 0 {
 		return nil, nil
@@ -331,7 +352,7 @@ func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
 	return chosen, nil
 }
 
-// meanOf is the mean of some points.
+// meanOf returns the mean of some points.
 func (s *state) meanOf(points []int32) ([]float64, error) {
 	mean, row := make([]float64, s.p.d), make([]float64, s.p.d)
 	for _, point := range points {

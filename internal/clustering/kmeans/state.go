@@ -10,30 +10,33 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
-// state is what all methods of this package share: a labeling with its exact sums, the centroids, and the
-// metric.
+// state is what all methods of this package share: a labeling with its exact sums, the centroids, and the metric.
 type state struct {
 	p         *Problem
 	x         lane
 	source    *rand.PCG
-	rng       *rand.Rand // of the source
+	rng       *rand.Rand // draws from source
 	restart   int
-	labels    []int32
-	counts    []int32
-	sums      []float64
-	centroids []float64 // k x d, in the coordinates of prepared rows
-	absent    []bool    // clusters that have no centroid yet
-	metric    *metric.Metric
 	iteration int
+	accepted
+}
+
+// accepted is the part of a state that a step changes, and that try restores if the step fails.
+type accepted struct {
+	labels, counts []int32
+	sums           []float64 // of the clusters' rows, exact
+	centroids      []float64 // k x d, in the coordinates of prepared rows
+	absent         []bool    // clusters that have no centroid yet
+	metric         *metric.Metric
 }
 
 // Labels implements clustering.Stepper.
 func (s *state) Labels() []int32 { return s.labels }
 
-// centroid is that of one cluster.
+// centroid returns the centroid of one cluster. It aliases s.centroids.
 func (s *state) centroid(c int) []float64 { return s.centroids[c*s.p.d : (c+1)*s.p.d] }
 
-// model is the centroids and the metric as they are now.
+// model returns the current centroids and metric.
 func (s *state) model() *vector.Model {
 	return &vector.Model{
 		Distortion: s.p.options.Distortion, Clusters: s.p.spec.K,
@@ -41,7 +44,7 @@ func (s *state) model() *vector.Model {
 	}
 }
 
-// single is a model with one centroid.
+// single returns a model with one centroid.
 func (s *state) single(center []float64) *vector.Model {
 	m := s.model()
 	m.Clusters, m.Centroids, m.Absent = 1, center, nil
@@ -64,8 +67,8 @@ func (s *state) load(labels []int32) error {
 	return nil
 }
 
-// apply makes two lists of moves of different points, each ascending, takes over the new sums, and tells how many points
-// moved.
+// apply makes two lists of moves of different points, each ascending, takes over the new sums, and returns how many
+// points moved.
 func (s *state) apply(some, others []kernel.Move) (moved int, err error) {
 	moves := merge(some, others)
 	if len(moves) == 0 {
@@ -88,7 +91,7 @@ func (s *state) apply(some, others []kernel.Move) (moved int, err error) {
 	return len(moves), nil
 }
 
-// merge puts two lists of moves, each ascending, in the order of the points.
+// merge combines two ascending lists of moves.
 func merge(a, b []kernel.Move) []kernel.Move {
 	if len(b) == 0 {
 		return a
@@ -104,8 +107,8 @@ func merge(a, b []kernel.Move) []kernel.Move {
 	return append(append(merged, a...), b...)
 }
 
-// takeMeans makes every centroid the mean of its cluster. A cluster without points, and one of unit vectors
-// whose sum is 0, keeps its centroid.
+// takeMeans makes every centroid the mean of its cluster. A cluster without points, and one of unit vectors that cancel
+// out, keeps its centroid.
 func (s *state) takeMeans() {
 	fresh, absent := slices.Clone(s.centroids), slices.Clone(s.absent) // models share the old slices
 	mean, width := make([]float64, s.p.d), s.p.Vectors.Width()
@@ -122,7 +125,7 @@ func (s *state) takeMeans() {
 	s.centroids, s.absent = fresh, absent
 }
 
-// distortion is the sum of all labeled points' distortions to their centroids in a model.
+// distortion returns the sum of the distortions of all labeled points from their centroids in a model.
 func (s *state) distortion(m *vector.Model) (float64, error) {
 	total, err := s.x.Scatter(m, vector.Total)
 	if err != nil {
@@ -139,19 +142,22 @@ func (s *state) FillResult(result *clustering.Result) {
 	}
 }
 
-// accepted is what a step changes. It is restored when a step fails halfway, so that labels are those of the last
-// accepted step.
-type accepted struct {
-	labels, counts  []int32
-	sums, centroids []float64
-	absent          []bool
-	metric          *metric.Metric
+// try runs a step. If it fails, everything that it may have changed is restored.
+func (s *state) try(step func() (clustering.Report, error)) (clustering.Report, error) {
+	before := accepted{slices.Clone(s.labels), slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
+	report, err := step()
+	if err != nil {
+		s.accepted = before
+	}
+	return report, err
 }
 
-func (s *state) accepted() accepted {
-	return accepted{slices.Clone(s.labels), slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
-}
-
-func (s *state) restore(from accepted) {
-	s.labels, s.counts, s.sums, s.centroids, s.absent, s.metric = from.labels, from.counts, from.sums, from.centroids, from.absent, from.metric
+// movesTo returns the moves of points, in the given order, to the labels that differ from theirs.
+func (s *state) movesTo(points []int32, label func(at int) int32) (moves []kernel.Move) {
+	for at, point := range points {
+		if to := label(at); to != s.labels[point] {
+			moves = append(moves, kernel.Move{Point: point, From: s.labels[point], To: to})
+		}
+	}
+	return moves
 }

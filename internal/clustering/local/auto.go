@@ -15,7 +15,7 @@ type executors struct {
 	threads int
 }
 
-// Executors are those of auto within this process.
+// Executors returns executors for auto within this process.
 func Executors(data dataset.Dataset, threads int) auto.Executors { return executors{data, threads} }
 
 // Rows implements auto.Executors.

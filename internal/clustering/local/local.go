@@ -1,5 +1,5 @@
-// Package local runs a job of any algorithm within this process, without coordinator or workers. A cluster has to give
-// the same answer, bit for bit.
+// Package local runs jobs of any algorithm within this process, without a coordinator or workers. A cluster must give
+// the same answers, bit for bit.
 package local
 
 import (
@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/clustering/krange"
 	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
@@ -36,7 +37,7 @@ func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 	return solveOne(ctx, data, spec, threads, nil, o)
 }
 
-// solveOne runs a job on the data as they are, for one k. What it has in common with others is shared, if not nil.
+// solveOne runs a job for one k on the data as it is. If shared is not nil, it shares work with other jobs.
 func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *Shared, o clustering.Observer) (*clustering.Result, error) {
 	switch spec.Algorithm.(type) {
 	case *auto.Options:
@@ -96,4 +97,54 @@ func solveByLandmarks(ctx context.Context, data dataset.Dataset, spec clustering
 		return nil, err
 	}
 	return landmark.Run(ctx, p, x, o)
+}
+
+// solveRange runs a job with a range of k; see krange.Run.
+func solveRange(ctx context.Context, job, origin krange.Job, threads int, o clustering.Observer) (*clustering.Result, error) {
+	s := &solver{data: job.Data, threads: threads, shared: NewShared(job.Spec.MaxK), Parts: NewParts(job.Spec.MaxK)}
+	return krange.Run(ctx, job, origin, s, threads, o)
+}
+
+// solver implements krange.Solver within this process.
+type solver struct {
+	data    dataset.Dataset
+	threads int
+	shared  *Shared
+	*Parts
+}
+
+// Solve implements krange.Solver.
+func (s *solver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
+	return solveOne(ctx, s.data, spec, s.threads, s.shared, o)
+}
+
+// solveNeighbors runs a job on the nearest-neighbor graph of its rows. If shared is not nil, it shares the graph with
+// other jobs.
+func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *Shared, o clustering.Observer) (*clustering.Result, error) {
+	p, err := knn.Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	p.Observe(o)
+	graph, err := shared.neighborGraph(func() (*dataset.Graph, error) {
+		nearest, err := p.Nearest(ctx, func(ctx context.Context) ([]int32, error) { return p.Search(ctx, threads) })
+		if err != nil {
+			return nil, err
+		}
+		return p.Graph(ctx, nearest, threads)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var result *clustering.Result
+	if spec.MaxK > 0 {
+		result, err = solveRange(ctx, krange.Job{Data: graph, Spec: p.Spec}, krange.Job{Data: data, Spec: spec}, threads, o)
+	} else {
+		result, err = solveOne(ctx, graph, p.Spec, threads, shared, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.FillResult(result, graph)
+	return result, nil
 }

@@ -10,19 +10,20 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Shared is what jobs on the same data have in common that differ in k, constraints and seeds, run one after the other.
+// Shared holds what jobs on the same data have in common if they differ only in k, constraints and seeds. It is not
+// safe for concurrent use.
 type Shared struct {
 	Auto  *auto.Shared
 	Cut   *spectral.Shared
-	graph *dataset.Graph // of neighbors; nil: there is none yet
+	graph *dataset.Graph // nearest-neighbor graph; nil until it is computed
 }
 
-// NewShared is for jobs of at most so many clusters.
+// NewShared returns an empty Shared for jobs of at most maxK clusters.
 func NewShared(maxK int) *Shared {
 	return &Shared{Auto: auto.NewShared(maxK), Cut: spectral.NewShared(maxK)}
 }
 
-// neighborGraph is the graph of the nearest neighbors, made once.
+// neighborGraph returns the nearest-neighbor graph and computes it only once. s may be nil.
 func (s *Shared) neighborGraph(find func() (*dataset.Graph, error)) (_ *dataset.Graph, err error) {
 	if s == nil {
 		return find()
@@ -33,17 +34,17 @@ func (s *Shared) neighborGraph(find func() (*dataset.Graph, error)) (_ *dataset.
 	return s.graph, err
 }
 
-// Parts runs jobs on parts of the data of a job with a range of k. Those on the same part share what they can.
+// Parts runs jobs on parts of the data of a job with a range of k. Jobs on the same part share what they can.
 type Parts struct {
 	maxK int
 	mu   sync.Mutex
 	of   map[int]*Shared
 }
 
-// NewParts is for jobs of at most so many clusters.
+// NewParts returns Parts for jobs of at most maxK clusters.
 func NewParts(maxK int) *Parts { return &Parts{maxK: maxK, of: map[int]*Shared{}} }
 
-// Small implements krange.Solver. Jobs on one part come one after the other.
+// Small implements krange.Solver. Jobs on the same part must not run concurrently.
 func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
 	p.mu.Lock()
 	shared := p.of[part]

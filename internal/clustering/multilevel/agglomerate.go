@@ -1,8 +1,12 @@
 package multilevel
 
-import "container/heap"
+import (
+	"container/heap"
+	"slices"
+)
 
-// agglomerate merges the two clusters by which Q falls least, beginning with every vertex by itself, until k are left:
+// agglomerate starts with every vertex as its own cluster and repeatedly merges the two clusters whose merger lowers Q
+// least, until k are left. A merger lowers Q by
 //
 //	M_cc/s_c + M_dd/s_d - (M_cc + M_dd + 2 M_cd)/(s_c + s_d).
 //
@@ -10,7 +14,7 @@ import "container/heap"
 func agglomerate(g *Graph, k int) []int32 {
 	n := g.Rows()
 	a := &agglomeration{
-		within: make([]float64, n), mass: append([]float64(nil), g.Mass...),
+		within: make([]float64, n), mass: slices.Clone(g.Mass),
 		between: make([]map[int32]float64, n), into: make([]int32, n), version: make([]int32, n),
 	}
 	for v := range int32(n) {
@@ -46,12 +50,12 @@ func agglomerate(g *Graph, k int) []int32 {
 type agglomeration struct {
 	within, mass []float64
 	between      []map[int32]float64
-	into         []int32 // the cluster that a cluster became part of; itself: it is still there
-	version      []int32 // how often it has changed; -1: it is gone
+	into         []int32 // the cluster that each was merged into; itself if it still exists
+	version      []int32 // how often each cluster has changed; -1 once it is merged
 	queue        mergers
 }
 
-// merger is what merging two clusters costs, as they were at some version.
+// merger is a possible merger of two clusters and its loss, valid while they have these versions.
 type merger struct {
 	loss               float64
 	a, b               int32
@@ -64,7 +68,7 @@ func (a *agglomeration) merger(c, d int32) merger {
 	return merger{loss, c, d, a.version[c], a.version[d]}
 }
 
-// cheapest is the next merger that is still possible.
+// cheapest returns the valid merger with the least loss, or false if none is left.
 func (a *agglomeration) cheapest() (merger, bool) {
 	for a.queue.Len() > 0 {
 		m := heap.Pop(&a.queue).(merger)
@@ -75,7 +79,7 @@ func (a *agglomeration) cheapest() (merger, bool) {
 	return merger{}, false
 }
 
-// merge makes the one with fewer neighbors part of the other.
+// merge merges the cluster with fewer neighbors into the other.
 func (a *agglomeration) merge(c, d int32) {
 	if len(a.between[c]) < len(a.between[d]) {
 		c, d = d, c
@@ -86,7 +90,7 @@ func (a *agglomeration) merge(c, d int32) {
 	a.version[c]++
 	a.version[d] = -1
 	delete(a.between[c], d)
-	for e, weight := range a.between[d] { // in any order: each changes only what is between it and c
+	for e, weight := range a.between[d] { // the order does not matter: each iteration changes only entries of e
 		if e == c {
 			continue
 		}
@@ -95,12 +99,12 @@ func (a *agglomeration) merge(c, d int32) {
 		a.between[e][c] += weight
 	}
 	a.between[d] = nil
-	for e := range a.between[c] { // in any order: mergers are ordered by themselves
+	for e := range a.between[c] { // the order does not matter: the queue orders mergers completely
 		heap.Push(&a.queue, a.merger(c, e))
 	}
 }
 
-// mergeLightest merges the two lightest clusters, as often as given.
+// mergeLightest merges the two lightest clusters, the given number of times.
 func (a *agglomeration) mergeLightest(times int) {
 	for range times {
 		first, second := int32(-1), int32(-1)
@@ -118,7 +122,7 @@ func (a *agglomeration) mergeLightest(times int) {
 	}
 }
 
-// labels numbers the clusters in order of their lowest vertices.
+// labels numbers the clusters in the order of their lowest vertices.
 func (a *agglomeration) labels() []int32 {
 	labels, numbers := make([]int32, len(a.into)), map[int32]int32{}
 	for v := range int32(len(labels)) {

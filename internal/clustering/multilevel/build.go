@@ -1,27 +1,31 @@
 package multilevel
 
-import "github.com/cleave-project/cleave/internal/data/dataset"
+import (
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
 
 // Matrix is M and a on the vertices of a data set's graph:
 //
 //	M_ij = w_ij scale_i scale_j + further entries,   M_ii = diagonal_i
 type Matrix struct {
 	Graph    *dataset.Graph
-	Scale    []float64 // nil: all 1
-	Keep     []bool    // the vertices that take part; nil: all
-	Diagonal []float64 // nil: all 0
-	Mass     []float64 // a_i, above 0 where a vertex takes part
+	Scale    []float64 // nil means all 1
+	Keep     []bool    // the vertices to include; nil means all
+	Diagonal []float64 // nil means all 0
+	Mass     []float64 // a_i, positive for every included vertex
 	Entries  []dataset.Edge
 	Apart    Pairs
-	// Penalties of constraints, beside those within the entries.
+	// Penalties of constraints, in addition to those in Entries.
 	Penalties []Penalty
 }
 
-// Build makes the graph of the vertices that take part, and lists them; nil: all do. It shares the memory of the data set
-// where that has all entries as they are.
+// Build returns the graph of the included vertices, and their numbers in ascending order, or nil if all are included.
+// If the data set has all entries unchanged, the graph shares its memory.
 func (m Matrix) Build() (g *Graph, kept []int32) {
 	n := m.Graph.N
-	number := make([]int32, n) // of each vertex among those that take part
+	number := make([]int32, n) // of each vertex among the included ones; -1 if it is not
 	for i := range number {
 		if number[i] = -1; m.Keep == nil || m.Keep[i] {
 			number[i] = int32(len(kept))
@@ -36,7 +40,7 @@ func (m Matrix) Build() (g *Graph, kept []int32) {
 	}
 	more := m.further()
 	g = &Graph{Start: make([]int64, len(kept)+1), Diagonal: make([]float64, len(kept)), Mass: make([]float64, len(kept))}
-	place := make([]int64, len(kept)) // in the rows made so far, counted from 1: of a neighbor in the row that is being made
+	place := make([]int64, len(kept)) // per neighbor: its index in g.Column plus 1, valid if it is in the current row
 	for v, i := range kept {
 		from := int64(len(g.Column))
 		add := func(j int32, weight float64) {
@@ -84,7 +88,7 @@ func (m Matrix) Build() (g *Graph, kept []int32) {
 	return g, kept
 }
 
-// further are the further entries by their rows, each in both.
+// further returns the further entries by row; each is in the rows of both its vertices.
 func (m Matrix) further() map[int32][]dataset.Edge {
 	rows := make(map[int32][]dataset.Edge, 2*len(m.Entries))
 	for _, e := range m.Entries {
@@ -94,10 +98,10 @@ func (m Matrix) further() map[int32][]dataset.Edge {
 	return rows
 }
 
-// Pick is the values of the vertices that are kept; nil: all are.
+// Pick returns a copy of the values of the vertices in kept, or of all if kept is nil.
 func Pick[T any](values []T, kept []int32) []T {
 	if kept == nil {
-		return append([]T(nil), values...)
+		return slices.Clone(values)
 	}
 	picked := make([]T, len(kept))
 	for at, i := range kept {
@@ -106,8 +110,8 @@ func Pick[T any](values []T, kept []int32) []T {
 	return picked
 }
 
-// Numbers gives the vertices that are kept (nil: all of n) numbers from 0 on, the same where they have the same group, and
-// tells how many there are.
+// Numbers numbers the groups of the vertices in kept (nil means all n) from 0 in order of appearance. It returns the
+// number of each vertex's group, and how many groups there are.
 func Numbers(kept []int32, n int, group func(i int32) int32) (numbers []int32, count int) {
 	of := map[int32]int32{}
 	if kept != nil {

@@ -3,16 +3,17 @@ package multilevel
 import "context"
 
 const (
-	// chainLength is how many moves a chain goes on without a new best.
+	// chainLength is the number of moves without a new best value after which a chain ends.
 	chainLength = 20
-	// chainWork is how many entries of the matrix the chains of one level may read: they make much of small graphs, and of
-	// large ones there are the small ones below them. Brief cuts have briefWork.
+	// chainWork is how many entries of the matrix the chains of one level may read. That suffices for small graphs, and
+	// large ones have coarser levels. Options.Brief reduces it to briefWork.
 	chainWork = 1 << 20
 	briefWork = 1 << 18
 )
 
-// chains is local search: from each vertex at a border a chain of single moves, each the best of the neighbors of those that
-// moved before, which may lower the value on the way and is kept up to its best point.
+// chains is a local search. From every vertex at the border of its cluster it follows a chain of single moves, each the
+// best one among the neighbors of vertices that moved before. A chain may lower the value temporarily and is kept up to
+// its best point.
 func (r *refiner) chains(ctx context.Context, l *labeling) error {
 	c := &chain{labeling: l, links: r.links, least: l.tolerance(), work: r.chainWork, place: make([]int32, l.g.Rows())}
 	for improved := true; improved && c.work > 0; {
@@ -31,43 +32,43 @@ func (r *refiner) chains(ctx context.Context, l *labeling) error {
 	return nil
 }
 
-// chain is one chain of moves.
+// chain is the state of one chain of moves.
 type chain struct {
 	*labeling
 	links   *links
-	least   float64 // the gain that is no effect of rounding
-	work    int64   // that is left
-	place   []int32 // of each vertex among those reached, counted from 1; 0: it is not reached, -1: it has moved
+	least   float64 // gains up to this are considered rounding
+	work    int64   // remaining entries to read
+	place   []int32 // per vertex: its index in reached plus 1; 0 if it is not reached, -1 if it has moved
 	reached []candidate
-	changed uint64 // the clusters of the last move, as bits
+	changed uint64 // bit set of the clusters of the last move
 	moves   []done
 }
 
-// candidate is a vertex that may move next. The best move of most is the same after another one has moved, and is not looked for
-// again.
+// candidate is a vertex that may move next. Its best move usually stays the same when another vertex moves, so it is
+// cached.
 type candidate struct {
 	v      int32
-	summed bool // the links are those of its neighbors' labels
+	summed bool // whether links are up to date
 	links  []link
-	// clusters are those that its best move depends on, as bits: its own and those of its neighbors.
+	// clusters is the bit set of the clusters that its best move depends on: its own and those of its neighbors.
 	clusters uint64
 	to       int32
 	gain     float64
 }
 
-// link is the sums of a vertex with one cluster; see links.
+// link holds the sums of a vertex with one cluster; see links.
 type link struct {
 	cluster      int32
 	sum, avoided float64
 }
 
-// bit stands for a cluster, and for some others where there are more than 64.
+// bit returns the bit of a cluster. With more than 64 clusters, several share a bit.
 func bit(cluster int32) uint64 { return 1 << (uint(cluster) % 64) }
 
-// done is a move that was carried out.
+// done is a move that was made.
 type done struct{ v, from int32 }
 
-// from runs the chain that begins at a vertex and tells whether it raised the value.
+// from runs the chain that begins at a vertex and reports whether it raised the value.
 func (c *chain) from(v int32) bool {
 	c.reach(v)
 	total, best, kept := 0.0, 0.0, 0
@@ -107,7 +108,7 @@ func (c *chain) from(v int32) bool {
 	return kept > 0
 }
 
-// carryOut makes the best move of a candidate, which is none any more.
+// carryOut makes the best move of a candidate and removes it from the candidates.
 func (c *chain) carryOut(place int) (moved int32) {
 	u, to, last := c.reached[place].v, c.reached[place].to, len(c.reached)-1
 	c.moves = append(c.moves, done{u, c.labels[u]})
@@ -121,14 +122,15 @@ func (c *chain) carryOut(place int) (moved int32) {
 	return u
 }
 
-// reach makes a vertex a candidate. If it is one, a neighbor of it has moved.
+// reach makes a vertex a candidate. If it is one already, its links are marked as outdated, because a neighbor has
+// moved.
 func (c *chain) reach(v int32) {
 	switch at := c.place[v]; {
 	case at > 0:
 		c.reached[at-1].summed = false
 	case at == 0:
 		if len(c.reached) < cap(c.reached) {
-			c.reached = c.reached[:len(c.reached)+1] // with the memory of an earlier one
+			c.reached = c.reached[:len(c.reached)+1] // reuse the memory of an earlier candidate
 		} else {
 			c.reached = append(c.reached, candidate{})
 		}
@@ -138,7 +140,7 @@ func (c *chain) reach(v int32) {
 	}
 }
 
-// next is the place of the candidate with the best move; -1: none can move.
+// next returns the index of the candidate with the best move, or -1 if none can move.
 func (c *chain) next() int {
 	best := -1
 	for at := range c.reached {
@@ -157,7 +159,7 @@ func (c *chain) next() int {
 	return best
 }
 
-// look finds the best move of a candidate, as labeling.best does.
+// look finds the best move of a candidate, like labeling.best.
 func (c *chain) look(u *candidate) {
 	from := c.labels[u.v]
 	if !u.summed {
@@ -184,7 +186,7 @@ func (c *chain) look(u *candidate) {
 	}
 }
 
-// sumUp finds the links of a candidate.
+// sumUp computes the links of a candidate.
 func (c *chain) sumUp(u *candidate) {
 	c.links.of(c.labeling, u.v)
 	u.links, u.clusters, u.summed = u.links[:0], bit(c.labels[u.v]), true

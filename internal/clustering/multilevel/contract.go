@@ -2,15 +2,16 @@ package multilevel
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// contractRows is how many merged vertices one thread contracts at a time.
+// contractRows is the number of merged vertices that one thread contracts at a time.
 const contractRows = 1 << 13
 
-// contract makes one vertex of all that have the same number, 0..count-1. Rows of the result list neighbors in the order in
-// which they are met, whatever the number of threads.
+// contract merges all vertices that have the same number, 0..count-1, into one. The result does not depend on the
+// number of threads: rows list neighbors in the order in which they are met.
 func contract(ctx context.Context, g *Graph, into []int32, count int, pool *parallel.Pool, threads int) (*Graph, error) {
 	members, start := group(into, count)
 	c := &Graph{Start: make([]int64, count+1), Diagonal: make([]float64, count), Mass: make([]float64, count), Apart: g.Apart.merged(into), Penalties: g.Penalties.merged(into, count)}
@@ -55,14 +56,14 @@ func contract(ctx context.Context, g *Graph, into []int32, count int, pool *para
 	return c, err
 }
 
-// rows are some rows of a contracted graph.
+// rows holds some rows of a contracted graph.
 type rows struct {
 	column []int32
 	weight []float64
 }
 
-// add makes the row of one merged vertex, and its weight and diagonal. Place holds for each neighbor of this row its place in
-// it, counted from 1, and is all 0 before and after.
+// add appends the row of one merged vertex and computes its weight and diagonal entry. place holds the index of each
+// neighbor in this row plus 1; it is all 0 before and after.
 func (r *rows) add(c, g *Graph, v int32, members, into, place []int32) {
 	from := len(r.column)
 	for _, i := range members {
@@ -88,7 +89,7 @@ func (r *rows) add(c, g *Graph, v int32, members, into, place []int32) {
 	}
 }
 
-// group lists the vertices by their numbers: those of number v are members[start[v]:start[v+1]], in ascending order.
+// group lists the vertices by number: those with number v are members[start[v]:start[v+1]], ascending.
 func group(into []int32, count int) (members []int32, start []int64) {
 	start = make([]int64, count+1)
 	for _, v := range into {
@@ -97,7 +98,7 @@ func group(into []int32, count int) (members []int32, start []int64) {
 	for v := range count {
 		start[v+1] += start[v]
 	}
-	members, next := make([]int32, len(into)), append([]int64(nil), start[:count]...)
+	members, next := make([]int32, len(into)), slices.Clone(start[:count])
 	for i, v := range into {
 		members[next[v]] = int32(i)
 		next[v]++

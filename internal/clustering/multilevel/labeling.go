@@ -2,7 +2,7 @@ package multilevel
 
 import "math"
 
-// labeling is labels of a graph with the sums of their clusters.
+// labeling holds labels of a graph and the sums of their clusters.
 type labeling struct {
 	g       *Graph
 	k       int
@@ -11,10 +11,11 @@ type labeling struct {
 	within  []float64 // M_cc
 	mass    []float64 // s_c
 	count   []int32
-	shares  []float64 // of the clusters in the value
+	shares  []float64 // contribution of each cluster to the value
 }
 
-// newLabeling sums up the clusters of labels, which it keeps and changes. Balance is a share of the mean cluster's weight.
+// newLabeling computes the sums of the clusters. It keeps the labels and changes them. balance is relative to the mean
+// weight of a cluster.
 func newLabeling(g *Graph, k int, labels []int32, balance float64) *labeling {
 	l := &labeling{g: g, k: k, labels: labels, within: make([]float64, k), mass: make([]float64, k), count: make([]int32, k)}
 	for v, c := range labels {
@@ -38,12 +39,12 @@ func newLabeling(g *Graph, k int, labels []int32, balance float64) *labeling {
 	return l
 }
 
-// value is Q less the penalties, or with a balance b
+// value is Q minus the penalties or, with a balance b,
 //
-//	sum_c M_cc/s_c (1 - b/s_c) - penalties,
+//	sum_c M_cc/s_c (1 - b/s_c) - penalties.
 //
-// which takes from a small cluster what it gains by being small: a few vertices that dangle from the rest by an edge are cut
-// off at almost no cost, and Q alone would rather have many of these than clusters.
+// The balance removes the advantage of small clusters: cutting off a few vertices that hang on by one edge costs almost
+// nothing, and Q alone would prefer many of these to real clusters.
 func (l *labeling) value() float64 {
 	q := 0.0
 	for c := range l.k {
@@ -52,7 +53,7 @@ func (l *labeling) value() float64 {
 	return q - l.g.Penalties.cost(l.labels)
 }
 
-// association is Q.
+// association returns Q.
 func (l *labeling) association() float64 {
 	q := 0.0
 	for c, mass := range l.mass {
@@ -63,18 +64,18 @@ func (l *labeling) association() float64 {
 	return q
 }
 
-// share is the part that a cluster has in the value; that of an empty one is 0.
+// share returns the contribution of a cluster to the value, 0 if it is empty.
 func (l *labeling) share(within, mass float64) float64 {
 	switch {
 	case mass <= 0:
 		return 0
-	case within <= 0: // such as of points that must not be together
+	case within <= 0: // as with points that must not be together
 		return within / mass
 	}
 	return within / mass * (1 - l.balance/mass)
 }
 
-// tolerance is the gain below which a move may be an effect of rounding.
+// tolerance returns the gain up to which a move may be an effect of rounding.
 func (l *labeling) tolerance() float64 {
 	size := 0.0
 	for c := range l.k {
@@ -83,7 +84,8 @@ func (l *labeling) tolerance() float64 {
 	return 1e-11 * size
 }
 
-// inside tells whether all neighbors of a vertex are in its cluster, and no penalties could speak for another one.
+// inside reports whether all neighbors of a vertex are in its cluster and it has no penalties, so that no move can
+// gain.
 func (l *labeling) inside(v int32) bool {
 	neighbors, _ := l.g.row(v)
 	for _, u := range neighbors {
@@ -95,11 +97,11 @@ func (l *labeling) inside(v int32) bool {
 	return len(partners) == 0
 }
 
-// links are the sums of one vertex's entries with each cluster, M_vc, and of the penalties that it avoids by being there.
+// links holds, for one vertex and each cluster, the sum of its entries, M_vc, and the penalties that it avoids there.
 type links struct {
 	sum     []float64
 	avoided []float64
-	touched []int32 // clusters of neighbors, in the order in which they are met
+	touched []int32 // clusters of neighbors, in the order of the neighbors
 	met     []bool
 }
 
@@ -107,7 +109,7 @@ func newLinks(k int) *links {
 	return &links{sum: make([]float64, k), avoided: make([]float64, k), met: make([]bool, k)}
 }
 
-// of sums up a vertex's entries, without its own.
+// of computes the links of a vertex, without its diagonal entry.
 func (s *links) of(l *labeling, v int32) {
 	for _, c := range s.touched {
 		s.sum[c], s.avoided[c], s.met[c] = 0, 0, false
@@ -118,30 +120,29 @@ func (s *links) of(l *labeling, v int32) {
 		if u == v {
 			continue
 		}
-		c := l.labels[u]
-		if !s.met[c] {
-			s.met[c] = true
-			s.touched = append(s.touched, c)
-		}
-		s.sum[c] += weights[at]
+		s.sum[s.meet(l.labels[u])] += weights[at]
 	}
 	partners, penalties := l.g.Penalties.of(v)
 	for at, u := range partners {
-		c := l.labels[u]
-		if !s.met[c] {
-			s.met[c] = true
-			s.touched = append(s.touched, c)
-		}
-		s.avoided[c] += penalties[at]
+		s.avoided[s.meet(l.labels[u])] += penalties[at]
 	}
 }
 
-// best is the move of v that raises the value most, or lowers it least: to which of the clusters of its neighbors, and by how
-// much. Clusters are
+// meet records that a neighbor is in cluster c, and returns c.
+func (s *links) meet(c int32) int32 {
+	if !s.met[c] {
+		s.met[c] = true
+		s.touched = append(s.touched, c)
+	}
+	return c
+}
+
+// best returns the move of v to a cluster of its neighbors that raises the value most, or lowers it least, and the
+// gain. Clusters are
 //
 //	M_cc - 2 M_vc - M_vv over s_c - a_v   without v,   M_dd + 2 M_vd + M_vv over s_d + a_v   with it,
 //
-// where v is not among the columns of M_vc and M_vd. A cluster is never left empty; -1: there is no move.
+// where M_vc and M_vd exclude the column of v. A cluster is never left empty; to is -1 if there is no move.
 func (l *labeling) best(v int32, s *links) (to int32, gain float64) {
 	from := l.labels[v]
 	if l.count[from] == 1 {
@@ -160,18 +161,18 @@ func (l *labeling) best(v int32, s *links) (to int32, gain float64) {
 	return to, gain
 }
 
-// leaving is by how much the value grows when v leaves its cluster, with which its entries sum up to sum.
+// leaving returns how much the value grows when v leaves its cluster, where sum is M_vc.
 func (l *labeling) leaving(v int32, sum float64) float64 {
 	from := l.labels[v]
 	return l.share(l.within[from]-2*sum-l.g.diagonal(v), l.mass[from]-l.g.Mass[v]) - l.shares[from]
 }
 
-// joining is by how much it grows when v joins d.
+// joining returns how much the value grows when v joins d, where sum is M_vd.
 func (l *labeling) joining(v, d int32, sum float64) float64 {
 	return l.share(l.within[d]+2*sum+l.g.diagonal(v), l.mass[d]+l.g.Mass[v]) - l.shares[d]
 }
 
-// move gives v another cluster; the links are those of v.
+// move moves v to another cluster. s must hold the links of v.
 func (l *labeling) move(v, to int32, s *links) {
 	from, own, mass := l.labels[v], l.g.diagonal(v), l.g.Mass[v]
 	l.within[from] -= 2*s.sum[from] + own
@@ -184,7 +185,8 @@ func (l *labeling) move(v, to int32, s *links) {
 	l.shares[from], l.shares[to] = l.share(l.within[from], l.mass[from]), l.share(l.within[to], l.mass[to])
 }
 
-// occupy gives every empty cluster the vertex by which the value falls least: merging vertices may have emptied it.
+// occupy gives every empty cluster the vertex whose move lowers the value least. Clusters may be empty because their
+// vertices were merged with others.
 func (l *labeling) occupy(s *links) {
 	for c := range int32(l.k) {
 		if l.count[c] > 0 {

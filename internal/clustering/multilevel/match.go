@@ -1,35 +1,38 @@
 package multilevel
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
-// matching decides which vertices of a graph become one.
+// matching decides which vertices of a graph are merged.
 type matching struct {
 	g        *Graph
-	labels   []int32           // vertices of different ones are never merged; nil: any are
-	apart    map[int32][]int32 // vertices that a vertex is never merged with
-	heaviest float64           // what merged vertices may weigh
-	largest  int32             // of how many vertices they may be made
-	of       []int32           // the first vertex of each one's group; -1: it has none yet
-	next     []int32           // the next vertex of the group, around in a circle
-	size     []int32           // of the group, at its first vertex
-	mass     []float64         // and what it weighs
+	labels   []int32           // vertices with different labels are never merged; nil if there are none
+	apart    map[int32][]int32 // per vertex: those that it is never merged with
+	heaviest float64           // maximum weight of a merged vertex
+	largest  int32             // maximum number of vertices in a merged one
+	of       []int32           // per vertex: the first vertex of its group; -1 if it has none yet
+	next     []int32           // per vertex: the next one of its group, in a cycle
+	size     []int32           // size of a group, stored at its first vertex
+	mass     []float64         // weight of a group, stored at its first vertex
 }
 
-// match merges vertices, in random order: a vertex joins the neighbor of the heaviest edge relative to the weights of the two
-// (Dhillon2007 4.1),
+// match visits the vertices in random order and merges each with the neighbor of the heaviest edge relative to the
+// weights of the two (Dhillon2007 4.1),
 //
 //	M_ij / a_i + M_ij / a_j,
 //
-// with which a cluster would lose most by parting from it. Vertices whose neighbors are all taken are merged with others that have the
-// same heaviest neighbor: around a hub most would stay alone otherwise. A merged vertex is made of at most the given number of vertices
-// and weighs at most the given weight, so that none becomes a cluster before its time. It returns the number of each merged
-// vertex, ascending with the lowest of its members, and how many there are. Where labels are given, only vertices of the same one
-// are merged.
+// since a cluster would lose most by separating them. Vertices whose neighbors are all taken are merged with others
+// that have the same heaviest neighbor; otherwise most vertices around a hub would stay alone. A merged vertex has at
+// most `largest` vertices and weighs at most `heaviest`, so that none becomes a whole cluster. If labels are given,
+// only vertices with the same label are merged. It returns the number of each vertex's merged vertex, numbered by their
+// lowest members, and how many there are.
 func match(g *Graph, labels []int32, largest int32, heaviest float64, rng *rand.Rand) (into []int32, count int) {
 	n := g.Rows()
 	m := &matching{
 		g: g, labels: labels, apart: g.Apart.lists(), heaviest: heaviest, largest: largest,
-		of: make([]int32, n), next: make([]int32, n), size: make([]int32, n), mass: append([]float64(nil), g.Mass...),
+		of: make([]int32, n), next: make([]int32, n), size: make([]int32, n), mass: slices.Clone(g.Mass),
 	}
 	for v := range int32(n) {
 		m.of[v], m.next[v], m.size[v] = -1, v, 1
@@ -44,7 +47,7 @@ func match(g *Graph, labels []int32, largest int32, heaviest float64, rng *rand.
 	return m.numbers()
 }
 
-// joinNeighbor merges a vertex with the best of its neighbors that there is room beside.
+// joinNeighbor merges a vertex with its best neighbor whose group has room.
 func (m *matching) joinNeighbor(v int32) {
 	best, bestWeight := int32(-1), 0.0
 	neighbors, weights := m.g.row(v)
@@ -63,7 +66,7 @@ func (m *matching) joinNeighbor(v int32) {
 
 // joinAcross merges vertices that are still alone if they have the same heaviest neighbor.
 func (m *matching) joinAcross(order []int) {
-	waiting := map[int32]int32{} // by the neighbor: a vertex that waits for another
+	waiting := map[int32]int32{} // per hub: a vertex that waits for another
 	for _, v := range order {
 		v := int32(v)
 		if m.of[v] >= 0 {
@@ -88,7 +91,7 @@ func (m *matching) joinAcross(order []int) {
 	}
 }
 
-// mayJoin tells whether a vertex that is alone may be merged with another, and all that are merged with that.
+// mayJoin reports whether v, which is alone, may join the group of u.
 func (m *matching) mayJoin(v, u int32) bool {
 	first := u
 	if m.of[u] >= 0 {
@@ -116,12 +119,9 @@ func (m *matching) join(v, u int32) {
 	m.next[v], m.next[first] = m.next[first], v
 }
 
-// numbers gives merged vertices their numbers.
+// numbers numbers the groups.
 func (m *matching) numbers() (into []int32, count int) {
-	into = make([]int32, len(m.of))
-	for v := range into {
-		into[v] = -1
-	}
+	into = slices.Repeat([]int32{-1}, len(m.of))
 	for v := range int32(len(into)) {
 		if into[v] >= 0 {
 			continue

@@ -9,45 +9,45 @@ import (
 )
 
 const (
-	// balance is how much small clusters are held back by, as a share of the mean cluster (see labeling.value), until the labels of the
-	// graph itself are refined, by Q alone.
+	// balance is the balance of labeling.value, relative to the mean cluster. The final refinement on the graph itself
+	// uses Q alone.
 	balance = 0.07
-	// CoarseVertices is about how many vertices the coarsest graph has for each cluster: enough to choose from, few enough
-	// for many starts.
+	// CoarseVertices is the approximate number of vertices of the coarsest graph per cluster: enough to choose from, but
+	// few enough for many starts.
 	CoarseVertices = 15
-	// LeastVertices is how many it has at least.
+	// LeastVertices is the minimum number of vertices of the coarsest graph.
 	LeastVertices = 30
-	// heaviestShare is what a merged vertex weighs at most, in mean weights of the coarsest graph's vertices.
+	// heaviestShare bounds the weight of a merged vertex, relative to the mean weight of the coarsest graph's vertices.
 	heaviestShare = 1.5
-	// A level has at most leastShrinking of the vertices of the one before; otherwise that was the last one.
+	// leastShrinking is the share of vertices that a level may keep. If it keeps more, coarsening ends.
 	leastShrinking = 0.95
-	// maxDescents is how many descents there are, where they read no more than descentWork entries of the graph.
+	// maxDescents is the number of descents, as long as they read no more than descentWork entries of the graph.
 	maxDescents = 4
 	descentWork = 1 << 18
-	// ManyEntries is from how many entries on vertices are merged in groups of up to manyMerged instead of pairs: then there are
-	// fewer levels, each of which takes about as much memory as the graph.
+	// ManyEntries is the number of entries above which up to manyMerged vertices are merged at a time instead of two. That
+	// saves levels, each of which takes about as much memory as the graph.
 	ManyEntries = 1 << 24
 	manyMerged  = 8
 )
 
-// Options say how a graph is clustered.
+// Options controls how a graph is clustered.
 type Options struct {
 	K       int
 	Threads int
-	// Together are numbers of vertices, 0..Groups-1: those with the same one are merged before all others. Nil: none are.
+	// Together, if not nil, numbers the vertices 0..Groups-1. Those with the same number are merged first.
 	Together []int32
 	Groups   int
-	// Labels are labels to improve on, which only vertices of the same one are merged by. Nil: there are none.
+	// Labels, if not nil, are improved: only vertices with the same label are merged.
 	Labels []int32
-	// Brief is one descent with little local search, for labels that are only compared with others.
+	// Brief asks for a single descent with little local search, for labels that are only compared with others.
 	Brief bool
-	Level func(Level) // hears how far it is; nil: nobody does
+	Level func(Level) // called before each level is refined; may be nil
 }
 
-// Level is a level that is about to be refined; the last one is 0.
+// Level describes a level that is about to be refined. Levels count down to 0.
 type Level struct{ Level, Levels, Vertices int }
 
-// Found is labels, and how they were found: one step for each level, the coarsest first, and one for the labels themselves.
+// Found holds labels, and one step for each level, the coarsest first, followed by one for the final refinement.
 type Found struct {
 	Labels []int32
 	Steps  []Step
@@ -59,27 +59,25 @@ type Step struct {
 	Moved int
 }
 
-// Cluster finds labels 0..k-1 of the vertices: of several descents, from other merged vertices each, the best. They do not depend on the
-// number of threads. It is remembered, as the cut of the work of the context; a cut that an earlier process made draws no numbers.
+// Cluster finds labels 0..k-1 of the vertices: the best of several descents, each of which merges vertices differently.
+// They do not depend on the number of threads. Progress and result are part of the context's snapshot; if the result
+// comes from there, rng is not used.
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
 	m := &memory{piece: snapshot.Open(ctx, "cut"), tell: o.Level}
 	if found := m.result(g.Rows(), o.K); found != nil {
 		return *found, nil
 	}
 	r := newRefiner(o.K, max(1, o.Threads))
-	if o.Brief {
-		r.chainWork = briefWork
-	}
 	var best *labeling
 	var steps []Step
 	descents := max(1, min(maxDescents, descentWork/max(1, g.Entries())))
 	if o.Brief {
-		descents = 1
+		r.chainWork, descents = briefWork, 1
 	}
 	for descent := range descents {
 		told := m
 		if descent > 0 {
-			told = &memory{} // of the first alone
+			told = &memory{} // only the first descent is reported
 		}
 		found, trace, err := r.descend(ctx, g, o, rng, told, descents == 1)
 		if err != nil {
@@ -94,7 +92,8 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, e
 	return found, nil
 }
 
-// descend goes from the graph to a coarse one and back.
+// descend coarsens the graph and refines labels on the way back. alone means that there is only one descent, which can
+// be resumed.
 func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Rand, m *memory, alone bool) (found *labeling, steps []Step, err error) {
 	levels, maps, labels, err := r.coarsen(ctx, g, o, rng)
 	if err != nil {
@@ -129,7 +128,7 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		report(level)
 		best = newLabeling(levels[level], o.K, expand(best.labels, maps[level]), balance)
 		before := slices.Clone(best.labels)
-		best.occupy(r.links) // where there were fewer merged vertices than clusters
+		best.occupy(r.links) // if there were fewer merged vertices than clusters
 		if err := r.improve(ctx, best); err != nil {
 			return nil, nil, err
 		}
@@ -146,7 +145,7 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 	return free, append(steps, Step{free.association(), moved(before, free.labels)}), nil
 }
 
-// moved is how many labels differ.
+// moved returns how many labels differ.
 func moved(before, after []int32) int {
 	count := 0
 	for v, c := range after {
@@ -157,7 +156,7 @@ func moved(before, after []int32) int {
 	return count
 }
 
-// expand gives vertices the labels of what they were merged into.
+// expand gives vertices the labels of those that they were merged into.
 func expand(labels, into []int32) []int32 {
 	fine := make([]int32, len(into))
 	for v, to := range into {
@@ -166,11 +165,11 @@ func expand(labels, into []int32) []int32 {
 	return fine
 }
 
-// Value is Q of labels, less the penalties.
+// Value returns Q of the labels minus the penalties.
 func Value(g *Graph, k int, labels []int32) float64 { return newLabeling(g, k, labels, 0).value() }
 
-// coarsen makes graphs of fewer and fewer vertices, the first of them the graph itself, the maps from each to the next, and of
-// given labels those of the last one.
+// coarsen returns graphs of fewer and fewer vertices, starting with g itself, the map from each to the next, and, if
+// labels are given, those of the last graph.
 func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (levels []*Graph, maps [][]int32, labels []int32, err error) {
 	least := max(LeastVertices, CoarseVertices*o.K)
 	heaviest := heaviestShare * g.mass() / float64(least)
@@ -208,7 +207,8 @@ func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 	}
 }
 
-// merged are the labels of merged vertices: of each, the one that most of its weight has; of equal ones the first.
+// merged returns the labels of merged vertices: for each, the label with the most weight among its members, the first
+// of equals.
 func merged(g *Graph, labels []int32, k int, into []int32, count int) []int32 {
 	members, start := group(into, count)
 	result, weight := make([]int32, count), make([]float64, k)

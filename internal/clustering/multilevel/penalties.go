@@ -1,21 +1,24 @@
 package multilevel
 
-// Penalty is what it costs to violate a constraint between two vertices: above 0 to have them apart, below 0 to have them
-// together. Unlike entries of M it is not divided by the weight of a cluster, so that a cluster of two vertices gains nothing.
+import "slices"
+
+// Penalty is the cost of violating a constraint between two vertices: positive for having them apart, negative for
+// having them together. Unlike entries of M it is not divided by the weight of a cluster, so a cluster of only two
+// linked vertices gains nothing.
 type Penalty struct {
 	A, B   int32
 	Weight float64
 }
 
-// Penalties are penalties with the partners of each vertex.
+// Penalties holds penalties and the partners of each vertex.
 type Penalties struct {
 	all     []Penalty
-	start   []int32 // nil: there are none
+	start   []int32 // nil if there are no penalties
 	partner []int32
 	weight  []float64
 }
 
-// NewPenalties lists the partners of n vertices.
+// NewPenalties returns the penalties of a graph of n vertices.
 func NewPenalties(n int, all []Penalty) Penalties {
 	if len(all) == 0 {
 		return Penalties{}
@@ -28,7 +31,7 @@ func NewPenalties(n int, all []Penalty) Penalties {
 	for v := range n {
 		p.start[v+1] += p.start[v]
 	}
-	next := append([]int32(nil), p.start[:n]...)
+	next := slices.Clone(p.start[:n])
 	put := func(v, partner int32, weight float64) {
 		p.partner[next[v]], p.weight[next[v]] = partner, weight
 		next[v]++
@@ -40,7 +43,7 @@ func NewPenalties(n int, all []Penalty) Penalties {
 	return p
 }
 
-// of are the partners of a vertex.
+// of returns the partners of a vertex and the weights of their penalties.
 func (p Penalties) of(v int32) ([]int32, []float64) {
 	if p.start == nil {
 		return nil, nil
@@ -48,7 +51,7 @@ func (p Penalties) of(v int32) ([]int32, []float64) {
 	return p.partner[p.start[v]:p.start[v+1]], p.weight[p.start[v]:p.start[v+1]]
 }
 
-// cost is what labels cost.
+// cost returns the sum of the penalties that the labels violate.
 func (p Penalties) cost(labels []int32) float64 {
 	cost := 0.0
 	for _, e := range p.all {
@@ -62,7 +65,7 @@ func (p Penalties) cost(labels []int32) float64 {
 	return cost
 }
 
-// merged are the penalties between merged vertices. Those within one do not depend on labels any more.
+// merged returns the penalties between merged vertices. It drops those within one, which no longer depend on labels.
 func (p Penalties) merged(into []int32, count int) Penalties {
 	var all []Penalty
 	for _, e := range p.all {

@@ -7,37 +7,36 @@ import (
 )
 
 const (
-	// refineRows is how many vertices are looked at between two sets of moves, and refinePiece how many of them one thread takes
-	// at a time.
+	// refineRows is the number of vertices whose moves are proposed together; a thread takes refinePiece at a time.
 	refineRows  = 1 << 16
 	refinePiece = 1 << 11
-	// maxRounds is how often refinement looks at the vertices that may move.
+	// maxRounds is the maximum number of rounds over the vertices that may move.
 	maxRounds = 30
-	// A round over a large graph that raises the value by a smaller share than leastGain is the last one; than finalGain, where
-	// labels are no start for a finer graph.
+	// On a large graph, a round that raises the value by a smaller share than leastGain is the last; in the final
+	// refinement, by a smaller share than finalGain.
 	leastGain  = 3e-3
 	finalGain  = 1e-3
 	largeGraph = 1 << 20 // entries
 )
 
-// refiner refines labelings of one graph after the other.
+// refiner refines labelings of one graph after another.
 type refiner struct {
 	k         int
 	threads   int
 	chainWork int64
 	pool      *parallel.Pool
 	links     *links
-	free      chan *links // of threads that rest
+	free      chan *links // idle scratch space of threads
 }
 
 func newRefiner(k, threads int) *refiner {
 	return &refiner{k: k, threads: threads, chainWork: chainWork, pool: parallel.NewPool(threads), links: newLinks(k), free: make(chan *links, threads)}
 }
 
-// refine moves vertices, one after the other, as long as that raises the value. Threads propose, by the labels at the beginning of
-// a block of vertices, and every proposal is computed anew before it is carried out: so the result does not depend on their
-// number. After the first round only neighbors of vertices that moved are looked at, and all again when none of these moves,
-// because the sums of clusters have changed for everyone.
+// refine moves single vertices as long as that raises the value. Threads propose moves based on the labels at the
+// beginning of a block of vertices, and every proposal is evaluated again before it is made, so the result does not
+// depend on the number of threads. After the first round only neighbors of moved vertices are considered; when none of
+// them moves, all vertices are again, because the sums of the clusters have changed for everyone.
 func (r *refiner) refine(ctx context.Context, l *labeling) error {
 	least := leastGain
 	if l.balance == 0 {
@@ -71,7 +70,8 @@ func (r *refiner) refine(ctx context.Context, l *labeling) error {
 	return nil
 }
 
-// round looks at some vertices and moves those that gain. It returns the neighbors of those that moved, which it marks.
+// round considers the active vertices and moves those that gain. It returns, and marks, the neighbors of those that
+// moved.
 func (r *refiner) round(ctx context.Context, l *labeling, active []int32, marked []bool) (next []int32, err error) {
 	tolerance, wants := l.tolerance(), make([]bool, min(len(active), refineRows))
 	for from := 0; from < len(active); from += refineRows {
@@ -101,7 +101,7 @@ func (r *refiner) round(ctx context.Context, l *labeling, active []int32, marked
 	return next, nil
 }
 
-// propose tells of each vertex of a block whether it could move with a gain.
+// propose sets wants[at] if vertex block[at] could move with a gain.
 func (r *refiner) propose(ctx context.Context, l *labeling, block []int32, wants []bool, tolerance float64) error {
 	return r.pool.Run(ctx, r.threads, (len(block)+refinePiece-1)/refinePiece, func(at int) error {
 		var s *links

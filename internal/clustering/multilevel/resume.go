@@ -2,15 +2,16 @@ package multilevel
 
 import "github.com/cleave-project/cleave/internal/snapshot"
 
-// memory is what a cut remembers: the levels that were told of, and while there is one descent alone, as on every large graph,
-// the labels of the last level that was refined. Merging vertices is repeated: its graphs take far more room than labels.
+// memory saves the progress of a cut: the levels that were reported and, if there is only one descent, as on every
+// large graph, the labels of the last refined level. Coarsening is repeated after a resume, because its graphs would
+// take far more room than labels.
 type memory struct {
 	piece *snapshot.Piece
 	tell  func(Level)
 	told  []Level
 }
 
-// restored is labels of a level, with the steps up to it and the levels that were told of.
+// restored holds the labels of a level, the steps up to it, and the levels that were reported.
 type restored struct {
 	level  int
 	labels []int32
@@ -18,7 +19,7 @@ type restored struct {
 	told   []Level
 }
 
-// level tells of a level.
+// level reports a level.
 func (m *memory) level(l Level) {
 	m.told = append(m.told, l)
 	if m.tell != nil {
@@ -42,7 +43,7 @@ func (m *memory) save(w *snapshot.Writer, level int, labels []int32, steps []Ste
 	}
 }
 
-// read reads what save wrote, nil if there is nothing.
+// read decodes what save wrote. It returns nil if r is nil or damaged.
 func read(r *snapshot.Reader, k int) *restored {
 	if r == nil {
 		return nil
@@ -64,7 +65,7 @@ func read(r *snapshot.Reader, k int) *restored {
 	return s
 }
 
-// result is what an earlier process found, nil if there is nothing. Its levels are told again.
+// result returns what an earlier process found, or nil, and reports its levels again.
 func (m *memory) result(rows, k int) *Found {
 	s := read(m.piece.Result(), k)
 	if s == nil || len(s.labels) != rows {
@@ -74,7 +75,7 @@ func (m *memory) result(rows, k int) *Found {
 	return &Found{s.labels, s.steps}
 }
 
-// state is where an earlier process was, nil if there is nothing. Its levels are told again.
+// state returns how far an earlier process came, or nil, and reports its levels again.
 func (m *memory) state(levels []*Graph, k int) *restored {
 	s := read(m.piece.State(), k)
 	if s == nil || s.level < 0 || s.level >= len(levels) || len(s.labels) != levels[s.level].Rows() {

@@ -3,18 +3,18 @@ package multilevel
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 )
 
 const (
-	// maxStarts is how many labelings of the coarsest graph by growing regions are tried, where they read no more than
-	// startWork entries.
+	// maxStarts is how many starts grow regions on the coarsest graph, as long as they read no more than startWork entries.
 	maxStarts = 10
 	startWork = 1 << 22
-	// maxAgglomerated is up to how many entries of the coarsest graph its vertices are merged one by one.
+	// maxAgglomerated is the maximum number of entries for which agglomerate is tried too.
 	maxAgglomerated = 1 << 18
 )
 
-// cluster finds labels of the coarsest graph: several starts are refined, side by side, and the best of them wins.
+// cluster refines several starts on the coarsest graph concurrently and returns the best.
 func (r *refiner) cluster(ctx context.Context, g *Graph, balance float64, rng *rand.Rand) (*labeling, error) {
 	var starts [][]int32
 	if g.Entries() <= maxAgglomerated {
@@ -33,16 +33,16 @@ func (r *refiner) cluster(ctx context.Context, g *Graph, balance float64, rng *r
 	if err != nil {
 		return nil, err
 	}
-	var best *labeling
-	for _, l := range all {
-		if best == nil || l.value() > best.value() {
+	best := all[0]
+	for _, l := range all[1:] {
+		if l.value() > best.value() {
 			best = l
 		}
 	}
 	return best, nil
 }
 
-// improve refines labels as far as moves of single vertices go.
+// improve refines labels by moves of single vertices and then by chains.
 func (r *refiner) improve(ctx context.Context, l *labeling) error {
 	if err := r.refine(ctx, l); err != nil {
 		return err
@@ -50,14 +50,11 @@ func (r *refiner) improve(ctx context.Context, l *labeling) error {
 	return r.chains(ctx, l)
 }
 
-// grow makes regions grow around k random vertices, each in its turn. Vertices that none of them reaches join regions by
-// turns.
+// grow grows regions around k random vertices in turn. Vertices that no region reaches are assigned to the regions in
+// turn.
 func grow(g *Graph, k int, rng *rand.Rand) []int32 {
 	n := g.Rows()
-	labels := make([]int32, n)
-	for v := range labels {
-		labels[v] = -1
-	}
+	labels := slices.Repeat([]int32{-1}, n)
 	var queue []int32
 	for c, v := range rng.Perm(n)[:min(k, n)] {
 		labels[v] = int32(c)

@@ -9,23 +9,23 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// beliefs is the symmetric matrix Q of Wang2014. Q_ij is above 0 where i and j belong together, below 0 where they
-// belong apart, and the farther from 0 the more certain that is.
+// beliefs is the symmetric matrix Q of Wang2014. Q_ij is positive if i and j belong together and negative if they
+// belong apart; its magnitude is how certain that is.
 type beliefs interface {
-	// points are the rows that have entries, ascending.
+	// points returns the rows that have entries, ascending.
 	points() []int32
-	// groups divide the points so that there are no entries between groups; each is ascending.
+	// groups divides the points so that there are no entries between groups. Each is ascending.
 	groups() [][]int32
-	// entry is Q_ij.
+	// entry returns Q_ij.
 	entry(i, j int32) float64
-	count() int   // of entries, that is of ordered pairs
-	stored() int  // of values in memory
+	count() int   // number of entries, counting both orders of a pair
+	stored() int  // number of values in memory
 	sum() float64 // 1'Q1
 	// multiply adds scale_i Q_ij scale_j x_j to every row of dst, for each of several x.
 	multiply(dst, x [][]float64, scale []float64)
 }
 
-// satisfaction is u'Qu.
+// satisfaction returns u'Qu.
 func satisfaction(q beliefs, u []float64) float64 {
 	image := make([]float64, len(u))
 	q.multiply([][]float64{image}, [][]float64{u}, clustering.Ones(len(u)))
@@ -36,7 +36,7 @@ func satisfaction(q beliefs, u []float64) float64 {
 	return total
 }
 
-// allBeliefs is Q: as the spec gives it, or made of its constraints and seeds.
+// allBeliefs returns Q: as given by the spec, or made from its constraints and seeds.
 func (p *Problem) allBeliefs() (beliefs, error) {
 	if len(p.options.Beliefs) > 0 {
 		return p.givenBeliefs()
@@ -54,7 +54,7 @@ func (p *Problem) allBeliefs() (beliefs, error) {
 	return parts, nil
 }
 
-// beliefsOf is the Q of pairs: plus or minus their weights.
+// beliefsOf returns the Q of pairs: plus or minus their weights.
 func beliefsOf(n int, pairs []constraint.Pair) beliefs {
 	q := newSymmetric(n)
 	for _, pair := range pairs {
@@ -68,7 +68,7 @@ func beliefsOf(n int, pairs []constraint.Pair) beliefs {
 	return pairBeliefs{q}
 }
 
-// givenBeliefs takes the whole of Q from the spec.
+// givenBeliefs returns the Q given by the spec.
 func (p *Problem) givenBeliefs() (beliefs, error) {
 	const field = "spec.constrained_spectral.beliefs"
 	q := newSymmetric(p.n)

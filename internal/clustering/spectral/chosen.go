@@ -14,33 +14,33 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// choosesByPairs tells whether constraints that are held out choose how the others are used. A whole Q, of beliefs or
-// of another graph, has no pairs to hold out; there the rule is the paper's.
+// choosesByPairs reports whether held-out constraints choose how the others are used. A Q that is given as a whole, as
+// beliefs or as another graph, has no pairs to hold out; it uses the rule of the paper.
 func (p *Problem) choosesByPairs() bool {
 	o := p.options
 	return o.Algorithm == Constrained && o.BetaRule == BetaAuto && o.Discretization == DiscretizePlain && len(o.Beliefs) == 0 && !o.Transfer
 }
 
-// size is how many eigenvectors pairs choose from.
+// size returns how many eigenvectors pairs choose from.
 func (p *Problem) size() int { return span.Size(p.n, p.spec.K, len(p.pairs)) }
 
-// maxPaperRows is the number of points up to which the rules of the paper take part in the choice: each has to be
-// solved for every fold, from all entries of the matrix.
+// maxPaperRows is the number of points up to which the rules of the paper are candidates: each has to be solved for
+// every fold, from all entries of the matrix.
 const maxPaperRows = 800
 
 func (p *Problem) asksPaper() bool { return p.choosesByPairs() && p.n <= maxPaperRows }
 
-// chosen takes the lowest eigenvectors of Lbar and lets the pairs choose coordinates in their span (package span). Package
-// span knows only the rows that take part, by their numbers among them.
+// chosen computes the lowest eigenvectors of Lbar and lets the pairs choose coordinates in their span; see package
+// span. Package span knows only the included rows, by their numbers among them.
 func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 	pairs := m.keptPairs()
 	found, err := m.lowest(ctx, span.Size(m.rows(), m.spec.K, len(pairs)))
 	if err != nil {
 		return err
 	}
-	m.report(result, found, func(j int) float64 { return 1 - found.Values[j] })
+	m.report(result, found)
 	products := found.Products
-	var last *clustering.Result // of a rule of the paper
+	var last *clustering.Result // the last trial of a rule of the paper
 	problem := &span.Problem{
 		K: m.spec.K, Vectors: found.Vectors, Pairs: pairs, Random: m.Random(clustering.StreamHeldOut),
 		Starts: m.options.Eigenvectors.KmeansRestarts, Iterations: m.options.Eigenvectors.KmeansMaxIterations,
@@ -87,7 +87,7 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 	return nil
 }
 
-// keptPairs are the pairs of points that take part, by their numbers among them.
+// keptPairs returns the pairs of included points, by their numbers among them.
 func (m *method) keptPairs() []constraint.Pair {
 	if m.kept.All() {
 		return m.pairs
@@ -95,7 +95,7 @@ func (m *method) keptPairs() []constraint.Pair {
 	return constraint.Among(m.n, m.kept.Kept(), m.pairs)
 }
 
-// ofAllRows are labels and coordinates of all rows: none, and 0, of those that are left out.
+// ofAllRows extends labels and coordinates to all rows: rows that are left out have no label, and coordinates 0.
 func (m *method) ofAllRows(answer *span.Answer) ([]int32, *clustering.Embedding) {
 	if m.kept.All() {
 		return answer.Labels, answer.Embedding
@@ -107,9 +107,10 @@ func (m *method) ofAllRows(answer *span.Answer) ([]int32, *clustering.Embedding)
 	return labels, answer.Embedding.Among(m.n, m.kept.Kept())
 }
 
-// lowest are the lowest eigenvectors of Lbar, as the leading ones of I - Lbar. The first is D^1/2 1: in a graph of several
-// components a solver would find any other vector that is constant on each of them. Those after the k-th are needed for
-// their span only, and known roughly: in a graph without more structure than its clusters they crowd.
+// lowest returns the lowest eigenvectors of Lbar, as the leading ones of I - Lbar. The first is D^1/2 1; in a graph of
+// several components a solver could return any other vector that is constant on each of them. Eigenvectors beyond the
+// k-th are needed only for their span, and computed roughly: if a graph has no structure besides its clusters, their
+// eigenvalues are close together.
 func (m *method) lowest(ctx context.Context, count int) (eigen.Eigenpairs, error) {
 	trivial := make([]float64, m.rows())
 	for at := range trivial {
@@ -130,7 +131,8 @@ func (m *method) lowest(ctx context.Context, count int) (eigen.Eigenpairs, error
 	return found, err
 }
 
-// byPaper is constrained spectral clustering with some of the pairs by a rule of the paper; nil: they allow no cut.
+// byPaper runs constrained spectral clustering with some of the pairs by a rule of the paper. It returns nil if they
+// allow no cut.
 func (m *method) byPaper(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) (*clustering.Result, error) {
 	if len(pairs) == 0 {
 		return nil, nil

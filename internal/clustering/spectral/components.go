@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// pieces are the connected parts of a graph. An affinity of points or a given matrix has none: it counts as connected,
-// since entries are 0 only by rounding; so does a graph that was joined.
+// pieces returns the connected parts of a graph. An affinity of points or a given matrix counts as connected, because
+// its entries are 0 only by rounding, and so does a graph that was joined.
 func (m *method) pieces(together *constraint.Components) (pieces component.Pieces, isGraph bool) {
 	if m.Graph() == nil || m.joined {
 		return component.Pieces{}, false
@@ -23,8 +23,8 @@ func (m *method) pieces(together *constraint.Components) (pieces component.Piece
 	return m.Pieces(together), true
 }
 
-// components are the connected components of what takes part: that of each of its vertices, in the order of their first
-// vertices, and how many there are.
+// components returns the connected component of each included vertex, numbered by their first vertices, and how many
+// there are.
 func (m *method) components() (of []int32, count int) {
 	of = make([]int32, m.rows())
 	pieces, isGraph := m.pieces(nil)
@@ -42,7 +42,7 @@ func (m *method) components() (of []int32, count int) {
 	return of, len(number)
 }
 
-// nullVectors span what Lbar maps to 0: D^1/2 1 on each connected component.
+// nullVectors spans what Lbar maps to 0: D^1/2 1 on each connected component.
 func (m *method) nullVectors() [][]float64 {
 	of, count := m.components()
 	null := make([][]float64, count)
@@ -55,8 +55,8 @@ func (m *method) nullVectors() [][]float64 {
 	return null
 }
 
-// handleComponents joins the pieces of a graph, or leaves out what is isolated or too small. It warns of the pieces that
-// are left, which are cut apart at no cost.
+// handleComponents joins the pieces of a graph, or leaves out what is isolated or too small. It warns about remaining
+// pieces, which are cut apart at no cost.
 func (m *method) handleComponents(ctx context.Context) error {
 	if m.options.Components == ComponentsJoin {
 		return m.join(ctx)
@@ -69,8 +69,8 @@ func (m *method) handleComponents(ctx context.Context) error {
 	return nil
 }
 
-// leaveOut decides which vertices take part: none of degree 0, and by the policy auto none of small pieces. Those that
-// must-links connect to a larger one are part of it, where must-links are part of the matrix.
+// leaveOut decides which vertices are included: none of degree 0 and, by the policy auto, none in small pieces. If
+// must-links are part of the matrix, vertices that they connect to a larger piece belong to it.
 func (m *method) leaveOut() {
 	left := make([]bool, m.n)
 	if isolated := m.family.Isolated(); isolated != nil {
@@ -103,12 +103,12 @@ func (m *method) leaveOut() {
 	}
 }
 
-// join connects each component to the next by an edge between their first vertices, of the smallest weight that the
+// join connects each component to the next by an edge between their first vertices, with the smallest weight that the
 // graph has on the grid. The new edges count in the degrees.
 func (m *method) join(ctx context.Context) error {
 	pieces, isGraph := m.pieces(nil)
 	if !isGraph || pieces.Count() == 1 {
-		m.leaveOut() // of points there can be isolated ones
+		m.leaveOut() // points can be isolated
 		return nil
 	}
 	least := math.Inf(1)
@@ -138,10 +138,10 @@ func (m *method) join(ctx context.Context) error {
 	return m.loadDegrees(ctx)
 }
 
-// VectorsPerProduct is how many vectors the matrix is multiplied with at a time.
+// VectorsPerProduct returns how many vectors the matrix is multiplied with at a time.
 func (p *Problem) VectorsPerProduct() int { return embedding.ProductsAtOnce }
 
-// SparseEntries is how many entries the sparse part of the matrix has at most.
+// SparseEntries returns an upper bound of the number of entries in the sparse part of the matrix.
 func (p *Problem) SparseEntries() int64 {
 	entries := 2 * int64(p.Constraints.Len())
 	if p.options.Components == ComponentsJoin && p.Matrix.Function == kernel.Adjacency {

@@ -28,8 +28,8 @@ func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]fl
 	return products, nil
 }
 
-// constrained is constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy
-// the constraints to at least beta,
+// constrained is constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the constraints
+// to at least beta,
 //
 //	min v' Lbar v  with  v' Qbar v >= beta,  v'v = vol,  v != D^1/2 1        Wang2014 (6)
 func (m *method) constrained(ctx context.Context, result *clustering.Result) error {
@@ -42,7 +42,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 		return err
 	}
 	k := m.spec.K
-	// The cheapest cuts need not have the least lambda. So a small problem is solved for all cuts.
+	// The cheapest cuts need not have the least lambda, so a small problem is solved for all cuts.
 	count := feasible
 	if m.rows() > maxExactRows {
 		count = min(feasible, k-1+extraCuts)
@@ -82,14 +82,13 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	return m.discretize(ctx, result, vectors, cuts.Costs)
 }
 
-// warnCutsByChance warns when labels hardly depend on the data. Where beta demands more than any clustering can
-// satisfy, cuts isolate the points with beliefs, or follow the accidental pattern of the pairs. The normalized cut of
-// random labels is k - 1, and no labels have less than the k - 1 cheapest cuts cost.
+// warnCutsByChance warns if labels hardly depend on the data. If beta demands more than any clustering can satisfy,
+// cuts isolate the points with beliefs, or follow accidental patterns of the pairs. The normalized cut of random labels
+// is k - 1, and no labels have a lower one than the k - 1 cheapest cuts.
 func (m *method) warnCutsByChance(result *clustering.Result) {
 	const share = 0.75 // of the way from the least possible cut to that of random labels
 	chance := float64(m.spec.K - 1)
-	why := ""
-	sizes := make([]int, m.spec.K)
+	sizes, why := make([]int, m.spec.K), ""
 	for _, c := range result.Labels {
 		sizes[c]++
 	}
@@ -112,11 +111,11 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 }
 
 const (
-	maxExactRows = 2000 // up to this size problems are solved for all cuts
-	extraCuts    = 2    // how many more than necessary larger problems are solved for
+	maxExactRows = 2000 // problems of up to this size are solved for all cuts
+	extraCuts    = 2    // how many more cuts than necessary larger problems are solved for
 )
 
-// discretize makes labels of the relaxed indicators.
+// discretize computes labels from the relaxed indicators.
 func (m *method) discretize(ctx context.Context, result *clustering.Result, vectors [][]float64, costs []float64) error {
 	if m.spec.K == 2 {
 		result.Labels = bySign(vectors[0]) // and the embedding has the sign that it chooses
@@ -138,20 +137,9 @@ func (m *method) discretize(ctx context.Context, result *clustering.Result, vect
 	return err
 }
 
-// bySign is label 0 where u_i >= 0, else 1. First u is negated, if need be, so that its entry of largest magnitude
-// (the first of equal ones) is positive.
+// bySign returns label 0 if u_i >= 0, otherwise 1. It first orients u, in place.
 func bySign(u []float64) []int32 {
-	largest := 0.0
-	for _, v := range u {
-		if math.Abs(v) > math.Abs(largest) {
-			largest = v
-		}
-	}
-	if largest < 0 {
-		for i := range u {
-			u[i] = -u[i]
-		}
-	}
+	eigen.Orient(u)
 	labels := make([]int32, len(u))
 	for i, v := range u {
 		if v < 0 {
@@ -168,8 +156,8 @@ func sign(v float64) float64 {
 	return 1
 }
 
-// beliefEigenvalues are those of Qbar, descending: all of them, group by group, or only the largest if a group is too
-// large. Points without beliefs have the eigenvalue 0.
+// beliefEigenvalues returns the eigenvalues of Qbar, descending: all of them, group by group, or only the largest if a
+// group is too large. Points without beliefs have the eigenvalue 0.
 func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	groups, believed := m.beliefs.groups(), 0
 	for at := range groups {
@@ -199,14 +187,14 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 }
 
 // chooseBeta resolves beta and counts the vectors that are feasible with it: in a connected graph, as many as Qbar has
-// eigenvalues above beta/vol, less one if D^1/2 1, which is no cut, is among them.
+// eigenvalues above beta/vol, minus one if D^1/2 1, which is not a cut, is among them.
 func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, err error) {
 	k, total := m.spec.K, m.beliefs.sum()
-	if !m.kept.All() { // 1'Q1 of what takes part
+	if !m.kept.All() { // 1'Q1 of the included rows
 		ones := m.kept.Expand([][]float64{clustering.Ones(m.rows())})
 		total = satisfaction(m.beliefs, ones[0])
 	}
-	at := func(place int) float64 { // the place-th largest eigenvalue, from 1 on
+	at := func(place int) float64 { // the place-th largest eigenvalue, counted from 1
 		if place > len(eigenvalues) {
 			return math.Inf(-1)
 		}
@@ -238,7 +226,7 @@ func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, 
 			upper, lower = at(k), at(k+1)
 		}
 		beta = (upper + lower) / 2 * m.volume
-	case m.options.Transfer: // so that k are above: the largest belongs to the whole graph, which is no cut
+	case m.options.Transfer: // so that k are above it: the largest belongs to the whole graph, which is not a cut
 		beta = (at(k) + at(k+1)) / 2 * m.volume
 	case k == 2: // Wang2014 (19)
 		beta = float64(at(1)*m.volume) * (0.5 + float64(0.4*float64(m.beliefs.count())/(float64(m.n)*float64(m.n))))
@@ -256,7 +244,7 @@ func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, 
 		switch {
 		case !(limit > 0):
 			usable = fmt.Sprintf("no beta above 0 does: there are too few beliefs for so many clusters, or more of them say apart than together (largest usable beta %.6g)", limit)
-		case beta < total && limit > total: // here the whole graph, which is no cut, takes one of the places
+		case beta < total && limit > total: // the whole graph, which is not a cut, is one of the feasible vectors
 			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", total, limit)
 		}
 		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, and %d clusters need %d; %s",

@@ -9,25 +9,25 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// Where vertices are left out, the eigenproblem is that of the others. Everything else, such as degrees, beliefs and
-// embeddings, is about all vertices; there, rows that are left out are 0.
+// If vertices are left out, the eigenproblem is that of the others. Everything else, such as degrees, beliefs and
+// embeddings, covers all vertices; rows that are left out are 0 there.
 
-// setKept leaves vertices out.
+// setKept leaves out the marked vertices.
 func (m *method) setKept(left []bool) {
 	m.kept = embedding.NewSubset(left)
 	m.setDegrees()
 }
 
-// rows is how many vertices take part.
+// rows returns the number of included vertices.
 func (m *method) rows() int { return m.kept.Size(m.n) }
 
-// affinity is D^-1/2 M D^-1/2 of what takes part.
+// affinity returns D^-1/2 M D^-1/2 of the included vertices.
 func (m *method) affinity() eigen.Operator {
 	return m.kept.Restrict(embedding.NewScaled(m.x, m.roots))
 }
 
-// clusterLargest clusters the rows of the k leading eigenvectors of a matrix on what takes part. Where that is fewer
-// vertices than clusters, there are fewer eigenvectors; all others are 0.
+// clusterLargest clusters the rows of the k leading eigenvectors of a matrix on the included vertices. If those are
+// fewer than k, so are the eigenvectors, and the remaining columns are 0.
 func (m *method) clusterLargest(ctx context.Context, result *clustering.Result, op eigen.Operator) error {
 	pairs := eigen.Eigenpairs{Converged: true}
 	if count := min(m.spec.K, op.Rows()); count > 0 {
@@ -39,7 +39,7 @@ func (m *method) clusterLargest(ctx context.Context, result *clustering.Result, 
 			return err
 		}
 	}
-	m.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
+	m.report(result, pairs)
 	vectors := m.kept.Expand(pairs.Vectors)
 	for len(vectors) < m.spec.K {
 		vectors = append(vectors, make([]float64, m.n))
@@ -47,7 +47,7 @@ func (m *method) clusterLargest(ctx context.Context, result *clustering.Result, 
 	return m.clusterRows(ctx, result, vectors)
 }
 
-// oneEach gives each vertex that takes part a cluster of its own: there are fewer of them than clusters.
+// oneEach assigns each included vertex its own cluster, if there are fewer of them than clusters.
 func (m *method) oneEach(result *clustering.Result) {
 	columns := m.spec.K - 1
 	result.Labels = clustering.Unassigned(m.n)
@@ -58,7 +58,7 @@ func (m *method) oneEach(result *clustering.Result) {
 	result.Eigen = &clustering.EigenReport{Volume: m.FromUnit(m.volume)}
 }
 
-// attach gives the vertices that were left out their clusters.
+// attach assigns clusters to the vertices that were left out.
 func (m *method) attach(labels []int32) {
 	if m.kept.All() {
 		return

@@ -6,12 +6,12 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// labelBeliefs is the Q of points whose labels are known, or known to be likely. If the labels of i have the
-// probabilities pi_i, the belief in a pair is the probability that its labels are equal less that they differ,
+// labelBeliefs is the Q of points whose labels are known or known to be likely. If the labels of i have the
+// probabilities pi_i, the belief in a pair is the probability that its labels are equal minus that they differ,
 //
 //	Q_ij = 2 pi_i'pi_j - 1,    i != j
 //
-// which is 1 or -1 where both are certain. But for its diagonal Q has rank k, so it is never stored.
+// which is 1 or -1 if both are certain. Except for its diagonal Q has rank k, so it is never stored.
 type labelBeliefs struct {
 	seeds []constraint.SeededPoint
 	k     int
@@ -77,7 +77,7 @@ func (q labelBeliefs) sum() float64 {
 	return total
 }
 
-// diagonalOf is 2 pi'pi - 1.
+// diagonalOf returns 2 pi'pi - 1.
 func diagonalOf(s constraint.SeededPoint) float64 {
 	square := 0.0
 	for _, chance := range s.Chances {

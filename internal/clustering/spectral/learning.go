@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// learning is spectral learning (Kamvar et al. 2003, Kulis2009 2.2.2). Affinities are divided by the largest, set to
-// 1 on must-links and to 0 on cannot-links; then come the k leading eigenvectors of
+// learning is spectral learning (Kamvar et al. 2003, Kulis2009 2.2.2). Affinities are divided by the largest, and set
+// to 1 on must-links and to 0 on cannot-links. The result is clustered by the k leading eigenvectors of
 //
 //	N = (A + d_max I - D) / d_max
 func (m *method) learning(ctx context.Context, result *clustering.Result) error {
@@ -39,7 +39,7 @@ func (m *method) learning(ctx context.Context, result *clustering.Result) error 
 		}
 	}
 	if !(dMax > 0) {
-		dMax = 1 // cannot-links took every affinity away
+		dMax = 1 // cannot-links removed every affinity
 	}
 	return m.clusterLargest(ctx, result, m.kept.Restrict(learned{m, corrections, degrees, largest, dMax}))
 }
@@ -73,8 +73,8 @@ func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64
 	return products, nil
 }
 
-// corrections are what has to be added to constrained affinities, after the division, to make them 1 or 0. A pair
-// that is both must- and cannot-linked gets 0.
+// corrections returns what has to be added to constrained affinities, after the division, to make them 1 or 0. A pair
+// that is both must-linked and cannot-linked becomes 0.
 func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, error) {
 	wanted := map[[2]int32]float64{}
 	var order [][2]int32
@@ -103,11 +103,11 @@ func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, 
 	return s, nil
 }
 
-// columnsAtOnce is how many columns of the matrix are asked for at a time.
+// columnsAtOnce is the number of columns of the matrix that are requested at a time.
 const columnsAtOnce = 16
 
-// affinities are single entries of the matrix: of graphs and given matrices from the data, of points from
-// columns of the executor.
+// affinities returns single entries of the matrix: from the data for graphs and given matrices, from columns of the
+// executor for points.
 func (m *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, error) {
 	values := make([]float64, len(pairs))
 	switch data := m.data.(type) {

@@ -3,9 +3,13 @@
 package spectral
 
 import (
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -23,7 +27,7 @@ func (a Algorithm) String() string {
 	return [...]string{"", "spectral", "spectral-learning", "constrained-spectral"}[a]
 }
 
-// Options are an algorithm and its options.
+// Options selects an algorithm and its options.
 type Options struct {
 	Algorithm Algorithm
 	// Objective of Spectral: normalized-cut (the default) or ratio-association.
@@ -39,15 +43,15 @@ type Options struct {
 	Eigenvectors Eigenvectors
 	Components   ComponentPolicy
 
-	// The rest is of Constrained alone.
+	// Only for Constrained:
 	BetaRule       BetaRule
 	Beta           float64 // for BetaGiven
 	Discretization Discretization
-	Beliefs        []constraint.Belief // a whole Q, instead of constraints
-	Transfer       bool                // Q is another graph on the same vertices
+	Beliefs        []constraint.Belief // all of Q, instead of constraints
+	Transfer       bool                // whether Q is another graph on the same vertices
 }
 
-// NewOptions are what a request asks for, which the catalog has accepted, without the beliefs.
+// NewOptions returns the options of a request that the catalog has accepted. The caller adds the beliefs.
 func NewOptions(r catalog.Request) *Options {
 	matrix := kernelkmeans.NewOptions(r)
 	o := &Options{
@@ -65,7 +69,7 @@ func NewOptions(r catalog.Request) *Options {
 		o.BetaRule, o.Beta = BetaGiven, *beta
 	case r.Is("beta", "strict"):
 		o.BetaRule = BetaStrict
-	case r.Is("beta", "paper") || r.Values["discretize"] != "": // which is about the cuts of the paper
+	case r.Is("beta", "paper") || r.Values["discretize"] != "": // it applies to the cuts of the paper
 		o.BetaRule = BetaPaper
 	case r.Values["beta"] == "" && r.Is("paper", "true") && o.Algorithm == Constrained:
 		o.BetaRule = BetaPaper
@@ -73,7 +77,7 @@ func NewOptions(r catalog.Request) *Options {
 	return o
 }
 
-// Eigenvectors is how precise eigenvectors are, and how k-means clusters their rows. Fields of 0 take the
+// Eigenvectors controls the precision of eigenvectors and how k-means clusters their rows. Fields that are 0 take the
 // defaults of package embedding.
 type Eigenvectors struct {
 	Tolerance           float64
@@ -81,31 +85,31 @@ type Eigenvectors struct {
 	KmeansMaxIterations int
 }
 
-// ComponentPolicy is what becomes of the pieces of a graph that is not connected.
+// ComponentPolicy is what happens to the pieces of a graph that is not connected.
 type ComponentPolicy uint8
 
 // The policies.
 const (
-	ComponentsAuto ComponentPolicy = iota // small pieces take no part, and join clusters afterwards
-	ComponentsKeep                        // all take part, each with an eigenvector of its own
-	ComponentsJoin                        // they are connected by weak edges
+	ComponentsAuto ComponentPolicy = iota // small pieces are left out, and join clusters afterward
+	ComponentsKeep                        // all are included, each with its own eigenvector
+	ComponentsJoin                        // pieces are connected by weak edges
 )
 
-// String is the name of a policy in the catalog.
+// String returns the name of the policy in the catalog.
 func (p ComponentPolicy) String() string { return [...]string{"auto", "keep", "join"}[p] }
 
-// BetaRule is how beta is chosen, the lower bound of how much cuts satisfy the constraints.
+// BetaRule is how beta, the lower bound of how well cuts satisfy the constraints, is chosen.
 type BetaRule uint8
 
 // The rules for beta.
 const (
-	BetaAuto   BetaRule = iota // constraints that are held out choose; BetaPaper where Q is given as a whole
+	BetaAuto   BetaRule = iota // held-out constraints choose; BetaPaper if all of Q is given
 	BetaPaper                  // Wang2014 (19)
-	BetaStrict                 // such that exactly k - 1 cuts are feasible
+	BetaStrict                 // so that exactly k - 1 cuts are feasible
 	BetaGiven
 )
 
-// Discretization is how k > 2 clusters come out of k - 1 vectors.
+// Discretization is how k > 2 clusters are derived from k - 1 vectors.
 type Discretization uint8
 
 // The discretizations. Two clusters are always split by sign.
@@ -115,5 +119,21 @@ const (
 	DiscretizeWeighted                       // on the vectors divided by their costs
 )
 
-// String is the name of a discretization in the catalog.
+// String returns the name of the discretization in the catalog.
 func (d Discretization) String() string { return [...]string{"plain", "sign", "weighted"}[d] }
+
+// Name implements clustering.Algorithm.
+func (o *Options) Name() string { return o.Algorithm.String() }
+
+// Validate implements clustering.Algorithm.
+func (o *Options) Validate(_ int, spec clustering.Spec) error {
+	switch {
+	case o.Algorithm != Constrained || len(o.Beliefs)+len(spec.Constraints) > 0:
+		return nil
+	case len(spec.Seeds) == 0:
+		return fault.Invalid("NO_BELIEFS", "constrained-spectral needs constraints, seeds or beliefs; take spectral where there are none").OnField("spec.supervision.constraints")
+	case !slices.ContainsFunc(spec.Seeds, func(s constraint.Seed) bool { return s.Index != spec.Seeds[0].Index }):
+		return fault.Invalid("NO_BELIEFS", "all seeds are of point %d: constrained-spectral needs those of at least two points", spec.Seeds[0].Index).OnField("spec.supervision.seeds")
+	}
+	return nil
+}

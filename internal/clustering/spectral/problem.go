@@ -8,21 +8,22 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Problem is a spec of the spectral family made exact for its data. The affinity and the objective that is
-// reported are those of the cuts of kernel k-means (Kulis2009 Table 3).
+// Problem is a spec with every choice resolved for its data. The affinity and the reported objective are those of the
+// cuts of kernel k-means (Kulis2009 Table 3).
 type Problem struct {
 	*kernelkmeans.Problem
 	options Options
-	spec    clustering.Spec // as it is given; that of the embedded problem is about the matrix alone
+	spec    clustering.Spec // as given; the spec of the embedded problem describes only the matrix
 	n       int
 	data    dataset.Dataset   // for single affinities
-	beliefs beliefs           // Q of Constrained
-	given   *constraint.Set   // the constraints, also where they are not part of the matrix
-	pairs   []constraint.Pair // of Constrained by BetaAuto: constraints and seeds
-	shared  *Shared           // with problems of other k; nil: there are none
+	beliefs beliefs           // Q; only for Constrained
+	given   *constraint.Set   // the constraints, even if they are not part of the matrix
+	pairs   []constraint.Pair // constraints and seeds; only for Constrained with BetaAuto
+	shared  *Shared           // shared with problems of other k; nil if there are none
 }
 
-// Prepare checks a spec against the data and resolves it.
+// Prepare checks a spec against the data and resolves it. The error is a *fault.Error if the spec or the data is
+// invalid.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err

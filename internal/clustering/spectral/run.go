@@ -14,26 +14,26 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// method is one run: a single step that finds the eigenvectors and makes labels of them. Its history is empty; the
-// observer hears the steps of the eigensolver instead.
+// method is one run: a single step that computes the eigenvectors and derives labels from them. Its history is empty;
+// the observer receives the steps of the eigensolver instead.
 type method struct {
 	*Problem
 	family   *kernelkmeans.Family
 	x        kernelkmeans.Executor
 	o        clustering.Observer
-	roots    []float64 // D^-1/2, where the matrix is normalized by it
+	roots    []float64 // D^-1/2 if the matrix is normalized by it, otherwise 1
 	volume   float64   // sum of the degrees
 	degrees  []float64
 	reporter *embedding.Reporter
-	leastCut float64           // a lower bound of all normalized cuts, for Constrained
-	joined   bool              // the components of the graph were connected
-	kept     embedding.Subset  // the vertices that take part
-	result   clustering.Result // once the step is done
+	leastCut float64           // lower bound of all normalized cuts, for Constrained
+	joined   bool              // whether the components of the graph were connected
+	kept     embedding.Subset  // the included vertices
+	result   clustering.Result // set by Step
 	stop     clustering.StopReason
 }
 
-// family is a problem on its executor. There is one run: the restarts that a user asks for are those of k-means
-// on the eigenvectors.
+// family is a problem with its executor. There is one run: the restarts that a user asks for are those of k-means on
+// the eigenvectors.
 type family struct {
 	clustering.Sequential
 	p      *Problem
@@ -41,7 +41,7 @@ type family struct {
 	kernel *kernelkmeans.Family
 }
 
-// Run runs a problem.
+// Run solves a problem.
 func Run(ctx context.Context, p *Problem, x kernelkmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
 	return clustering.Run(ctx, &family{p: p, x: x}, o)
 }
@@ -64,7 +64,7 @@ func (f *family) Restarts() int { return 1 }
 // MaxIterations implements clustering.Family.
 func (f *family) MaxIterations() int { return 1 }
 
-// KeepsRuns implements clustering.Family: there is one run, and those of k-means within it are kept by the method.
+// KeepsRuns implements clustering.Family. There is only one run; the method keeps the runs of k-means within it.
 func (f *family) KeepsRuns() bool { return false }
 
 // NewStepper implements clustering.Family.
@@ -92,7 +92,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	var err error
 	switch m.options.Algorithm {
 	case Spectral:
-		err = m.leading(ctx, &result)
+		err = m.clusterLargest(ctx, &result, m.affinity()) // the k leading eigenvectors, Kulis2009 4.3
 	case Learning:
 		err = m.learning(ctx, &result)
 	case Constrained:
@@ -105,7 +105,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 			err = m.constrained(ctx, &result)
 		}
 	default:
-		err = fmt.Errorf("cut: there is no algorithm %v", m.options.Algorithm)
+		err = fmt.Errorf("spectral: there is no algorithm %v", m.options.Algorithm)
 	}
 	if err != nil {
 		return clustering.Report{}, err
@@ -124,7 +124,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 // Labels implements clustering.Stepper.
 func (m *method) Labels() []int32 { return m.result.Labels }
 
-// Value implements clustering.Stepper; there is no other run to compare it with.
+// Value implements clustering.Stepper. There is no other run to compare with.
 func (m *method) Value() float64 { return 0 }
 
 // FillResult implements clustering.Stepper.
@@ -149,7 +149,7 @@ func (m *method) loadDegrees(ctx context.Context) (err error) {
 	return nil
 }
 
-// setDegrees sets what follows from the degrees.
+// setDegrees computes what follows from the degrees.
 func (m *method) setDegrees() {
 	m.volume = partition.SumByTile(m.n, func(i int) float64 {
 		if m.kept.Left(int32(i)) {
@@ -169,12 +169,12 @@ func (m *method) setDegrees() {
 	}
 }
 
-// solverOptions are those of an eigensolver that the observer hears.
+// solverOptions returns the options of an eigensolver whose steps are reported.
 func (m *method) solverOptions() eigen.Options {
 	return m.reporter.SolverOptions(cmp.Or(m.options.Eigenvectors.Tolerance, embedding.DefaultTolerance))
 }
 
-// Eigenpairs is how many eigenpairs a search looks for.
+// Eigenpairs returns how many eigenpairs a search looks for.
 func (p *Problem) Eigenpairs() int {
 	switch {
 	case p.options.Algorithm != Constrained:
@@ -185,17 +185,17 @@ func (p *Problem) Eigenpairs() int {
 	return p.spec.K - 1 + extraCuts
 }
 
-// Generalized tells whether the eigenpairs are those of two matrices.
+// Generalized reports whether the eigenproblem has two matrices.
 func (p *Problem) Generalized() bool {
 	return p.options.Algorithm == Constrained && !p.choosesByPairs()
 }
 
-// SolvesDense tells whether the problem is small enough to be solved from all its entries.
+// SolvesDense reports whether the problem is small enough to be solved from all its entries.
 func (p *Problem) SolvesDense() bool {
 	return p.Generalized() && p.n <= maxExactRows || p.asksPaper()
 }
 
-// EmbeddingColumns is how many columns the embedding has at most.
+// EmbeddingColumns returns the maximum number of columns of the embedding.
 func (p *Problem) EmbeddingColumns() int {
 	if p.Generalized() {
 		return p.spec.K - 1
@@ -203,8 +203,8 @@ func (p *Problem) EmbeddingColumns() int {
 	return p.spec.K
 }
 
-// CoordinatorEntries is how many entries the sparse matrix has that the coordinator keeps and multiplies with itself:
-// that of the beliefs, or of the corrections of constrained affinities.
+// CoordinatorEntries returns the number of entries of the sparse matrix that the coordinator itself keeps and
+// multiplies with: that of the beliefs, or of the corrections of constrained affinities.
 func (p *Problem) CoordinatorEntries() int64 {
 	switch p.options.Algorithm {
 	case Constrained:
@@ -218,18 +218,13 @@ func (p *Problem) CoordinatorEntries() int64 {
 	return 0
 }
 
-// leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
-func (m *method) leading(ctx context.Context, result *clustering.Result) error {
-	return m.clusterLargest(ctx, result, m.affinity())
-}
-
 // report adds the eigenpairs to the result.
-func (m *method) report(result *clustering.Result, pairs eigen.Eigenpairs, cost func(j int) float64) {
+func (m *method) report(result *clustering.Result, pairs eigen.Eigenpairs) {
 	result.Eigen = &clustering.EigenReport{
 		Volume: m.FromUnit(m.volume), Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
 	}
-	for j := range pairs.Values {
-		result.Eigen.Costs = append(result.Eigen.Costs, m.FromUnit(m.volume*cost(j)))
+	for _, value := range pairs.Values {
+		result.Eigen.Costs = append(result.Eigen.Costs, m.FromUnit(m.volume*(1-value)))
 	}
 	m.warnUnconverged(pairs.Converged, pairs.Residuals)
 }
@@ -242,7 +237,7 @@ func (m *method) warnUnconverged(converged bool, residuals []float64) {
 	}
 }
 
-// kmeansSpec is the spec of k-means on the rows of eigenvectors.
+// kmeansSpec returns the spec of k-means on the rows of eigenvectors.
 func (m *method) kmeansSpec() clustering.Spec {
 	e := m.options.Eigenvectors
 	return clustering.Spec{K: m.spec.K, Seed: m.spec.Seed, Restarts: e.KmeansRestarts, MaxIterations: e.KmeansMaxIterations}

@@ -5,11 +5,12 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// maxSeedPairs is about how many pairs are made of seeds: each fit takes time for every pair, and a point that is linked
-// to many others of its label is known as well as one that is linked to all.
+// maxSeedPairs is the approximate number of pairs made from seeds. Each fit takes time for every pair, and a point
+// linked to many others of its label is as well determined as one linked to all.
 const maxSeedPairs = 20_000
 
-// allPairs are the constraints and, of the seeds, must-links between equal labels and cannot-links between others.
+// allPairs returns the constraints and, for the seeds, must-links between equal labels and cannot-links between
+// different ones.
 func (p *Problem) allPairs() []constraint.Pair {
 	pairs := p.given.Pairs()
 	seeds := constraint.GatherSeeds(p.spec.Seeds)
@@ -19,8 +20,8 @@ func (p *Problem) allPairs() []constraint.Pair {
 	return append(pairs[:len(pairs):len(pairs)], p.seedPairs(seeds)...)
 }
 
-// seedPairs are pairs of seeds with what is believed of them, 2 pi_i'pi_j - 1, as weight. Of many seeds, in random order,
-// each is linked to a few.
+// seedPairs returns pairs of seeds whose weights are the beliefs 2 pi_i'pi_j - 1. If there are many seeds, each is
+// linked to a few others in random order.
 func (p *Problem) seedPairs(seeds []constraint.SeededPoint) []constraint.Pair {
 	order := p.spec.Random(clustering.StreamSeedPairs).Perm(len(seeds))
 	q := newLabelBeliefs(seeds, p.spec.K)

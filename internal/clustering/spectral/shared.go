@@ -9,14 +9,14 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// Shared is the eigenvectors of problems on the same data that differ in k and in constraints, run one after the other. They are found
-// once, as many as the largest k needs, and a smaller one takes the first.
+// Shared holds the eigenvectors of problems on the same data that differ in k and in constraints. They are computed
+// once, as many as the largest k needs, and smaller problems use the first ones. It is not safe for concurrent use.
 type Shared struct {
 	maxK  int
 	found []sharedPairs
 }
 
-// mostShared is how many eigenproblems are kept: that of all constraints, and those of three folds.
+// mostShared is the number of eigenproblems that are kept: that of all constraints, and those of three folds.
 const mostShared = 4
 
 type sharedPairs struct {
@@ -24,10 +24,10 @@ type sharedPairs struct {
 	pairs eigen.Eigenpairs
 }
 
-// eigenproblem tells the matrices of such problems apart.
+// eigenproblem identifies the matrix of such a problem.
 type eigenproblem struct {
 	matrix kernel.MatrixSpec
-	roots  []float64 // which also tell what is left out
+	roots  []float64 // these also identify what is left out
 	pairs  []constraint.Pair
 }
 
@@ -35,18 +35,18 @@ func (a eigenproblem) equals(b eigenproblem) bool {
 	return slices.Equal(a.roots, b.roots) && slices.Equal(a.pairs, b.pairs) && reflect.DeepEqual(a.matrix, b.matrix)
 }
 
-// NewShared is for problems of at most so many clusters.
+// NewShared returns an empty Shared for problems of at most maxK clusters.
 func NewShared(maxK int) *Shared { return &Shared{maxK: maxK} }
 
-// Share makes a problem use, and add to, what others have found. Where constraints are entries of the matrix, whose weight depends on
-// k, nothing is shared.
+// Share makes a problem use, and add to, what others have found. It does nothing if constraints are entries of the
+// matrix, because their weights depend on k.
 func (p *Problem) Share(s *Shared) {
 	if p.options.Algorithm != Spectral || p.given.Len() == 0 {
 		p.shared = s
 	}
 }
 
-// mostClusters is the k that eigenvectors are looked for.
+// mostClusters returns the k that eigenvectors are computed for.
 func (p *Problem) mostClusters() int {
 	if p.shared == nil {
 		return p.spec.K
@@ -54,7 +54,7 @@ func (p *Problem) mostClusters() int {
 	return max(p.spec.K, p.shared.maxK)
 }
 
-// shareEigenpairs are the first eigenpairs of a problem, which a search finds unless they are known.
+// shareEigenpairs returns the first count eigenpairs of a problem. It calls search unless they are already known.
 func (m *method) shareEigenpairs(pairs []constraint.Pair, count int, search func() (eigen.Eigenpairs, error)) (eigen.Eigenpairs, error) {
 	s := m.shared
 	if s == nil {

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// symmetric is a sparse symmetric matrix.
+// symmetric is a sparse symmetric matrix. Call finish after the last add.
 type symmetric struct {
 	n       int
 	entries []entry
-	rows    []int32 // those that have entries
+	rows    []int32 // rows that have entries
 	start   []int
 	column  []int32
 	value   []float64
@@ -23,7 +23,7 @@ type entry struct {
 
 func newSymmetric(n int) *symmetric { return &symmetric{n: n} }
 
-// add puts an entry at (i, j) and (j, i).
+// add adds an entry at (i, j) and (j, i).
 func (s *symmetric) add(i, j int32, value float64) {
 	s.entries = append(s.entries, entry{i, j, value})
 	if i != j {
@@ -31,7 +31,7 @@ func (s *symmetric) add(i, j int32, value float64) {
 	}
 }
 
-// finish sorts the entries into rows. It returns a position that has two entries, if there is one.
+// finish sorts the entries into rows. It reports a position with two entries, if there is one.
 func (s *symmetric) finish() (i, j int32, twice bool) {
 	slices.SortStableFunc(s.entries, func(a, b entry) int {
 		if a.i != b.i {
@@ -57,7 +57,7 @@ func (s *symmetric) finish() (i, j int32, twice bool) {
 	return i, j, twice
 }
 
-// row is the entries of a row.
+// row returns the columns and values of a row.
 func (s *symmetric) row(i int) ([]int32, []float64) {
 	return s.column[s.start[i]:s.start[i+1]], s.value[s.start[i]:s.start[i+1]]
 }

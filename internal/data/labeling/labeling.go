@@ -55,6 +55,29 @@ func (s Shape) CheckLabels(labels []int32) error {
 // Lane returns the lane of a valid move. A move from None to None counts as one of the first lane.
 func (s Shape) Lane(m Move) int { return int(max(m.From, m.To, 0)) / s.Clusters }
 
+// Shift renumbers the clusters of a move, from those of one lane to those of the lane the given number of lanes away.
+func (s Shape) Shift(m Move, lanes int) Move {
+	return Move{Point: m.Point, From: s.shift(m.From, lanes), To: s.shift(m.To, lanes)}
+}
+
+func (s Shape) shift(c int32, lanes int) int32 {
+	if c == None {
+		return None
+	}
+	return c + int32(lanes*s.Clusters)
+}
+
+// AppendChanges appends the moves, in point order, that give the points of one lane the labels `to`, whose clusters are
+// numbered from 0. The labels are those of all lanes.
+func (s Shape) AppendChanges(moves []Move, labels []int32, lane int, to []int32) []Move {
+	for i, from := range labels[lane*s.Points : (lane+1)*s.Points] {
+		if c := s.shift(to[i], lane); c != from {
+			moves = append(moves, Move{Point: int32(i), From: from, To: c})
+		}
+	}
+	return moves
+}
+
 // Valid tells whether a move is of one of the points, and between clusters of one lane.
 func (s Shape) Valid(m Move) bool {
 	k, all := int32(s.Clusters), int32(s.Clusters*s.Lanes)

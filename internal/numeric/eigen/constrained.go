@@ -112,7 +112,7 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 	v := r.lift(mu, w, lw, bw)
 	for _, x := range v {
 		normalize(x)
-		orient(x)
+		Orient(x)
 	}
 	lv, bv, err := r.both(ctx, work, v)
 	if err != nil {
@@ -315,7 +315,7 @@ func (r *reduction) costFloor(cuts int, lowest Eigenpairs) float64 {
 	return float64(r.Volume * total)
 }
 
-// lowest finds the lowest eigenvectors of Lbar beside its null vectors, as the largest of the affinity.
+// lowest finds the lowest eigenvectors of Lbar besides its null vectors, as the largest of the affinity.
 func (r *reduction) lowest(ctx context.Context, count int, rng *generator, options Options, work *Work) (Eigenpairs, error) {
 	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), rng, options)
 	work.Rounds += found.Rounds

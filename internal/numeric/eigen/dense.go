@@ -11,13 +11,7 @@ import (
 // Householder's reduction to tridiagonal form, implicit QL, and the reflections applied to the vectors, with about
 // n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
 func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
-	return leading(n, values, func([]float64) int { return n })
-}
-
-// LeadingEigenpairs computes all eigenvalues of such a matrix, largest first, and the vectors of the first of them: count,
-// given all eigenvalues, returns how many.
-func LeadingEigenpairs(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
-	return leading(n, values, count)
+	return LeadingEigenpairs(n, values, func([]float64) int { return n })
 }
 
 // DenseEigenvalues computes only the eigenvalues, in a fraction of the time.
@@ -32,9 +26,9 @@ func DenseEigenvalues(n int, values []float64) []float64 {
 	return t.diagonal
 }
 
-// leading computes all eigenvalues, and the vectors of the largest ones: count, given all eigenvalues, returns how
-// many.
-func leading(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
+// LeadingEigenpairs computes all eigenvalues of such a matrix, largest first, and the vectors of the largest ones: as
+// many as count returns, which is called with all eigenvalues.
+func LeadingEigenpairs(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
 	a, exponent := mirrored(n, values)
 	t := tridiagonalize(n, a)
 	x := t.eigenvectors()
@@ -51,7 +45,7 @@ func leading(n int, values []float64, count func(eigenvalues []float64) int) (ei
 	}
 	t.applyReflections(vectors)
 	for _, v := range vectors {
-		orient(v)
+		Orient(v)
 	}
 	return eigenvalues, vectors
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Sparse is a symmetric matrix that is known by the entries of its rows: those of row i are from Begin[i] on to Begin[i+1].
-// All its eigenvalues are within Bound of 0.
+// Sparse is a symmetric matrix in compressed rows: the entries of row i are those from Begin[i] to Begin[i+1]. All its
+// eigenvalues are within Bound of 0.
 type Sparse struct {
 	Begin  []int
 	Column []int32
@@ -23,7 +23,8 @@ type Sparse struct {
 // Rows returns the number of rows.
 func (m *Sparse) Rows() int { return len(m.Begin) - 1 }
 
-// breadthFirst orders rows so that those of a row's columns are near it, and with them what a product reads.
+// breadthFirst returns an order of the rows that places a row near the rows of its columns, so that a product reads
+// nearby memory.
 func (m *Sparse) breadthFirst() []int32 {
 	order, seen := make([]int32, 0, m.Rows()), make([]bool, m.Rows())
 	for first := range m.Rows() {
@@ -73,26 +74,28 @@ func permuted(x [][]float64, order []int32) [][]float64 {
 }
 
 const (
-	// The filter of a round is of a degree that raises the last wanted pair by wantedGrowth over what is not wanted, but no other
-	// by more than maxGrowth, or else the others would be lost in its rounding.
+	// The degree of a round's filter is the one that amplifies the last wanted pair by wantedGrowth relative to unwanted
+	// ones, but no pair by more than maxGrowth; otherwise the other pairs would be lost to rounding.
 	wantedGrowth = 100
 	maxGrowth    = 1e7
 	leastDegree  = 4
 	maxDegree    = 80
 	filterRounds = 40
-	// leastGap is that between what is wanted and what is not, relative to the width of the spectrum.
+	// leastGap is the minimum gap between wanted and unwanted eigenvalues, relative to the width of the spectrum.
 	leastGap = 1e-3
 	// The density of eigenvalues is estimated by densityStarts Lanczos processes of densitySteps steps.
 	densityStarts = 2
 	densitySteps  = 40
 )
 
-// Filtered finds the count algebraically largest eigenvalues of a sparse matrix and their vectors, in the complement of some
-// orthonormal columns, which need not be eigenvectors. It is subspace iteration with Chebyshev polynomials (Zhou and Saad
-// 2007): a polynomial of the matrix that is small on the eigenvalues that are not wanted is applied to a block of vectors, which
-// are made orthonormal, and then combined to Ritz vectors. Where products cost little, as here, this takes a fraction of the time of
-// Largest, which spends most of it in making a basis of several blocks orthogonal. Options are those of Largest, of which it uses
-// Tolerance, Rough, Scale, Start and Observe. The search is remembered, as one of the work of the context.
+// Filtered finds the count algebraically largest eigenvalues of a sparse matrix and their vectors, in the complement of
+// the orthonormal columns outside, which need not be eigenvectors.
+//
+// It is subspace iteration with Chebyshev polynomials (Zhou and Saad 2007): a polynomial of the matrix that is small on
+// the unwanted eigenvalues is applied to a block of vectors, which are then made orthonormal and combined to Ritz
+// vectors. If products are cheap, as here, this takes a fraction of the time of Largest, which spends most of it on
+// orthogonalizing a basis of several blocks. Of the options it uses Tolerance, Rough, Scale, Start and Observe. The
+// search is part of the context's snapshot.
 func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	n := m.Rows()
 	if count < 1 || count > n-len(outside) {
@@ -102,9 +105,9 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 	options.Start = permuted(options.Start, order)
 	f := &filtered{
 		Sparse: m.permuted(order), Options: options.withDefaults(), outside: permuted(outside, order), count: count,
-		block: min(blockSize(count), n-len(outside)), rng: &generator{Rand: rng}, piece: snapshot.Open(ctx, "filter"),
+		block: min(blockSize(count), n-len(outside)), memory: memory{rng: &generator{Rand: rng}, piece: snapshot.Open(ctx, "filter")},
 	}
-	if found, known := f.found(); known {
+	if found, known := f.found(n, count, count, f.mayDraw, f.Observe); known {
 		return found, nil
 	}
 	f.images = f.products(f.outside, nil)
@@ -127,22 +130,20 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 		for at, i := range order {
 			v[i] = f.x[j][at]
 		}
-		orient(v)
+		Orient(v)
 	}
-	f.finish(result)
+	f.finish(n, result)
 	return result, nil
 }
 
-// filtered is a search of Filtered.
+// filtered is the state of one call of Filtered.
 type filtered struct {
 	*Sparse
 	Options
 	Work
-	outside, images [][]float64 // what is left out, and its products
+	outside, images [][]float64 // the excluded columns, and their products
 	count, block    int
-	rng             *generator
-	piece           *snapshot.Piece
-	told            log
+	memory
 
 	x          [][]float64 // Ritz vectors, and their values, the largest first
 	values     []float64
@@ -150,10 +151,10 @@ type filtered struct {
 	open       []bool    // whether a pair has not converged, or is not wanted
 	converged  int
 	iteration  int
-	wanted, to float64 // estimates of the last eigenvalue that is wanted, and of that after the block
+	wanted, to float64 // estimates of the last wanted eigenvalue, and of the first one beyond the block
 }
 
-// start filters random columns, and those that are known to be near, by the density of the eigenvalues.
+// start filters random columns, together with those of Options.Start, using an estimate of the density of eigenvalues.
 func (f *filtered) start() {
 	columns := cloneColumns(f.Start)
 	for len(columns) < f.block {
@@ -176,14 +177,14 @@ func (f *filtered) improve() {
 		columns = append(columns, f.x[j])
 		top = max(top, f.values[j])
 	}
-	// Ritz values of the last columns are far below the eigenvalues, and none is above its own. Where an eigenvalue is repeated
-	// more often than there are columns, what is wanted must still grow faster than what is below.
+	// A Ritz value is never above its eigenvalue, and those of the last columns are far below. If an eigenvalue is
+	// repeated more often than there are columns, wanted pairs must still grow faster than those below.
 	f.wanted, f.to = f.values[f.count-1], f.values[f.count+(f.block-f.count)*2/3-1]
 	f.to = min(f.to, f.wanted-float64(leastGap*(f.wanted+f.Bound)))
 	f.ritz(f.filter(columns, top), done)
 }
 
-// ritz makes columns orthonormal, also to those that are done, and finds the Ritz vectors of their span.
+// ritz makes columns orthonormal, to each other and to the converged ones, and computes the Ritz vectors of their span.
 func (f *filtered) ritz(columns, done [][]float64) {
 	n := f.Rows()
 	basis := append(slices.Clip(done), Orthonormalize(n, columns, f.outside, done)...)
@@ -216,15 +217,13 @@ func (f *filtered) assess() {
 			f.converged++
 		}
 	}
-	p := Progress{Iteration: f.iteration, Work: f.Work, Residual: worst, Tolerance: f.Tolerance, Converged: f.converged, Wanted: f.count}
-	f.told = append(f.told, p)
-	f.Observe(p)
+	f.tell(f.Observe, Progress{Iteration: f.iteration, Work: f.Work, Residual: worst, Tolerance: f.Tolerance, Converged: f.converged, Wanted: f.count})
 }
 
-// degree returns that of the next filter for vectors whose largest Ritz value is top.
+// degree returns the degree of the next filter, for vectors whose largest Ritz value is top.
 func (f *filtered) degree(top float64) int {
 	x, y := f.scaled(f.wanted), f.scaled(top)
-	last, own := [2]float64{1, x}, [2]float64{1, y} // of two degrees
+	last, own := [2]float64{1, x}, [2]float64{1, y} // values of the last two polynomials
 	degree := 1
 	for ; degree < maxDegree; degree++ {
 		if degree >= leastDegree && (last[1] >= wantedGrowth || own[1] >= maxGrowth) {
@@ -236,21 +235,21 @@ func (f *filtered) degree(top float64) int {
 	return degree
 }
 
-// scaled maps what is not wanted, -Bound to f.to, to -1 to 1.
+// scaled maps the unwanted interval, from -Bound to f.to, to [-1, 1].
 func (f *filtered) scaled(value float64) float64 {
 	center, half := f.interval()
 	return (value - center) / half
 }
 
 func (f *filtered) interval() (center, half float64) {
-	to := max(f.to, float64(-0.5*f.Bound)) // anything where all eigenvalues are wanted
+	to := max(f.to, float64(-0.5*f.Bound)) // arbitrary if all eigenvalues are wanted
 	return (to - f.Bound) / 2, (to + f.Bound) / 2
 }
 
-// together is how many columns are filtered at a time: a row of them is a line of the cache.
+// together is the number of columns that are filtered at a time: one row of them fills a cache line.
 const together = 8
 
-// filter applies the Chebyshev polynomial to columns of the complement of outside.
+// filter applies the Chebyshev polynomial to columns in the complement of outside.
 func (f *filtered) filter(columns [][]float64, top float64) [][]float64 {
 	if f.Bound == 0 {
 		return columns
@@ -278,7 +277,7 @@ func (f *filtered) filter(columns [][]float64, top float64) [][]float64 {
 	return filtered
 }
 
-// interleaved returns the entries of some columns row by row.
+// interleaved returns the entries of at most `together` columns row by row.
 func interleaved(n int, columns [][]float64) []float64 {
 	rows := make([]float64, together*n)
 	for c, column := range columns {
@@ -289,10 +288,10 @@ func interleaved(n int, columns [][]float64) []float64 {
 	return rows
 }
 
-// step replaces y by byProduct P M x + byX x + byY y, P the projection to the complement of outside, for interleaved columns of that
-// complement.
+// step replaces y by byProduct P M x + byX x + byY y for interleaved columns, where P projects to the complement of
+// outside. x must be in that complement.
 func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
-	shares := make([][together]float64, len(f.outside)) // of the products along outside: its images times x
+	shares := make([][together]float64, len(f.outside)) // components of the products along outside
 	for at, image := range f.images {
 		sums := &shares[at]
 		for i, v := range image {
@@ -330,7 +329,7 @@ func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
 	}
 }
 
-// products computes the products of columns, and removes from them their parts in the span of others.
+// products multiplies the matrix with columns, and projects the results to the complement of others.
 func (f *filtered) products(x, others [][]float64) [][]float64 {
 	f.Rounds++
 	f.Products += len(x)
@@ -351,8 +350,8 @@ func (f *filtered) products(x, others [][]float64) [][]float64 {
 	return y
 }
 
-// estimate estimates by Lanczos processes from random columns how the eigenvalues are distributed: a Ritz value stands for as many
-// as the square of its vector's share in the start says (Lin, Saad and Yang 2016).
+// estimate estimates the distribution of the eigenvalues by Lanczos processes from random columns. A Ritz value stands
+// for n times the squared component of its vector along the start (Lin, Saad and Yang 2016).
 func (f *filtered) estimate() {
 	type part struct{ value, share float64 }
 	var all []part
@@ -392,7 +391,6 @@ func (f *filtered) estimate() {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b part) int { return cmp.Compare(b.value, a.value) })
-	// Ritz values of the last columns are far below the eigenvalues, and none is above its own.
 	f.wanted, f.to = 0, float64(-0.5*f.Bound)
 	total, known := 0.0, false
 	for _, p := range all {
@@ -407,11 +405,11 @@ func (f *filtered) estimate() {
 	}
 }
 
-// offer offers the Ritz vectors before they are filtered again.
+// offer offers the Ritz vectors for the next snapshot, before they are filtered again.
 func (f *filtered) offer() {
 	f.piece.Keep(8*f.Rows()*len(f.x), func(w *snapshot.Writer) {
-		f.told[:len(f.told)-1].save(w) // the last is told again
-		for _, v := range []int{f.rng.drawn, f.iteration, f.Rounds, f.Products} {
+		f.told[:len(f.told)-1].save(w) // the last iteration will be reported again
+		for _, v := range []int{f.drawn(), f.iteration, f.Rounds, f.Products} {
 			w.Int(v)
 		}
 		w.Floats(f.values)
@@ -419,7 +417,7 @@ func (f *filtered) offer() {
 	})
 }
 
-// restore takes over the Ritz vectors of an earlier process, and tells whether there are any.
+// restore takes over the Ritz vectors of an earlier process. It returns false if there are none.
 func (f *filtered) restore() bool {
 	r := f.piece.State()
 	if r == nil {
@@ -427,51 +425,18 @@ func (f *filtered) restore() bool {
 	}
 	told, drawn, iteration, work := readLog(r), r.Int(), r.Int(), Work{r.Int(), r.Int()}
 	values, x := r.Floats(), r.Columns(f.Rows())
-	r.Check(len(values) == f.block && len(x) == f.block && f.mayDraw(drawn) && iteration > 0)
+	r.Check(len(values) == f.block && len(x) == f.block && f.mayDraw(drawn, nil) && iteration > 0)
 	if r.End() != nil {
 		return false
 	}
 	work.Rounds--
-	work.Products -= f.block // which are counted again
-	f.told, f.iteration, f.Work, f.values, f.x = told, iteration, work, values, x
-	f.rng.skipTo(drawn)
-	told.tell(f.Observe)
+	work.Products -= f.block // these will be counted again
+	f.iteration, f.Work, f.values, f.x = iteration, work, values, x
+	f.resume(told, drawn, f.Observe)
 	return true
 }
 
-// mayDraw tells whether a search may have drawn so many numbers.
-func (f *filtered) mayDraw(drawn int) bool {
+// mayDraw reports whether a search can have drawn this many numbers.
+func (f *filtered) mayDraw(drawn int, _ log) bool {
 	return drawn >= 0 && drawn/f.Rows() <= f.block*(filterRounds+1)+densityStarts
-}
-
-// finish keeps what was found.
-func (f *filtered) finish(found Eigenpairs) {
-	f.piece.Finish(8*f.Rows()*len(found.Vectors), func(w *snapshot.Writer) {
-		f.told.save(w)
-		w.Int(f.rng.drawn)
-		w.Int(found.Rounds)
-		w.Int(found.Products)
-		w.Bool(found.Converged)
-		w.Floats(found.Values)
-		w.Floats(found.Residuals)
-		w.Columns(found.Vectors)
-	})
-}
-
-// found is what an earlier process found.
-func (f *filtered) found() (found Eigenpairs, known bool) {
-	r := f.piece.Result()
-	if r == nil {
-		return Eigenpairs{}, false
-	}
-	told, drawn := readLog(r), r.Int()
-	found.Work = Work{r.Int(), r.Int()}
-	found.Converged, found.Values, found.Residuals, found.Vectors = r.Bool(), r.Floats(), r.Floats(), r.Columns(f.Rows())
-	r.Check(len(found.Values) == f.count && len(found.Residuals) == f.count && len(found.Vectors) == f.count && f.mayDraw(drawn))
-	if r.End() != nil {
-		return Eigenpairs{}, false
-	}
-	f.rng.skipTo(drawn)
-	told.tell(f.Observe)
-	return found, true
 }

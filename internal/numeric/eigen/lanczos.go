@@ -54,7 +54,7 @@ type lanczos struct {
 	v, previous []float64
 }
 
-// step multiplies once more, and tells whether the result is good enough.
+// step adds one Lanczos vector and reports whether the approximation is good enough.
 func (l *lanczos) step(ctx context.Context, n int, apply Product) (e LeastEigenvalue, ended bool, err error) {
 	if n <= orthogonalRows {
 		l.basis = append(l.basis, l.v)
@@ -94,7 +94,7 @@ func (l *lanczos) step(ctx context.Context, n int, apply Product) (e LeastEigenv
 	return e, false, nil
 }
 
-// offer offers the state between two steps.
+// offer offers the state between two steps for the next snapshot.
 func (l *lanczos) offer(piece *snapshot.Piece) {
 	piece.Keep(8*len(l.v)*(2+len(l.basis)), func(w *snapshot.Writer) {
 		w.Floats(l.alpha)
@@ -127,12 +127,8 @@ func randomUnit(n int, rng interface{ Float64() float64 }) []float64 {
 	for i := range v {
 		v[i] = rng.Float64() - 0.5
 	}
-	norm := math.Sqrt(dot(v, v))
-	if norm == 0 {
-		v[0], norm = 1, 1
-	}
-	for i := range v {
-		v[i] /= norm
+	if normalize(v) == 0 {
+		v[0] = 1
 	}
 	return v
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // Largest finds the count algebraically largest eigenvalues of a symmetric operator and their vectors, repeated
-// eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an
-// eigenvalue found, or to Options.Scale. SearchColumns tells the memory that it takes. A small matrix on which the search is slow is
-// solved from all its entries. The search is remembered, as one of the work of the context.
+// eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an eigenvalue
+// found, or to Options.Scale if that is larger. SearchColumns returns the memory that it takes. A small matrix on which
+// the search is slow is solved from all its entries. The search is part of the context's snapshot.
 func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	n := op.Rows()
 	if count < 1 || count > n {
@@ -41,7 +41,7 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 	if err != nil {
 		return Eigenpairs{}, err
 	}
-	values, vectors := leading(len(rows), Flatten(rows), func([]float64) int { return count })
+	values, vectors := LeadingEigenpairs(len(rows), Flatten(rows), func([]float64) int { return count })
 	result := Eigenpairs{Values: values[:count], Vectors: vectors, Converged: true}
 	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]), options.Scale)
 	worst := 0.0
@@ -87,7 +87,7 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 		return residual / s.scale
 	}
 	s.piece = snapshot.Open(ctx, "search")
-	if found, known := s.found(count, count); known {
+	if found, known := s.found(s.rows, count, count, s.mayDraw, s.Observe); known {
 		return found, nil
 	}
 	if err := s.run(ctx, s.randomStart(cloneColumns(options.Start))); err != nil {
@@ -95,9 +95,9 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 	}
 	result := Eigenpairs{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}
 	for j, v := range result.Vectors {
-		orient(v)
+		Orient(v)
 		result.Residuals = append(result.Residuals, length(s.residuals[j]))
 	}
-	s.finish(result)
+	s.finish(s.rows, result)
 	return result, nil
 }

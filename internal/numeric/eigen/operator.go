@@ -18,7 +18,7 @@
 //     The price is twice the memory of Lanczos.
 //
 // All arithmetic has a fixed order (routines.go), and sums over rows are taken per tile and then in tile order. So
-// the same operator gives the same bits, whoever computes its products, on any number of threads.
+// the same operator gives the same bits, wherever its products are computed, on any number of threads.
 package eigen
 
 import (
@@ -106,8 +106,8 @@ func unitVectors(n, from int) [][]float64 {
 	return some
 }
 
-// orient changes the sign of a vector so that its entry of largest magnitude, the first of equals, is positive.
-func orient(v []float64) {
+// Orient changes the sign of a vector so that its entry of largest magnitude, the first of equals, is positive.
+func Orient(v []float64) {
 	largest := 0.0
 	for _, x := range v {
 		if math.Abs(x) > math.Abs(largest) {

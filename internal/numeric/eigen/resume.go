@@ -6,11 +6,10 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// A search remembers its basis and the products of it: they are sums in an order that depends on how the basis grew, so
-// that nothing of them can be computed again to the same bits. What follows from them is solved again. Whoever goes on
-// with a search hears of all its iterations again.
+// The snapshot of a search holds its basis and their products, whose bits depend on how the basis grew, so they could not
+// be recomputed. Everything else is recomputed from them. A search that is resumed reports all its iterations again.
 
-// generator counts the numbers that it draws, so that another one can go on where it was.
+// generator counts the numbers that it draws, so that a resumed search can skip them.
 type generator struct {
 	*rand.Rand
 	drawn int
@@ -22,14 +21,14 @@ func (g *generator) Float64() float64 {
 	return g.Rand.Float64()
 }
 
-// skipTo draws until so many numbers are drawn.
+// skipTo draws until the given number of draws is reached.
 func (g *generator) skipTo(drawn int) {
 	for g.drawn < drawn {
 		g.Float64()
 	}
 }
 
-// log is the iterations that a search has told of.
+// log holds the iterations that a search has reported.
 type log []Progress
 
 func (l log) save(w *snapshot.Writer) {
@@ -53,25 +52,68 @@ func readLog(r *snapshot.Reader) (l log) {
 	return l
 }
 
-func (l log) tell(observe func(Progress)) {
-	for _, p := range l {
-		observe(p)
-	}
+// memory is what a search needs to save and resume its progress, besides its own state.
+type memory struct {
+	piece       *snapshot.Piece
+	told        log
+	rng         *generator
+	drawnBefore int // numbers that the generator had drawn before the search
 }
 
 // tell reports an iteration.
-func (s *search) tell(p Progress) {
-	s.told = append(s.told, p)
-	s.Observe(p)
+func (m *memory) tell(observe func(Progress), p Progress) {
+	m.told = append(m.told, p)
+	observe(p)
 }
 
-// offer offers the state before the basis grows by candidates.
+func (m *memory) drawn() int { return m.rng.drawn - m.drawnBefore }
+
+// resume takes over the log and the random numbers of an earlier process.
+func (m *memory) resume(told log, drawn int, observe func(Progress)) {
+	m.rng.skipTo(m.drawnBefore + drawn)
+	for _, p := range told {
+		m.tell(observe, p)
+	}
+}
+
+// finish saves what the search found.
+func (m *memory) finish(rows int, found Eigenpairs) {
+	m.piece.Finish(8*rows*len(found.Vectors), func(w *snapshot.Writer) {
+		m.told.save(w)
+		for _, v := range []int{m.drawn(), found.Rounds, found.Products} {
+			w.Int(v)
+		}
+		w.Bool(found.Converged)
+		w.Floats(found.Values)
+		w.Floats(found.Residuals)
+		w.Columns(found.Vectors)
+	})
+}
+
+// found returns what an earlier process found. It reports false unless that has the given numbers of vectors and
+// values; mayDraw checks the number of random draws.
+func (m *memory) found(rows, vectors, values int, mayDraw func(drawn int, told log) bool, observe func(Progress)) (found Eigenpairs, known bool) {
+	r := m.piece.Result()
+	if r == nil {
+		return Eigenpairs{}, false
+	}
+	told, drawn := readLog(r), r.Int()
+	found.Work = Work{r.Int(), r.Int()}
+	found.Converged, found.Values, found.Residuals, found.Vectors = r.Bool(), r.Floats(), r.Floats(), r.Columns(rows)
+	r.Check(len(found.Values) == values && len(found.Residuals) == values && len(found.Vectors) == vectors && mayDraw(drawn, told))
+	if r.End() != nil {
+		return Eigenpairs{}, false
+	}
+	m.resume(told, drawn, observe)
+	return found, true
+}
+
+// offer offers the state for the next snapshot, before the basis grows by the candidates.
 func (s *search) offer(candidates [][]float64) {
 	columns := len(s.basis) + len(s.a) + len(s.b) + len(candidates)
 	s.piece.Keep(8*s.rows*columns, func(w *snapshot.Writer) {
 		s.told.save(w)
-		w.Int(s.rng.drawn - s.drawnBefore)
-		for _, v := range []int{s.iteration, s.Rounds, s.Products} {
+		for _, v := range []int{s.drawn(), s.iteration, s.Rounds, s.Products} {
 			w.Int(v)
 		}
 		w.Float(s.scale)
@@ -89,8 +131,8 @@ func (s *search) offer(candidates [][]float64) {
 	})
 }
 
-// restore takes over the state of an earlier process, and returns the candidates that its basis grows by next. It returns
-// nil if there is no state.
+// restore takes over the state of an earlier process and returns the candidates that its basis grows by next, or nil if
+// there is no state.
 func (s *search) restore() [][]float64 {
 	r := s.piece.State()
 	if r == nil {
@@ -116,46 +158,14 @@ func (s *search) restore() [][]float64 {
 	if r.Check(len(ritz) <= s.block); r.End() != nil {
 		return nil
 	}
-	s.told, s.iteration, s.Work, s.scale = told, iteration, work, scale
+	s.iteration, s.Work, s.scale = iteration, work, scale
 	s.basis, s.a, s.b, s.forms, s.weights, s.ritz = basis, a, b, forms, weights, ritz
-	s.rng.skipTo(s.drawnBefore + drawn)
-	told.tell(s.Observe)
+	s.resume(told, drawn, s.Observe)
 	return candidates
 }
 
-// finish keeps what was found.
-func (s *search) finish(found Eigenpairs) {
-	s.piece.Finish(8*s.rows*len(found.Vectors), func(w *snapshot.Writer) {
-		s.told.save(w)
-		w.Int(s.rng.drawn - s.drawnBefore)
-		w.Int(found.Rounds)
-		w.Int(found.Products)
-		w.Bool(found.Converged)
-		w.Floats(found.Values)
-		w.Floats(found.Residuals)
-		w.Columns(found.Vectors)
-	})
-}
-
-// mayDraw tells whether a search may have drawn so many numbers: a start, and columns where the basis had none to grow by.
+// mayDraw reports whether a search can have drawn this many numbers: for its start, and for columns to grow by when
+// there were no corrections.
 func (s *search) mayDraw(drawn int, told log) bool {
 	return drawn >= 0 && drawn/s.rows <= 2*s.Basis+(len(told)+1)*s.block
-}
-
-// found is what an earlier process found: so many vectors, and as many values, or none.
-func (s *search) found(vectors, values int) (found Eigenpairs, known bool) {
-	r := s.piece.Result()
-	if r == nil {
-		return Eigenpairs{}, false
-	}
-	told, drawn := readLog(r), r.Int()
-	found.Work = Work{r.Int(), r.Int()}
-	found.Converged, found.Values, found.Residuals, found.Vectors = r.Bool(), r.Floats(), r.Floats(), r.Columns(s.rows)
-	r.Check(len(found.Values) == values && len(found.Residuals) == values && len(found.Vectors) == vectors && s.mayDraw(drawn, told))
-	if r.End() != nil {
-		return Eigenpairs{}, false
-	}
-	s.rng.skipTo(s.drawnBefore + drawn)
-	told.tell(s.Observe)
-	return found, true
 }

@@ -3,8 +3,6 @@ package eigen
 import (
 	"context"
 	"math"
-
-	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // Options of a search. A zero asks for the default.
@@ -12,15 +10,14 @@ type Options struct {
 	Tolerance   float64        // of residuals; the default is 1e-8
 	MaxProducts int            // columns to multiply before the best so far is returned; the default is 20,000
 	Basis       int            // columns of the basis: more take more memory, but fewer products
-	Rough       int            // so many of the wanted pairs, the last ones, need to be known only roughly
-	Scale       float64        // what residuals of Largest are relative to at least, where a larger eigenvalue is known
-	Start       [][]float64    // columns near the wanted vectors, if any are known; a search by products begins with them
-	Observe     func(Progress) // is called after every iteration
+	Rough       int            // how many of the wanted pairs, the last ones, need only be approximate
+	Scale       float64        // lower bound of the eigenvalue that residuals are relative to, if a larger one is known
+	Start       [][]float64    // columns near the wanted vectors, if any are known; the search begins with them
+	Observe     func(Progress) // called after every iteration
 }
 
-// Pairs that need to be known only roughly have residuals of `rough` times their values, since values of a kernel fall
-// quickly, and residuals of small ones are small for any vectors. Values of less than `least` of the largest count as so
-// much.
+// Approximate pairs may have residuals of rough times their values: the eigenvalues of a kernel fall quickly, and the
+// residuals of small ones are small for any vectors. Values below least times the largest count as that much.
 const (
 	rough = 1e-2
 	least = 1e-3
@@ -63,8 +60,8 @@ type pencil struct {
 	// correct, if not nil, turns residuals into corrections, in place, given the values of their pairs and all
 	// approximate vectors.
 	correct func(ctx context.Context, residuals [][]float64, values []float64, x [][]float64) error
-	// unneeded, if not nil, tells which of the wanted pairs need to be known only roughly, given their unit vectors
-	// and the forms x'B x.
+	// unneeded, if not nil, marks the wanted pairs that need only be approximate, given their unit vectors and the forms
+	// x'B x.
 	unneeded func(values []float64, x [][]float64, forms []float64) []bool
 }
 
@@ -73,14 +70,10 @@ type search struct {
 	*pencil
 	Options
 	Work
-	count int // pairs wanted
-	block int // pairs worked on, see blockSize
-	rng   *generator
-
-	piece       *snapshot.Piece // what is remembered of the search
-	told        log
-	drawnBefore int     // numbers that the generator had drawn before
-	scale       float64 // the largest magnitude of a value so far, which only some problems use
+	memory
+	count int     // pairs wanted
+	block int     // pairs worked on, see blockSize
+	scale float64 // the largest magnitude of a value so far, which only some problems use
 
 	basis, a, b        [][]float64 // orthonormal columns, and their products
 	forms, weights     [][]float64 // basis' A basis, basis' B basis
@@ -95,7 +88,7 @@ type search struct {
 }
 
 func newSearch(p *pencil, count int, options Options, rng *generator) *search {
-	s := &search{pencil: p, Options: options.withDefaults(), count: count, rng: rng, drawnBefore: rng.drawn}
+	s := &search{pencil: p, Options: options.withDefaults(), count: count, memory: memory{rng: rng, drawnBefore: rng.drawn}}
 	room := p.rows - len(p.excluded)
 	s.block = min(blockSize(count), room)
 	if s.Basis <= 0 {
@@ -144,7 +137,7 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 				s.converged++
 			}
 		}
-		s.tell(Progress{
+		s.tell(s.Observe, Progress{
 			Iteration: s.iteration, Work: s.Work, Residual: worst, Tolerance: s.Tolerance, Converged: s.converged, Wanted: s.count,
 		})
 		whole := len(fresh) == room

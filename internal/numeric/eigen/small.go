@@ -50,7 +50,7 @@ func generalized(a, b [][]float64, count func(values []float64) int) (values []f
 	g := Cholesky(b)
 	half := ForwardAll(g, a) // the rows of A G^-T, since A is symmetric
 	reduced := ForwardAll(g, transposed(half, len(a)))
-	values, vectors = leading(len(a), Flatten(reduced), count)
+	values, vectors = LeadingEigenpairs(len(a), Flatten(reduced), count)
 	inParallel(len(vectors), 16, func(from, to int) {
 		for _, y := range vectors[from:to] {
 			Backward(g, y)

@@ -56,7 +56,7 @@ func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator,
 	)
 	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products, Observe: observe}, rng)
 	search.piece = snapshot.Open(ctx, "start")
-	if found, known := search.found(search.block, 0); known {
+	if found, known := search.found(search.rows, search.block, 0, search.mayDraw, search.Observe); known {
 		return found.Vectors, nil
 	}
 	believed, err := s.beliefStart(ctx, search.block, rng)
@@ -66,7 +66,7 @@ func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator,
 	if err := search.run(ctx, search.randomStart(append(believed, cloneColumns(s.lowest.Vectors)...))); err != nil {
 		return nil, err
 	}
-	search.finish(Eigenpairs{Vectors: search.x})
+	search.finish(search.rows, Eigenpairs{Vectors: search.x})
 	return search.x, nil
 }
 

@@ -19,17 +19,7 @@ const (
 )
 
 func (d Distortion) String() string {
-	switch d {
-	case SquaredEuclidean:
-		return "squared-euclidean"
-	case Cosine:
-		return "cosine"
-	case KL:
-		return "kl"
-	case IDivergence:
-		return "i-divergence"
-	}
-	return "unknown"
+	return [...]string{"unknown", "squared-euclidean", "cosine", "kl", "i-divergence"}[d]
 }
 
 // smoothing is added to every value of a row under a divergence. Without it, a feature that one point has and
@@ -145,7 +135,7 @@ func divergence(d Distortion, x, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
 		if v > 0 {
-			sum += float64(v * log(v/y[i]))
+			sum += float64(v * Log(v/y[i]))
 		}
 		if d == IDivergence {
 			sum += y[i] - v

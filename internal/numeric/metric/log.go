@@ -10,13 +10,6 @@ import "math"
 //
 // f is exact, and s (f - R) is small compared with it, so the rounding of s hardly matters. |s| <= 0.1716, and the
 // terms after s^22 are below 2^-60 of the result. The error is below one unit in the last place, which a test checks.
-//
-//	x = 2^e m,  sqrt(1/2) <= m < sqrt(2),  f = m - 1,  s = f / (2 + f)
-//	log m = 2 artanh s = f - s (f - R),    R = 2 (s^2/3 + s^4/5 + s^6/7 + ...)
-//
-// f is exact, and s (f - R) is small compared with it, so that the rounding of s hardly matters. |s| <= 0.1716,
-// and the terms after s^22 are below 2^-60 of the result. The error is below one unit in the last place, which a
-// test checks.
 const (
 	ln2High  = 6.93147180369123816490e-01 // has 32 significant bits, so that e * ln2High is exact
 	ln2Low   = 1.90821492927058770002e-10
@@ -25,10 +18,7 @@ const (
 
 // Log returns the natural logarithm of x, with the same bits on every machine. It returns -Inf for 0 and NaN for
 // negative numbers.
-func Log(x float64) float64 { return log(x) }
-
-// log returns the natural logarithm: -Inf for 0, and NaN for negative numbers.
-func log(x float64) float64 {
+func Log(x float64) float64 {
 	switch {
 	case math.IsNaN(x) || x < 0:
 		return math.NaN()

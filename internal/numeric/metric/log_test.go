@@ -44,7 +44,7 @@ func TestLogIsWithinOneUnitInTheLastPlace(t *testing.T) {
 		exact := bigLog(x)
 		nearest, _ := exact.Float64()
 		unit := math.Abs(math.Nextafter(nearest, math.Inf(1)) - nearest)
-		off, _ := new(big.Float).Quo(exact.Sub(exact, bigFloat(log(x))), bigFloat(unit)).Float64()
+		off, _ := new(big.Float).Quo(exact.Sub(exact, bigFloat(Log(x))), bigFloat(unit)).Float64()
 		if off = math.Abs(off); off > worst {
 			worst, worstAt = off, x
 		}
@@ -60,12 +60,12 @@ func TestLogIsWithinOneUnitInTheLastPlace(t *testing.T) {
 	}
 	t.Logf("worst %.3f units at %g", worst, worstAt)
 	if worst > 1 {
-		t.Errorf("log(%g) is %.3f units in the last place off", worstAt, worst)
+		t.Errorf("Log(%g) is %.3f units in the last place off", worstAt, worst)
 	}
 }
 
 func TestLogAtItsEnds(t *testing.T) {
-	if log(1) != 0 || !math.IsInf(log(0), -1) || !math.IsInf(log(math.Inf(1)), 1) || !math.IsNaN(log(-1)) || !math.IsNaN(log(math.NaN())) {
-		t.Errorf("%v %v %v %v %v", log(1), log(0), log(math.Inf(1)), log(-1), log(math.NaN()))
+	if Log(1) != 0 || !math.IsInf(Log(0), -1) || !math.IsInf(Log(math.Inf(1)), 1) || !math.IsNaN(Log(-1)) || !math.IsNaN(Log(math.NaN())) {
+		t.Errorf("%v %v %v %v %v", Log(1), Log(0), Log(math.Inf(1)), Log(-1), Log(math.NaN()))
 	}
 }

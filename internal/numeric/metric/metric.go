@@ -12,18 +12,11 @@
 //
 // To compute d_A(x, mu) for many sparse rows x, expand it to x'Ax - 2 x'(A mu) + mu'A mu, with A mu and mu'A mu
 // computed once for each mean. With A = L L' (see Factor) it is |L'x - L'mu|^2.
-//
-//	J = sum_i D(x_i, mu_l_i) - log det A + sum of penalties of violated links     Basu2003 (4)
-//
-// Sums run in the order of features, then of pairs, and each product is rounded before it is added,
-// so that the same input gives the same bits on every machine.
-//
-// To compute d_A(x, mu) for many sparse rows x, expand it to x'Ax - 2 x'(A mu) + mu'A mu, with A mu and mu'A mu
-// computed once for each mean. With A = L L' (see Factor) it is |L'x - L'mu|^2.
 package metric
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -39,15 +32,7 @@ const (
 )
 
 func (f Form) String() string {
-	switch f {
-	case Identity:
-		return "identity"
-	case Diagonal:
-		return "diagonal"
-	case Full:
-		return "full"
-	}
-	return "unknown"
+	return [...]string{"unknown", "identity", "diagonal", "full"}[f]
 }
 
 // MaxFullFeatures is the maximum number of features of a full metric, whose update takes time O(d^3) (see eigen).
@@ -78,11 +63,7 @@ func NewIdentity(d int) *Metric { return &Metric{form: Identity, d: d} }
 func NewUnit(form Form, d int) (*Metric, error) {
 	switch form {
 	case Diagonal:
-		weights := make([]float64, d)
-		for i := range weights {
-			weights[i] = 1
-		}
-		return NewDiagonal(weights)
+		return NewDiagonal(slices.Repeat([]float64{1}, d))
 	case Full:
 		if err := checkFull(d); err != nil {
 			return nil, err
@@ -105,7 +86,7 @@ func NewDiagonal(weights []float64) (*Metric, error) {
 			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric's weight of feature %d is %v; weights must be positive and finite", i, w)
 		}
 		m.factor[i] = math.Sqrt(w)
-		m.logDet += log(w)
+		m.logDet += Log(w)
 	}
 	return m, nil
 }
@@ -133,7 +114,7 @@ func NewFull(d int, values []float64) (*Metric, error) {
 	}
 	m := &Metric{form: Full, d: d, values: values, factor: factor}
 	for i := range d {
-		m.logDet += 2 * log(factor[i*d+i])
+		m.logDet += 2 * Log(factor[i*d+i])
 	}
 	return m, nil
 }
@@ -179,10 +160,17 @@ func (m *Metric) Distance(x, y []float64) float64 {
 			sum += float64((v - y[i]) * product)
 		}
 	default:
-		for i, v := range x {
-			difference := v - y[i]
-			sum += float64(difference * difference)
-		}
+		return SquaredDistance(x, y)
+	}
+	return sum
+}
+
+// SquaredDistance returns the squared Euclidean distance, summed in the order of the features.
+func SquaredDistance(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		difference := v - y[i]
+		sum += float64(difference * difference)
 	}
 	return sum
 }

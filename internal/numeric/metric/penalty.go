@@ -15,15 +15,7 @@ const (
 )
 
 func (c PenaltyKind) String() string {
-	switch c {
-	case Potts:
-		return "potts"
-	case Basu2003:
-		return "basu2003"
-	case Bilenko2004:
-		return "bilenko2004"
-	}
-	return "unknown"
+	return [...]string{"unknown", "potts", "basu2003", "bilenko2004"}[c]
 }
 
 // Penalty returns the cost of a violated link, depending on its weight w and the distance phi of its points:
@@ -34,13 +26,6 @@ func (c PenaltyKind) String() string {
 //	Bilenko2004  w phi                    w (bound - phi)
 //
 // The bound is Measure.Bound. A distance can exceed the bound of Bilenko2004 only by rounding.
-//
-//	             must-link                cannot-link
-//	Potts        w                        w
-//	Basu2003     w max(0, bound - phi)    w min(phi, bound)
-//	Bilenko2004  w phi                    w (bound - phi)
-//
-// The bound is Measure.Bound. Only by rounding can a distance exceed the bound of Bilenko2004.
 func Penalty(c PenaltyKind, mustLink bool, weight, distance, bound float64) float64 {
 	switch {
 	case c == Basu2003 && mustLink:

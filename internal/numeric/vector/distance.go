@@ -41,17 +41,13 @@ func (t *terms) distance(c int, x *row, w *workspace) float64 {
 	case x.columns != nil:
 		return t.sparseDistance(c, x, mu)
 	}
-	sum := 0.0
-	if t.form == metric.Diagonal {
-		for f, v := range x.values {
-			difference := v - mu[f]
-			sum += float64(t.model.Metric[f] * float64(difference*difference))
-		}
-		return sum
+	if t.form != metric.Diagonal {
+		return metric.SquaredDistance(x.values, mu)
 	}
+	sum := 0.0
 	for f, v := range x.values {
 		difference := v - mu[f]
-		sum += float64(difference * difference)
+		sum += float64(t.model.Metric[f] * float64(difference*difference))
 	}
 	return sum
 }

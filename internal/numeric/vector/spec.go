@@ -19,7 +19,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // Preparation selects how rows are transformed before they are clustered.
@@ -98,7 +97,7 @@ func NewRowSpec(data dataset.Dataset, preparation Preparation) (*RowSpec, error)
 		return nil, fault.Invalid("UNKNOWN_PREPARATION", "preparation %d is not known", preparation)
 	}
 	if points, dense := data.(*dataset.Points); dense && preparation == Plain {
-		spec.Mean = meanOf(points)
+		spec.Mean = kernel.ColumnMeans(points)
 	}
 	return spec, spec.chooseGrids(data)
 }
@@ -111,30 +110,6 @@ func NewFeatureSpec(features *kernel.FeatureSpec, entry float64) *RowSpec {
 		spec.Grids = append(spec.Grids, max(minGrid, int32(kernel.GridFor(float64(spec.Rows)*bound))))
 	}
 	return spec
-}
-
-// meanOf returns the mean of each feature: each tile is summed in row order, then the tiles in tile order.
-func meanOf(points *dataset.Points) []float64 {
-	mean := make([]float64, points.D)
-	points.EachColumns(func(from, to int) {
-		total, part := mean[from:to], make([]float64, to-from)
-		for tile := range partition.TileCount(points.N) {
-			rows := partition.Tile(points.N, tile)
-			clear(part)
-			for i := rows.From; i < rows.To; i++ {
-				for f, v := range points.Values[i*points.D+from : i*points.D+to] {
-					part[f] += v
-				}
-			}
-			for f, v := range part {
-				total[f] += v
-			}
-		}
-		for f := range total {
-			total[f] /= float64(points.N)
-		}
-	})
-	return mean
 }
 
 // chooseGrids chooses for each feature the finest grid on which all sums are exact. With B the sum of all magnitudes,

@@ -13,15 +13,6 @@ import "github.com/cleave-project/cleave/internal/numeric/metric"
 //
 // The weights here are -2 w, so that a score is one chain of additions that begins with b. The weight of the
 // background, which is added to all features, is the sum of their weights.
-//
-//	score_ic = b_c - 2 x_i.w_c
-//	squared Euclidean  w = A mu,        b = mu'A mu
-//	cosine             w = mu / 2,      b = 0
-//	KL                 w = log(mu) / 2, b = 0
-//	I-divergence       w = log(mu) / 2, b = sum of mu
-//
-// The weights here are -2 w, so that a score is one chain of additions that begins with b. The weight of the
-// background, which is added to all features, is the sum of their weights.
 type terms struct {
 	model Model
 	form  metric.Form
