@@ -1,10 +1,9 @@
 package clustering
 
 import (
-	"fmt"
-
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Scale is how the columns of dense points are scaled before they are clustered.
@@ -82,9 +81,9 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 	case ScaleDefault:
 		notices = oneDecides(points)
 	case ScaleAuto:
-		if why := UnlikeUnits(points); why != "" {
+		if why := UnlikeUnits(points); why != nil {
 			scale = ScaleZscore
-			notices = []Notice{{Code: "COLUMNS_STANDARDIZED", Message: why + ", so all columns were given the mean 0 and the variance 1; --scale none leaves them as they are"}}
+			notices = []Notice{NewNotice("COLUMNS_STANDARDIZED", append(why, text.Plain(", so all columns were given the mean 0 and the variance 1; --scale none leaves them as they are"))...)}
 		} else {
 			notices = oneDecides(points)
 		}
@@ -96,19 +95,21 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 	return dataset.UnitsBy(rule, points), notices, nil
 }
 
-// UnlikeUnits returns why the columns of points appear to have different units, or "" if they may have the same.
+// UnlikeUnits returns why the columns of points appear to have different units, or nil if they may have the same.
 // Numbers next to words are taken to measure different things, whatever their spans.
-func UnlikeUnits(points *dataset.Points) string {
+func UnlikeUnits(points *dataset.Points) text.Message {
 	spans := dataset.ColumnSpans(points)
 	switch {
 	case spans.Narrow == spans.Wide: // there are no two columns to compare
-		return ""
+		return nil
 	case len(points.Words) > 0:
-		return "columns of numbers stand beside columns of words"
+		return text.Message{text.Plain("columns of numbers stand beside columns of words")}
 	case spans.Alike():
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("column %d has %.3g times the span of column %d", spans.Wide, spans.Ratio, spans.Narrow)
+	return text.Message{
+		text.Plain("column "), text.Column(spans.Wide), text.Plain(" has %.3g times the span of column ", spans.Ratio), text.Column(spans.Narrow),
+	}
 }
 
 // oneDecides warns if one column alone determines which points are near.
@@ -117,7 +118,7 @@ func oneDecides(points *dataset.Points) []Notice {
 	if share <= decides || varying < 2 {
 		return nil
 	}
-	return []Notice{{Code: "ONE_COLUMN_DECIDES", Message: fmt.Sprintf(
-		"column %d has %.1f%% of the variance of all %d columns, so that the others hardly count; --scale zscore gives all columns the same variance, --scale none says that this is meant",
-		column, 100*share, points.D)}}
+	return []Notice{NewNotice("ONE_COLUMN_DECIDES", text.Plain("column "), text.Column(column), text.Plain(
+		" has %.1f%% of the variance of all %d columns, so that the others hardly count; --scale zscore gives all columns the same variance, --scale none says that this is meant",
+		100*share, points.D))}
 }

@@ -3,12 +3,12 @@ package auto
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/enforce"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Enforcement says whether constraints and seeds hold in the answer, or the data may overrule them.
@@ -68,12 +68,12 @@ func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
 			"%d of %d labels were changed so that what you gave holds; --enforce never leaves them as the data have them", found.Changed, r.n)})
 	}
 	if len(found.Contradicted) > 0 {
-		r.notice(clustering.Notice{Code: "CONSTRAINTS_CONTRADICTED", Message: fmt.Sprintf(
-			"%d constraints cannot hold because seeds or other constraints contradict them: %s", len(found.Contradicted), pairsOf(found.Contradicted))})
+		r.notice(clustering.NewNotice("CONSTRAINTS_CONTRADICTED", append(text.Message{text.Plain(
+			"%d constraints cannot hold because seeds or other constraints contradict them: ", len(found.Contradicted))}, firstLinks(found.Contradicted)...)...))
 	}
 	if len(found.Unsatisfied) > 0 {
-		r.notice(clustering.Notice{Code: "CONSTRAINTS_UNSATISFIED", Message: fmt.Sprintf(
-			"no assignment to %d clusters was found that satisfies %d cannot-links: %s", r.spec.K, len(found.Unsatisfied), pairsOf(found.Unsatisfied))})
+		r.notice(clustering.NewNotice("CONSTRAINTS_UNSATISFIED", append(text.Message{text.Plain(
+			"no assignment to %d clusters was found that satisfies %d cannot-links: ", r.spec.K, len(found.Unsatisfied))}, firstLinks(found.Unsatisfied)...)...))
 	}
 	return found.Labels
 }
@@ -152,11 +152,11 @@ func prices(margins []float64) []float64 {
 	return all
 }
 
-// pairsOf lists the first of many constraints.
-func pairsOf(all []constraint.Constraint) string {
-	var texts []string
+// firstLinks lists the first of many constraints.
+func firstLinks(all []constraint.Constraint) text.Message {
+	var links []text.Part
 	for _, c := range all {
-		texts = append(texts, fmt.Sprintf("%d-%d (%s)", c.I, c.J, strings.TrimSuffix(c.Kind.String(), "-link")))
+		links = append(links, text.Link(int(c.I), int(c.J), c.Kind == constraint.MustLink))
 	}
-	return someOf(texts)
+	return text.FirstParts(links, listed)
 }
