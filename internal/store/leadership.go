@@ -29,7 +29,7 @@ type etcdTerm struct {
 	revision int64
 	end      context.CancelFunc // stops renewing the lease, which ends the session
 	lost     chan struct{}
-	renewed  atomic.Pointer[time.Time] // when the lease was last known to be renewed
+	renewed  atomic.Pointer[time.Time]                    // when the lease was last known to be renewed
 	ask      func(context.Context) (ttl int64, err error) // renews the lease; replaced by tests
 	name     string
 	mark     mark
