@@ -46,9 +46,9 @@ func ConflictNotice(set *constraint.Set) (Notice, bool) {
 	if count == 0 {
 		return Notice{}, false
 	}
-	message := set.Conflicts(1)[0].String()
+	message := set.Conflicts(1)[0].Message()
 	if count > 1 {
-		message += " (and " + text.Plural(count-1, "more conflict") + ")"
+		message = append(message, text.Plain(" (and %s)", text.Plural(count-1, "more conflict")))
 	}
-	return Notice{"CONFLICTING_CONSTRAINTS", message + "; constraints are soft here, so the run weighs one against the other"}, true
+	return NewNotice("CONFLICTING_CONSTRAINTS", append(message, text.Plain("; constraints are soft here, so the run weighs one against the other"))...), true
 }

@@ -12,7 +12,7 @@ func AnswerNotices(r *Result) []Notice {
 	var notices []Notice
 	for _, find := range []func(*Result) (code, message string){worseThanUnconstrained, singletons, manyViolated} {
 		if code, message := find(r); code != "" {
-			notices = append(notices, Notice{code, message})
+			notices = append(notices, Notice{Code: code, Message: message})
 		}
 	}
 	return notices

@@ -1,5 +1,7 @@
 package clustering
 
+import "github.com/cleave-project/cleave/internal/text"
+
 // Observer receives the events of a run. Calls are never concurrent, and their order depends only on the data and the
 // spec.
 type Observer interface {
@@ -39,8 +41,17 @@ const (
 	PhaseIterate
 )
 
-// Notice is a warning to the user. It depends only on the data and the spec. Code is a stable identifier.
-type Notice struct{ Code, Message string }
+// Notice is a warning to the user. It depends only on the data and the spec. Code is a stable identifier. If the
+// message refers to rows or columns, Parts is the same message with the references as data; otherwise Parts is nil.
+type Notice struct {
+	Code, Message string
+	Parts         text.Message
+}
+
+// NewNotice returns a notice that refers to rows or columns.
+func NewNotice(code string, parts ...text.Part) Notice {
+	return Notice{Code: code, Message: text.Message(parts).String(), Parts: parts}
+}
 
 // ShiftChange reports that a step was undone and the diagonal shift was set to Sigma.
 type ShiftChange struct {

@@ -3,6 +3,7 @@ package clustering
 import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // recorder forwards events to an observer and logs them, so that they can be replayed after a resume. It does not log
@@ -143,12 +144,25 @@ func readEvents(r *snapshot.Reader, restarts int) *events {
 func writeNotice(w *snapshot.Writer, n Notice) {
 	w.String(n.Code)
 	w.String(n.Message)
+	w.Int(len(n.Parts))
+	for _, p := range n.Parts {
+		w.Int(int(p.Kind))
+		w.String(p.Text)
+		w.Int(p.I)
+		w.Int(p.J)
+	}
 }
 
-func readNotice(r *snapshot.Reader) Notice { return Notice{r.String(), r.String()} }
+func readNotice(r *snapshot.Reader) Notice {
+	n := Notice{Code: r.String(), Message: r.String()}
+	for range r.Count(4) {
+		n.Parts = append(n.Parts, text.Part{Kind: text.PartKind(r.Int()), Text: r.String(), I: r.Int(), J: r.Int()})
+	}
+	return n
+}
 
 func readNotices(r *snapshot.Reader) (notices []Notice) {
-	for range r.Count(2) {
+	for range r.Count(3) {
 		notices = append(notices, readNotice(r))
 	}
 	return notices

@@ -1,10 +1,9 @@
 package clustering
 
 import (
-	"fmt"
-
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Scale is how the columns of dense points are scaled before they are clustered.
@@ -74,9 +73,9 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 	case ScaleDefault:
 		notices = oneDecides(points)
 	case ScaleAuto:
-		if why := UnlikeUnits(points); why != "" {
+		if why := UnlikeUnits(points); why != nil {
 			scale = ScaleZscore
-			notices = []Notice{{Code: "COLUMNS_STANDARDIZED", Message: why + ", so all columns were scaled to mean 0 and variance 1; use --scale none to leave them unchanged"}}
+			notices = []Notice{NewNotice("COLUMNS_STANDARDIZED", append(why, text.Plain(", so all columns were scaled to mean 0 and variance 1; use --scale none to leave them unchanged"))...)}
 		} else {
 			notices = oneDecides(points)
 		}
@@ -88,19 +87,21 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 	return dataset.UnitsBy(rule, points), notices, nil
 }
 
-// UnlikeUnits returns why the columns of points appear to have different units, or "" if they may have the same.
+// UnlikeUnits returns why the columns of points appear to have different units, or nil if they may have the same.
 // Numbers next to words are taken to measure different things, whatever their spans.
-func UnlikeUnits(points *dataset.Points) string {
+func UnlikeUnits(points *dataset.Points) text.Message {
 	spans := dataset.ColumnSpans(points)
 	switch {
 	case spans.Narrow == spans.Wide: // there are no two columns to compare
-		return ""
+		return nil
 	case len(points.Words) > 0:
-		return "there are columns of numbers and columns of words"
+		return text.Message{text.Plain("there are columns of numbers and columns of words")}
 	case spans.Alike():
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("column %d has %.3g times the span of column %d", spans.Wide, spans.Ratio, spans.Narrow)
+	return text.Message{
+		text.Plain("column "), text.Column(spans.Wide), text.Plain(" has %.3g times the span of column ", spans.Ratio), text.Column(spans.Narrow),
+	}
 }
 
 // oneDecides warns if one column alone determines which points are near.
@@ -109,7 +110,7 @@ func oneDecides(points *dataset.Points) []Notice {
 	if share <= decides || varying < 2 {
 		return nil
 	}
-	return []Notice{{Code: "ONE_COLUMN_DECIDES", Message: fmt.Sprintf(
-		"column %d has %.1f%% of the variance of all %d columns, so the others hardly count; use --scale zscore to give all columns the same variance, or --scale none if this is intended",
-		column, 100*share, points.D)}}
+	return []Notice{NewNotice("ONE_COLUMN_DECIDES", text.Plain("column "), text.Column(column), text.Plain(
+		" has %.1f%% of the variance of all %d columns, so the others hardly count; use --scale zscore to give all columns the same variance, or --scale none if this is intended",
+		100*share, points.D))}
 }

@@ -23,7 +23,7 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	}
 	step := func(after time.Duration, stepsLeft *uint32) {
 		now = now.Add(after)
-		l.solverStep(&cleavev1.SolverStep{StepsLeft: stepsLeft})
+		l.show(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{StepsLeft: stepsLeft}}})
 	}
 	l.enter(cleavev1.Phase_PHASE_ITERATING, "")
 	step(time.Minute, proto.Uint32(50)) // the time before the first step does not count
@@ -58,7 +58,7 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 		t.Errorf("while tiles are built %v are left", got)
 	}
 	l.enter(cleavev1.Phase_PHASE_ITERATING, "")
-	l.step(&cleavev1.Iteration{})
+	l.show(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{}}})
 	if p := l.current(); p.GetTimeLeft() != nil || p.GetSolver() != nil {
 		t.Errorf("an iteration shows %v", p)
 	}

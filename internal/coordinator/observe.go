@@ -152,18 +152,17 @@ func (o *observer) timings() *cleavev1.Timings {
 	}
 }
 
-// log appends an event. It cancels a run that does not repeat the events of its earlier attempt.
+// log appends an event and shows it. It cancels a run that does not repeat the events of its earlier attempt.
 func (o *observer) log(e *cleavev1.Event) {
 	if err := o.job.log.Append(e); err != nil {
 		o.job.cancel(err)
 	}
+	o.job.progress.show(e)
 }
 
 // K implements clustering.Observer.
 func (o *observer) K(k clustering.KStarted) {
-	started := wire.KStartedProto(k)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: started}})
-	o.job.progress.kStarted(started)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: wire.KStartedProto(k)}})
 }
 
 // Restart implements clustering.Observer.
@@ -174,9 +173,7 @@ func (o *observer) Restart(restart, restarts int) {
 
 // Iteration implements clustering.Observer.
 func (o *observer) Iteration(restart int, e clustering.HistoryEntry) {
-	iteration := wire.IterationProto(restart, e)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: iteration}})
-	o.job.progress.step(iteration)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: wire.IterationProto(restart, e)}})
 	o.job.observed.Iteration(restart, e.Iteration, e.Objective)
 }
 
@@ -187,23 +184,17 @@ func (o *observer) Shift(s clustering.ShiftChange) {
 
 // Solver implements clustering.Observer.
 func (o *observer) Solver(s clustering.SolverStep) {
-	step := wire.SolverStepProto(s)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: step}})
-	o.job.progress.solverStep(step)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: wire.SolverStepProto(s)}})
 }
 
 // Level implements clustering.Observer.
 func (o *observer) Level(l clustering.LevelStarted) {
-	level := wire.LevelProto(l)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Level{Level: level}})
-	o.job.progress.levelStarted(level)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Level{Level: wire.LevelProto(l)}})
 }
 
 // Trial implements clustering.Observer.
 func (o *observer) Trial(t clustering.Trial) {
-	tried := wire.MethodTriedProto(t)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_MethodTried{MethodTried: tried}})
-	o.job.progress.wayTried(tried)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_MethodTried{MethodTried: wire.MethodTriedProto(t)}})
 }
 
 // Notice implements clustering.Observer.

@@ -94,45 +94,34 @@ func (l *liveProgress) enter(phase cleavev1.Phase, message string) {
 	l.update(func(p *cleavev1.Progress) { p.Phase, p.Message = phase, message })
 }
 
-// step records an iteration.
-func (l *liveProgress) step(iteration *cleavev1.Iteration) {
+// show shows an event of the run, if it is one that tells how far the run is.
+func (l *liveProgress) show(e *cleavev1.Event) {
+	switch e.GetWhat().(type) {
+	case *cleavev1.Event_K, *cleavev1.Event_Iteration, *cleavev1.Event_Solver, *cleavev1.Event_MethodTried, *cleavev1.Event_Level:
+	default:
+		return
+	}
 	l.update(func(p *cleavev1.Progress) {
-		p.Iteration, p.Objective, p.Moved = iteration.GetIteration(), iteration.GetObjective(), iteration.GetMoved()
-		p.Solver, p.MethodTried, p.Level = nil, nil, nil // these steps only prepared the start
-		if l.iterating.IsZero() {
-			l.iterating = l.now()
-			return
+		p.Solver, p.MethodTried, p.Level = e.GetSolver(), e.GetMethodTried(), e.GetLevel() // what came before is over
+		switch what := e.GetWhat().(type) {
+		case *cleavev1.Event_K:
+			p.K = what.K
+		case *cleavev1.Event_Solver:
+			l.solver.tick(l.now(), what.Solver.StepsLeft)
+		case *cleavev1.Event_Iteration:
+			p.Iteration, p.Objective, p.Moved = what.Iteration.GetIteration(), what.Iteration.GetObjective(), what.Iteration.GetMoved()
+			if l.iterating.IsZero() {
+				l.iterating = l.now()
+			} else {
+				l.iterations++
+			}
 		}
-		l.iterations++
 	})
 }
 
 // restartStarted records which restart the following iterations belong to.
 func (l *liveProgress) restartStarted(restart, restarts int) {
 	l.update(func(p *cleavev1.Progress) { p.Restart, p.Restarts = uint32(restart), uint32(restarts) })
-}
-
-// solverStep records a step of an eigensolver.
-func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
-	l.update(func(p *cleavev1.Progress) {
-		p.Solver, p.MethodTried, p.Level = step, nil, nil
-		l.solver.tick(l.now(), step.StepsLeft)
-	})
-}
-
-// wayTried records the method that auto tried last.
-func (l *liveProgress) wayTried(tried *cleavev1.MethodTried) {
-	l.update(func(p *cleavev1.Progress) { p.Solver, p.MethodTried, p.Level = nil, tried, nil })
-}
-
-// levelStarted records which level of the graph is being refined.
-func (l *liveProgress) levelStarted(level *cleavev1.LevelStarted) {
-	l.update(func(p *cleavev1.Progress) { p.Solver, p.MethodTried, p.Level = nil, nil, level })
-}
-
-// kStarted records which number of clusters is being run.
-func (l *liveProgress) kStarted(k *cleavev1.KStarted) {
-	l.update(func(p *cleavev1.Progress) { p.K, p.Solver, p.MethodTried, p.Level = k, nil, nil, nil })
 }
 
 // tiles records how many of all tiles are built.

@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // Retention configures what is deleted automatically. The zero value keeps everything forever.
@@ -127,7 +128,7 @@ func (r *retention) run(ctx context.Context) {
 	}
 }
 
-// sweep deletes what has expired and what exceeds the quota.
+// sweep deletes what has expired and what exceeds the quota. It reports damaged records and keeps what they may refer to.
 func (r *retention) sweep(ctx context.Context) error {
 	if r.Quota > 0 {
 		bytes, err := r.c.blobs.Usage(ctx)
@@ -157,12 +158,14 @@ func (r *retention) sweep(ctx context.Context) error {
 		}
 		r.c.log.Info("a job is kept no longer", "job", j.id, "ended", j.ended, "because", why)
 	}
+	defer r.wanted.Store(0)
+	if inUse.unknown {
+		return nil // any data set or table may be in use
+	}
 	if err := r.c.datasets.Sweep(ctx, inUse.datasets, now, r.keepContent); err != nil {
 		return err
 	}
-	err = r.c.tables.Sweep(ctx, inUse.tables, now, r.keepContent)
-	r.wanted.Store(0)
-	return err
+	return r.c.tables.Sweep(ctx, inUse.tables, now, r.keepContent)
 }
 
 // exceeded reports whether the quota is exceeded, counting the bytes that the last rejected upload wanted.
@@ -175,21 +178,28 @@ type endedJob struct {
 	ended       time.Time
 }
 
-// usedContent is the set of data sets and tables that jobs refer to.
-type usedContent struct{ datasets, tables map[string]bool }
+// usedContent is the set of data sets and tables that jobs refer to. unknown means that some job may refer to others.
+type usedContent struct {
+	datasets, tables map[string]bool
+	unknown          bool
+}
 
-func (u usedContent) add(j endedJob) {
+func (u *usedContent) add(j endedJob) {
 	u.datasets[j.dataset] = true
 	for _, table := range j.tables {
 		u.tables[table] = true
 	}
 }
 
-// survey returns the jobs that have ended, those that ended first at the front, and what the unfinished jobs use.
-func (r *retention) survey(ctx context.Context) (old []endedJob, inUse usedContent, err error) {
-	inUse = usedContent{datasets: map[string]bool{}, tables: map[string]bool{}}
+// survey returns the jobs that have ended, those that ended first at the front, and what all other jobs use. A job with
+// a damaged record uses what its spec names.
+func (r *retention) survey(ctx context.Context) (old []endedJob, inUse *usedContent, err error) {
+	inUse = &usedContent{datasets: map[string]bool{}, tables: map[string]bool{}}
 	err = records.Each(ctx, r.c.state, records.JobPrefix, func(entry store.Entry) error {
 		record, err := readJob(entry)
+		if isRecordDamaged(err) {
+			return r.spare(ctx, records.JobOfKey(entry.Key), inUse, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -203,6 +213,22 @@ func (r *retention) survey(ctx context.Context) (old []endedJob, inUse usedConte
 	})
 	slices.SortFunc(old, func(a, b endedJob) int { return cmp.Or(a.ended.Compare(b.ended), cmp.Compare(a.id, b.id)) })
 	return old, inUse, err
+}
+
+// spare adds what a job with a damaged record uses. If its spec cannot be read either, anything may be in use.
+func (r *retention) spare(ctx context.Context, id string, inUse *usedContent, damage error) error {
+	spec, err := r.c.readSpec(ctx, id)
+	switch {
+	case err == nil:
+		inUse.add(endedJob{dataset: spec.GetDatasetId(), tables: wire.TableIDs(spec)})
+		r.c.log.Error("the record of a job is damaged; the job and what it uses are kept", "job", id, "error", damage)
+	case fault.Is(err, "SPEC_DAMAGED") || isRecordDamaged(err): // the latter if the spec is missing
+		inUse.unknown = true
+		r.c.log.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id, "error", damage)
+	default:
+		return err
+	}
+	return nil
 }
 
 // keepContent returns how long a data set or table that no job refers to is kept after its last use, with 0 meaning

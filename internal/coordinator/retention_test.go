@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"io"
 	"slices"
 	"sync"
 	"testing"
@@ -10,9 +11,11 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -241,4 +244,74 @@ func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
 	h.c.retention.Quota = 1
 	h.sweep()
 	h.wantKept([]string{used}, used, unused)
+}
+
+// A damaged record of a job does not stop the sweep, which keeps whatever that job may use.
+func TestSweepPastDamagedRecords(t *testing.T) {
+	h, now := retaining(t, Retention{KeepJobs: 30 * day, KeepDatasets: 10 * day}, steps(1))
+	used, unused, late := h.points(4), h.points(5), h.points(6)
+	expired, damaged := h.create(spec(h.points(7))), h.create(spec(used))
+	h.end(expired)
+	h.end(damaged)
+	job, err := h.c.state.Get(t.Context(), records.JobKey(damaged))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(key string, value []byte) {
+		t.Helper()
+		if _, err := h.c.state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: key, Value: value}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// kept tells which of the records there are, also of those that are damaged.
+	kept := func(keys ...string) (left []string) {
+		for _, key := range keys {
+			if _, err := h.c.state.Get(t.Context(), key); err == nil {
+				left = append(left, key)
+			}
+		}
+		return left
+	}
+	now.advance(9 * day)
+	if _, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: late}); err != nil {
+		t.Fatal(err)
+	}
+	put(records.JobKey(damaged), []byte("no record"))
+	now.advance(2 * day)
+	h.sweep()
+	h.wantKept([]string{used, late}, used, unused, late)
+
+	// Without the spec nobody knows what the job uses, but other jobs expire.
+	blob := records.SpecBlob(damaged)
+	opened, err := h.c.blobs.Open(t.Context(), blob, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := io.ReadAll(opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened.Close()
+	if err := h.c.blobs.Delete(t.Context(), blob); err != nil {
+		t.Fatal(err)
+	}
+	now.advance(30 * day)
+	h.sweep()
+	h.wantKept([]string{used, late}, used, late)
+	if left := kept(records.JobKey(expired), records.JobKey(damaged)); !slices.Equal(left, []string{records.JobKey(damaged)}) {
+		t.Errorf("the jobs that are left are %v", left)
+	}
+
+	// Once the record is repaired, everything expires as it does elsewhere.
+	if err := h.c.blobs.Put(t.Context(), blob, func(w io.Writer) error { _, err := w.Write(spec); return err }); err != nil {
+		t.Fatal(err)
+	}
+	put(records.JobKey(damaged), job.Value)
+	h.sweep()
+	h.wantKept([]string{used}, damaged, used, late)
+	now.advance(11 * day)
+	h.sweep()
+	if keys, blobs := h.leftovers(); len(keys)+len(blobs) != 0 {
+		t.Errorf("left over are %v and %v", keys, blobs)
+	}
 }

@@ -20,12 +20,8 @@ type clusterService struct {
 }
 
 func (c *Coordinator) newFleet() *fleet.Fleet {
-	var observer fleet.Observer
-	if c.cfg.Observe != nil {
-		observer = c.cfg.Observe
-	}
 	return fleet.New(fleet.Config{
-		Observer:          observer,
+		Observe:           c.cfg.Observe,
 		Logger:            c.cfg.Logger.Named("fleet"),
 		HeartbeatInterval: c.cfg.HeartbeatInterval,
 		LostAfter:         c.cfg.LostAfter,

@@ -98,7 +98,7 @@ func (j *job) buildTiles(ctx context.Context, g *group, tiles []int, stored bool
 		}
 		built.state = builtAs(stored)
 	}
-	j.fleet.cfg.Observer.TilesBuilt(fresh)
+	j.fleet.cfg.Observe.TilesBuilt(fresh)
 	if g.copies == nil {
 		j.progress.update(func(s *Status) { s.TilesBuilt += fresh })
 	}

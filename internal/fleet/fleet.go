@@ -28,6 +28,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -62,7 +63,7 @@ type Config struct {
 	SlowAfter         time.Duration // how long a worker may keep others waiting, beyond 3 times what they take
 	Referee           Referee       // decides when two workers disagree and there is no third; may be nil
 	Datasets          DatasetSource
-	Observer          Observer // may be nil
+	Observe           *observe.Coordinator // may be nil
 }
 
 // Fleet holds all attached workers and the jobs that run on them.
@@ -90,27 +91,12 @@ func New(cfg Config) *Fleet {
 	if cfg.Logger == nil {
 		cfg.Logger = hclog.NewNullLogger()
 	}
-	if cfg.HeartbeatInterval <= 0 {
-		cfg.HeartbeatInterval = DefaultHeartbeatInterval
-	}
-	if cfg.LostAfter <= 0 {
-		cfg.LostAfter = DefaultLostAfter
-	}
-	if cfg.WorkerWait <= 0 {
-		cfg.WorkerWait = DefaultWorkerWait
-	}
-	if cfg.ReconnectWithin <= 0 {
-		cfg.ReconnectWithin = DefaultReconnectWithin
-	}
-	if cfg.StalledAfter <= 0 {
-		cfg.StalledAfter = DefaultStalledAfter
-	}
-	if cfg.SlowAfter <= 0 {
-		cfg.SlowAfter = DefaultSlowAfter
-	}
-	if cfg.Observer == nil {
-		cfg.Observer = nobody{}
-	}
+	cfg.HeartbeatInterval = cmp.Or(cfg.HeartbeatInterval, DefaultHeartbeatInterval)
+	cfg.LostAfter = cmp.Or(cfg.LostAfter, DefaultLostAfter)
+	cfg.WorkerWait = cmp.Or(cfg.WorkerWait, DefaultWorkerWait)
+	cfg.ReconnectWithin = cmp.Or(cfg.ReconnectWithin, DefaultReconnectWithin)
+	cfg.StalledAfter = cmp.Or(cfg.StalledAfter, DefaultStalledAfter)
+	cfg.SlowAfter = cmp.Or(cfg.SlowAfter, DefaultSlowAfter)
 	return &Fleet{
 		cfg:         cfg,
 		log:         cfg.Logger,

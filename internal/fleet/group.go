@@ -151,7 +151,7 @@ func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes in
 		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.at(g, t).epoch}
 	}
 	set(c)
-	parent, end := j.fleet.cfg.Observer.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
+	parent, end := j.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
 	timed := j.pace.start(g, c, j.rowsOf(tiles))
 	answer, result, err := j.fleet.call(ctx, j, g.session, c, maxBytes)

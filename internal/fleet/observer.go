@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -9,24 +8,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// Observer receives events for metrics and traces. Some of its methods are called with Fleet.mu held, so they must
-// not block or call the fleet.
-type Observer interface {
-	// Operation begins an operation over tiles. Its commands run with the returned context. end is called once, when
-	// it ends.
-	Operation(ctx context.Context, name string) (_ context.Context, end func(error))
-	// Command begins a command to a worker. The command carries the returned parent, which makes the worker's trace
-	// part of the job's. end is called with the reason the command failed, or "" if it succeeded.
-	Command(ctx context.Context, command, worker string, tiles int) (parent string, end func(failure string))
-	TilesBuilt(count int)
-	Heartbeat()
-	// Session reports a change of a worker's session, one of the constants below.
-	Session(change string)
-	// PutAside reports that a job goes on without a worker, and why.
-	PutAside(reason string)
-}
-
-// The changes of a session that are reported to Observer.Session.
+// The changes of a session that are reported to observe.Coordinator.Session.
 const (
 	sessionAttached = "attached"
 	sessionResumed  = "resumed"
@@ -35,21 +17,6 @@ const (
 	sessionLeft     = "left"
 	sessionRefused  = "refused"
 )
-
-// nobody is an Observer that does nothing.
-type nobody struct{}
-
-func (nobody) Operation(ctx context.Context, _ string) (context.Context, func(error)) {
-	return ctx, func(error) {}
-}
-
-func (nobody) Command(context.Context, string, string, int) (string, func(string)) {
-	return "", func(string) {}
-}
-func (nobody) TilesBuilt(int)  {}
-func (nobody) Heartbeat()      {}
-func (nobody) Session(string)  {}
-func (nobody) PutAside(string) {}
 
 // whyNotDone returns the reason a command failed, or "" if it succeeded.
 func whyNotDone(answer *workerv1.Answer, err error) string {

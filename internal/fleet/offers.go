@@ -294,7 +294,7 @@ func (f *Fleet) awaitReturn(s *session) {
 		if s.ended || s.stream != nil || s.streams != streams {
 			return
 		}
-		f.cfg.Observer.Session(sessionAway)
+		f.cfg.Observe.Session(sessionAway)
 		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
 		s.away = true
 		f.notifyChanged()

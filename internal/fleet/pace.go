@@ -188,7 +188,7 @@ func newFailureCounts() *failureCounts {
 // f.mu.
 func (j *job) putAside(s *session, why *fault.Error) {
 	j.fleet.log.Warn("the job goes on without a worker", "job", j.jobID, "worker", s.name, "why", why.Message)
-	j.fleet.cfg.Observer.PutAside(why.Reason)
+	j.fleet.cfg.Observe.PutAside(why.Reason)
 	j.aside[s] = why
 	for t := range j.tiles {
 		if j.tiles[t].worker == s {

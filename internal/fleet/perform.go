@@ -98,7 +98,7 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	j.operating <- struct{}{}
 	defer func() { <-j.operating }()
-	ctx, end := j.fleet.cfg.Observer.Operation(ctx, op.name)
+	ctx, end := j.fleet.cfg.Observe.Operation(ctx, op.name)
 	defer func() { end(err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -34,7 +34,7 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 		return wire.Status(fault.Invalid("NO_HELLO", "the first message of a worker must be its hello"))
 	}
 	if err := checkCompatible(hello); err != nil {
-		v.fleet.cfg.Observer.Session(sessionRefused)
+		v.fleet.cfg.Observe.Session(sessionRefused)
 		v.fleet.log.Warn("refused a worker", "worker", hello.GetName(), "error", err)
 		return wire.Status(err)
 	}
@@ -107,7 +107,7 @@ func (f *Fleet) endDrained(s *session, a *attachment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.stream == a {
-		f.cfg.Observer.Session(sessionLeft)
+		f.cfg.Observe.Session(sessionLeft)
 		f.log.Info("worker drained", "worker", s.name, "id", s.id)
 		f.endSession(s, nil)
 	}

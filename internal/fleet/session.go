@@ -120,7 +120,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	if resumed {
 		change = sessionResumed
 	}
-	f.cfg.Observer.Session(change)
+	f.cfg.Observe.Session(change)
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
 	f.notifyChanged()
 	f.handOver()
@@ -175,7 +175,7 @@ func (f *Fleet) checkAlive(s *session) {
 		s.watchdog.Reset(left)
 		return
 	}
-	f.cfg.Observer.Session(sessionLost)
+	f.cfg.Observe.Session(sessionLost)
 	f.log.Warn("worker lost: no heartbeat", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
 	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
 }
@@ -212,7 +212,7 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	closed := time.Since(s.lastSeen) <= 2*f.cfg.HeartbeatInterval
 	s.stream, s.lastSeen = nil, time.Now()
 	if s.leaving || s.farewellSent {
-		f.cfg.Observer.Session(sessionLeft)
+		f.cfg.Observe.Session(sessionLeft)
 		f.log.Info("worker left", "worker", s.name, "id", s.id, "tiles", s.tiles)
 		f.endSession(s, nil)
 		return
@@ -234,7 +234,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	s.lastSeen = time.Now()
 	switch m := m.GetMessage().(type) {
 	case *workerv1.AttachRequest_Heartbeat:
-		f.cfg.Observer.Heartbeat()
+		f.cfg.Observe.Heartbeat()
 		f.noteProgress(s, m.Heartbeat.GetRunning())
 		s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
 	case *workerv1.AttachRequest_Answer:

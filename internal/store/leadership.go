@@ -29,7 +29,8 @@ type etcdTerm struct {
 	revision int64
 	end      context.CancelFunc // stops renewing the lease, which ends the session
 	lost     chan struct{}
-	renewed  atomic.Pointer[time.Time] // when the lease was last known to be renewed
+	renewed  atomic.Pointer[time.Time]                    // when the lease was last known to be renewed
+	ask      func(context.Context) (ttl int64, err error) // renews the lease; replaced by tests
 	name     string
 	mark     mark
 }
@@ -148,9 +149,12 @@ func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err
 
 	term := &etcdTerm{state: s, name: name, lease: grant.ID, key: election.Key(), revision: election.Rev(),
 		end: end, lost: make(chan struct{}), mark: mark{revision: election.Rev()}}
+	term.ask = term.askOnce
+	renewed := time.Now()
 	if err := term.renew(keep); err != nil { // the session may have renewed it some time ago
 		return nil, err
 	}
+	term.renewed.Store(&renewed)
 	session.Orphan() // the term renews its lease itself
 	s.mu.Lock()
 	s.term = term

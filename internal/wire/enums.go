@@ -8,7 +8,6 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	vectors "github.com/cleave-project/cleave/internal/numeric/vector"
@@ -75,13 +74,6 @@ var (
 		cleavev1.Metric_METRIC_IDENTITY:    metric.Identity,
 		cleavev1.Metric_METRIC_DIAGONAL:    metric.Diagonal,
 		cleavev1.Metric_METRIC_FULL:        metric.Full,
-	}
-	inferences = enumMap[cleavev1.Inference, inference.Engine]{
-		cleavev1.Inference_INFERENCE_UNSPECIFIED: 0,
-		cleavev1.Inference_INFERENCE_ICM:         inference.ICM,
-		cleavev1.Inference_INFERENCE_BP:          inference.BP,
-		cleavev1.Inference_INFERENCE_LP:          inference.LP,
-		cleavev1.Inference_INFERENCE_EXACT:       inference.Exact,
 	}
 )
 

@@ -9,6 +9,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/inference"
 )
 
 // every checks that a map knows each value of its enum, and refuses others. The numbers of values that have
@@ -40,6 +41,15 @@ func back[P apiEnum, D comparable](t *testing.T, m enumMap[P, D]) {
 			t.Errorf("%v returns as %v", p, m.write(d))
 		}
 	}
+}
+
+// inferences are converted by their names.
+var inferences = enumMap[cleavev1.Inference, inference.Engine]{
+	cleavev1.Inference_INFERENCE_UNSPECIFIED: 0,
+	cleavev1.Inference_INFERENCE_ICM:         inference.ICM,
+	cleavev1.Inference_INFERENCE_BP:          inference.BP,
+	cleavev1.Inference_INFERENCE_LP:          inference.LP,
+	cleavev1.Inference_INFERENCE_EXACT:       inference.Exact,
 }
 
 func TestEnumMaps(t *testing.T) {

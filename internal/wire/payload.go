@@ -157,29 +157,6 @@ func UnpackInt128s(packed []byte) ([]kernel.Int128, error) {
 	return values, nil
 }
 
-// PackBools packs each value into a byte, 0 or 1.
-func PackBools(values []bool) []byte {
-	packed := make([]byte, len(values))
-	for i, v := range values {
-		if v {
-			packed[i] = 1
-		}
-	}
-	return packed
-}
-
-// UnpackBools is the inverse of PackBools.
-func UnpackBools(packed []byte) ([]bool, error) {
-	values := make([]bool, len(packed))
-	for i, b := range packed {
-		if b > 1 {
-			return nil, fmt.Errorf("wire: byte %d is %d, neither 0 nor 1", i, b)
-		}
-		values[i] = b == 1
-	}
-	return values, nil
-}
-
 func badLength(length int, of string) error {
 	return fmt.Errorf("wire: %d bytes are not a whole number of %s values", length, of)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // ResultProto converts the result of a run, except for its labels. The caller adds the state, the plan and the
@@ -148,7 +149,26 @@ func ShiftProto(s clustering.ShiftChange) *cleavev1.ShiftChange {
 
 // NoticeProto converts a notice.
 func NoticeProto(n clustering.Notice) *cleavev1.Notice {
-	return &cleavev1.Notice{Reason: n.Code, Message: n.Message}
+	p := &cleavev1.Notice{Reason: n.Code, Message: n.Message}
+	for _, part := range n.Parts {
+		p.Parts = append(p.Parts, partProto(part))
+	}
+	return p
+}
+
+func partProto(p text.Part) *cleavev1.MessagePart {
+	switch p.Kind {
+	case text.RowNumber:
+		return &cleavev1.MessagePart{Part: &cleavev1.MessagePart_Row{Row: uint32(p.I)}}
+	case text.ColumnNumber:
+		return &cleavev1.MessagePart{Part: &cleavev1.MessagePart_Column{Column: uint32(p.I)}}
+	case text.MustLink, text.CannotLink:
+		return &cleavev1.MessagePart{Part: &cleavev1.MessagePart_Link{Link: &cleavev1.Link{
+			Row: uint32(p.I), Other: uint32(p.J), MustLink: p.Kind == text.MustLink,
+		}}}
+	default:
+		return &cleavev1.MessagePart{Part: &cleavev1.MessagePart_Text{Text: p.Text}}
+	}
 }
 
 // LevelProto converts the start of a level.

@@ -1200,8 +1200,10 @@ type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A stable identifier in UPPER_SNAKE_CASE, for programs.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
-	// A human-readable message.
-	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// A human-readable message. It refers to rows and columns of the job by their numbers.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// The same message in parts, for readers who know rows and columns by names; empty if it refers to none.
+	Parts         []*MessagePart `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1250,6 +1252,198 @@ func (x *Notice) GetMessage() string {
 	return ""
 }
 
+func (x *Notice) GetParts() []*MessagePart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// MessagePart is a piece of a message: text, or a reference to rows or to a column of the job, counted from 0.
+type MessagePart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the part is.
+	//
+	// Types that are valid to be assigned to Part:
+	//
+	//	*MessagePart_Text
+	//	*MessagePart_Row
+	//	*MessagePart_Column
+	//	*MessagePart_Link
+	Part          isMessagePart_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessagePart) Reset() {
+	*x = MessagePart{}
+	mi := &file_cleave_v1_event_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessagePart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessagePart) ProtoMessage() {}
+
+func (x *MessagePart) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_event_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessagePart.ProtoReflect.Descriptor instead.
+func (*MessagePart) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *MessagePart) GetPart() isMessagePart_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *MessagePart) GetText() string {
+	if x != nil {
+		if x, ok := x.Part.(*MessagePart_Text); ok {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func (x *MessagePart) GetRow() uint32 {
+	if x != nil {
+		if x, ok := x.Part.(*MessagePart_Row); ok {
+			return x.Row
+		}
+	}
+	return 0
+}
+
+func (x *MessagePart) GetColumn() uint32 {
+	if x != nil {
+		if x, ok := x.Part.(*MessagePart_Column); ok {
+			return x.Column
+		}
+	}
+	return 0
+}
+
+func (x *MessagePart) GetLink() *Link {
+	if x != nil {
+		if x, ok := x.Part.(*MessagePart_Link); ok {
+			return x.Link
+		}
+	}
+	return nil
+}
+
+type isMessagePart_Part interface {
+	isMessagePart_Part()
+}
+
+type MessagePart_Text struct {
+	// Text that refers to nothing.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
+}
+
+type MessagePart_Row struct {
+	// A row.
+	Row uint32 `protobuf:"varint,2,opt,name=row,proto3,oneof"`
+}
+
+type MessagePart_Column struct {
+	// A column.
+	Column uint32 `protobuf:"varint,3,opt,name=column,proto3,oneof"`
+}
+
+type MessagePart_Link struct {
+	// A constraint between two rows.
+	Link *Link `protobuf:"bytes,4,opt,name=link,proto3,oneof"`
+}
+
+func (*MessagePart_Text) isMessagePart_Part() {}
+
+func (*MessagePart_Row) isMessagePart_Part() {}
+
+func (*MessagePart_Column) isMessagePart_Part() {}
+
+func (*MessagePart_Link) isMessagePart_Part() {}
+
+// Link is a constraint between two rows.
+type Link struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first row, counted from 0.
+	Row uint32 `protobuf:"varint,1,opt,name=row,proto3" json:"row,omitempty"`
+	// The second row.
+	Other uint32 `protobuf:"varint,2,opt,name=other,proto3" json:"other,omitempty"`
+	// Whether the rows must be together; otherwise they must not be.
+	MustLink      bool `protobuf:"varint,3,opt,name=must_link,json=mustLink,proto3" json:"must_link,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Link) Reset() {
+	*x = Link{}
+	mi := &file_cleave_v1_event_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Link) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Link) ProtoMessage() {}
+
+func (x *Link) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_event_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Link.ProtoReflect.Descriptor instead.
+func (*Link) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Link) GetRow() uint32 {
+	if x != nil {
+		return x.Row
+	}
+	return 0
+}
+
+func (x *Link) GetOther() uint32 {
+	if x != nil {
+		return x.Other
+	}
+	return 0
+}
+
+func (x *Link) GetMustLink() bool {
+	if x != nil {
+		return x.MustLink
+	}
+	return false
+}
+
 // JobEnded reports how a job ended. It repeats the corresponding fields of Job.
 type JobEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1267,7 +1461,7 @@ type JobEnded struct {
 
 func (x *JobEnded) Reset() {
 	*x = JobEnded{}
-	mi := &file_cleave_v1_event_proto_msgTypes[12]
+	mi := &file_cleave_v1_event_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1279,7 +1473,7 @@ func (x *JobEnded) String() string {
 func (*JobEnded) ProtoMessage() {}
 
 func (x *JobEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[12]
+	mi := &file_cleave_v1_event_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1292,7 +1486,7 @@ func (x *JobEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEnded.ProtoReflect.Descriptor instead.
 func (*JobEnded) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *JobEnded) GetState() JobState {
@@ -1366,7 +1560,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_cleave_v1_event_proto_msgTypes[13]
+	mi := &file_cleave_v1_event_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1572,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[13]
+	mi := &file_cleave_v1_event_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1585,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Progress) GetPhase() Phase {
@@ -1589,10 +1783,21 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x12cannot_links_right\x18\a \x01(\rR\x10cannotLinksRight\"P\n" +
 	"\rEventsRevoked\x12%\n" +
 	"\x0efirst_sequence\x18\x01 \x01(\rR\rfirstSequence\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\":\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"h\n" +
 	"\x06Notice\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\xaf\x01\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12,\n" +
+	"\x05parts\x18\x03 \x03(\v2\x16.cleave.v1.MessagePartR\x05parts\"\x80\x01\n" +
+	"\vMessagePart\x12\x14\n" +
+	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x12\n" +
+	"\x03row\x18\x02 \x01(\rH\x00R\x03row\x12\x18\n" +
+	"\x06column\x18\x03 \x01(\rH\x00R\x06column\x12%\n" +
+	"\x04link\x18\x04 \x01(\v2\x0f.cleave.v1.LinkH\x00R\x04linkB\x06\n" +
+	"\x04part\"K\n" +
+	"\x04Link\x12\x10\n" +
+	"\x03row\x18\x01 \x01(\rR\x03row\x12\x14\n" +
+	"\x05other\x18\x02 \x01(\rR\x05other\x12\x1b\n" +
+	"\tmust_link\x18\x03 \x01(\bR\bmustLink\"\xaf\x01\n" +
 	"\bJobEnded\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1658,7 +1863,7 @@ func file_cleave_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_cleave_v1_event_proto_goTypes = []any{
 	(Space)(0),                  // 0: cleave.v1.Space
 	(ConstraintUse)(0),          // 1: cleave.v1.ConstraintUse
@@ -1675,12 +1880,14 @@ var file_cleave_v1_event_proto_goTypes = []any{
 	(*MethodTried)(nil),         // 12: cleave.v1.MethodTried
 	(*EventsRevoked)(nil),       // 13: cleave.v1.EventsRevoked
 	(*Notice)(nil),              // 14: cleave.v1.Notice
-	(*JobEnded)(nil),            // 15: cleave.v1.JobEnded
-	(*Progress)(nil),            // 16: cleave.v1.Progress
-	(JobState)(0),               // 17: cleave.v1.JobState
-	(StopReason)(0),             // 18: cleave.v1.StopReason
-	(*Error)(nil),               // 19: cleave.v1.Error
-	(*durationpb.Duration)(nil), // 20: google.protobuf.Duration
+	(*MessagePart)(nil),         // 15: cleave.v1.MessagePart
+	(*Link)(nil),                // 16: cleave.v1.Link
+	(*JobEnded)(nil),            // 17: cleave.v1.JobEnded
+	(*Progress)(nil),            // 18: cleave.v1.Progress
+	(JobState)(0),               // 19: cleave.v1.JobState
+	(StopReason)(0),             // 20: cleave.v1.StopReason
+	(*Error)(nil),               // 21: cleave.v1.Error
+	(*durationpb.Duration)(nil), // 22: google.protobuf.Duration
 }
 var file_cleave_v1_event_proto_depIdxs = []int32{
 	5,  // 0: cleave.v1.Event.restart:type_name -> cleave.v1.RestartStarted
@@ -1688,7 +1895,7 @@ var file_cleave_v1_event_proto_depIdxs = []int32{
 	8,  // 2: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
 	9,  // 3: cleave.v1.Event.solver:type_name -> cleave.v1.SolverStep
 	14, // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
-	15, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
+	17, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
 	12, // 6: cleave.v1.Event.method_tried:type_name -> cleave.v1.MethodTried
 	10, // 7: cleave.v1.Event.level:type_name -> cleave.v1.LevelStarted
 	13, // 8: cleave.v1.Event.revoked:type_name -> cleave.v1.EventsRevoked
@@ -1697,21 +1904,23 @@ var file_cleave_v1_event_proto_depIdxs = []int32{
 	0,  // 11: cleave.v1.Method.space:type_name -> cleave.v1.Space
 	1,  // 12: cleave.v1.Method.constraint_use:type_name -> cleave.v1.ConstraintUse
 	11, // 13: cleave.v1.MethodTried.method:type_name -> cleave.v1.Method
-	17, // 14: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
-	18, // 15: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
-	19, // 16: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
-	2,  // 17: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
-	20, // 18: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
-	20, // 19: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
-	9,  // 20: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
-	12, // 21: cleave.v1.Progress.method_tried:type_name -> cleave.v1.MethodTried
-	10, // 22: cleave.v1.Progress.level:type_name -> cleave.v1.LevelStarted
-	4,  // 23: cleave.v1.Progress.k:type_name -> cleave.v1.KStarted
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	15, // 14: cleave.v1.Notice.parts:type_name -> cleave.v1.MessagePart
+	16, // 15: cleave.v1.MessagePart.link:type_name -> cleave.v1.Link
+	19, // 16: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
+	20, // 17: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
+	21, // 18: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
+	2,  // 19: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
+	22, // 20: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
+	22, // 21: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
+	9,  // 22: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
+	12, // 23: cleave.v1.Progress.method_tried:type_name -> cleave.v1.MethodTried
+	10, // 24: cleave.v1.Progress.level:type_name -> cleave.v1.LevelStarted
+	4,  // 25: cleave.v1.Progress.k:type_name -> cleave.v1.KStarted
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_event_proto_init() }
@@ -1734,13 +1943,19 @@ func file_cleave_v1_event_proto_init() {
 	}
 	file_cleave_v1_event_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_event_proto_msgTypes[6].OneofWrappers = []any{}
+	file_cleave_v1_event_proto_msgTypes[12].OneofWrappers = []any{
+		(*MessagePart_Text)(nil),
+		(*MessagePart_Row)(nil),
+		(*MessagePart_Column)(nil),
+		(*MessagePart_Link)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_event_proto_rawDesc), len(file_cleave_v1_event_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -25,12 +25,12 @@ const (
 // Progress shows how a job goes on: one line that is redrawn on a terminal, plain lines elsewhere.
 type Progress struct {
 	w        io.Writer
-	width    int                         // of the terminal; 0: plain lines
-	quiet    bool                        // warnings only
-	said     []string                    // the warnings so far
-	Lists    bool                        // a summary will say what the data speak against, so that notices about it are not written
-	Localize func(message string) string // puts a message of the service in the words of the data file; nil: as it is
-	all      bool                        // plain lines for all iterations, however many
+	width    int                           // of the terminal; 0: plain lines
+	quiet    bool                          // warnings only
+	said     []string                      // the warnings so far
+	Lists    bool                          // a summary will say what the data speak against, so that notices about it are not written
+	Localize func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil: with their numbers
+	all      bool                          // plain lines for all iterations, however many
 	now      func() time.Time
 
 	phase    cleavev1.Phase // of the last live progress, and its message
@@ -79,7 +79,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	} else if notice != nil && !(p.Lists && wire.NamesSuspects(notice)) {
 		message := notice.GetMessage()
 		if p.Localize != nil {
-			message = p.Localize(message)
+			message = p.Localize(notice)
 		}
 		if !slices.Contains(p.said, message) { // each restart may find it
 			p.Warn("warning: %s", message)

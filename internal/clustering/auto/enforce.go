@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/enforce"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Enforcement is whether constraints and seeds hold in the answer or the data may overrule them.
@@ -66,12 +68,12 @@ func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
 			"%d of %d labels were changed so that your constraints and seeds hold; use --enforce never to keep the labels that the data suggests", found.Changed, r.n)
 	}
 	if len(found.Contradicted) > 0 {
-		r.warn("CONSTRAINTS_CONTRADICTED",
-			"%d constraints cannot hold because seeds or other constraints contradict them: %s", len(found.Contradicted), pairsOf(found.Contradicted))
+		r.notice(clustering.NewNotice("CONSTRAINTS_CONTRADICTED", append(text.Message{text.Plain(
+			"%d constraints cannot hold because seeds or other constraints contradict them: ", len(found.Contradicted))}, firstLinks(found.Contradicted)...)...))
 	}
 	if len(found.Unsatisfied) > 0 {
-		r.warn("CONSTRAINTS_UNSATISFIED",
-			"no assignment to %d clusters was found that satisfies %d cannot-links: %s", r.spec.K, len(found.Unsatisfied), pairsOf(found.Unsatisfied))
+		r.notice(clustering.NewNotice("CONSTRAINTS_UNSATISFIED", append(text.Message{text.Plain(
+			"no assignment to %d clusters was found that satisfies %d cannot-links: ", r.spec.K, len(found.Unsatisfied))}, firstLinks(found.Unsatisfied)...)...))
 	}
 	return found.Labels
 }
@@ -150,11 +152,11 @@ func prices(margins []float64) []float64 {
 	return all
 }
 
-// pairsOf lists the first few constraints.
-func pairsOf(all []constraint.Constraint) string {
-	var texts []string
+// firstLinks lists the first few constraints.
+func firstLinks(all []constraint.Constraint) text.Message {
+	var links []text.Part
 	for _, c := range all {
-		texts = append(texts, fmt.Sprintf("%d-%d (%v)", c.I, c.J, c.Kind))
+		links = append(links, text.Link(int(c.I), int(c.J), c.Kind == constraint.MustLink))
 	}
-	return someOf(texts)
+	return text.FirstParts(links, listed)
 }

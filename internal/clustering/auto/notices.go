@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // noticeFew warns that there are too few constraints to compare methods.
@@ -93,17 +93,18 @@ func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 
 // noticeConstraints names constraints that no good method has right. Without seeds, they are all of the held-out pairs.
 func (r *run) noticeConstraints(never func(pair int) bool) {
-	var against []constraint.Constraint
-	for at, c := range r.supervision.Constraints {
-		if never(at) {
-			against = append(against, c)
-			r.suspects = append(r.suspects, clustering.Suspect{Row: c.I, Other: c.J, Must: c.Kind == constraint.MustLink})
+	var against []text.Part
+	for at, pair := range r.supervision.Pairs {
+		if !never(at) {
+			continue
 		}
+		against = append(against, text.Link(int(pair.I), int(pair.J), pair.Must))
+		r.suspects = append(r.suspects, clustering.Suspect{Row: pair.I, Other: pair.J, Must: pair.Must})
 	}
 	if len(against) > 0 {
-		r.warn("CONSTRAINTS_AGAINST_DATA",
-			"constraints that no good method has right when it is not shown them: %s (%d of %d); they are wrong, or between clusters that touch",
-			pairsOf(against), len(against), len(r.supervision.Constraints))
+		message := append(text.Message{text.Plain("constraints that no good method has right when it is not shown them: ")}, text.FirstParts(against, listed)...)
+		r.notice(clustering.NewNotice("CONSTRAINTS_AGAINST_DATA", append(message, text.Plain(
+			" (%d of %d); they are wrong, or between clusters that touch", len(against), len(r.supervision.Pairs)))...))
 	}
 }
 
@@ -125,19 +126,19 @@ func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
 			}
 		}
 	}
-	var against []string
+	var against []text.Part
 	for _, seed := range r.supervision.Seeds {
 		if count := others[seed.Point]; 2*apart[seed.Point] > count {
-			against = append(against, fmt.Sprint(seed.Point))
+			against = append(against, text.Row(int(seed.Point)))
 			r.suspects = append(r.suspects, clustering.Suspect{
 				Row: seed.Point, Other: -1, Label: seed.Label, Strength: float64(wrong[seed.Point]) / float64(count*len(all)),
 			})
 		}
 	}
 	if len(against) > 0 {
-		r.warn("SEEDS_AGAINST_DATA",
-			"seeds that no good method puts with their label when it is not shown it: %s (%d of %d); their labels are wrong, or they are between clusters that touch",
-			someOf(against), len(against), len(r.supervision.Seeds))
+		message := append(text.Message{text.Plain("seeds that no good method puts with their label when it is not shown it: ")}, text.FirstParts(against, listed)...)
+		r.notice(clustering.NewNotice("SEEDS_AGAINST_DATA", append(message, text.Plain(
+			" (%d of %d); their labels are wrong, or they are between clusters that touch", len(against), len(r.supervision.Seeds)))...))
 	}
 }
 
@@ -171,12 +172,4 @@ func withStrengths(suspects []clustering.Suspect, margins []float64) []clusterin
 	}
 	slices.SortStableFunc(all, func(a, b clustering.Suspect) int { return cmp.Compare(b.Strength, a.Strength) })
 	return all
-}
-
-// someOf lists the first few texts.
-func someOf(all []string) string {
-	if more := len(all) - listed; more > 0 {
-		all = append(all[:listed:listed], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(all, ", ")
 }

@@ -41,7 +41,7 @@ func (p *Problem) listSpaces() []clustering.Space {
 			return raw
 		case p.spec.Scale == clustering.ScaleZscore:
 			return standardized
-		case clustering.UnlikeUnits(data) == "":
+		case clustering.UnlikeUnits(data) == nil:
 			return append(raw, standardized...)
 		}
 		return append(standardized, raw...)

@@ -140,7 +140,7 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 	},
 	"Shifts": func(_ asked, r *clustering.Result) error { return set(len(r.Shifts) <= r.Iterations+1) },
 	"Warnings": func(_ asked, r *clustering.Result) error {
-		return set(!slices.Contains(r.Warnings, clustering.Notice{}))
+		return set(!slices.ContainsFunc(r.Warnings, func(n clustering.Notice) bool { return n.Code == "" || n.Message == "" }))
 	},
 	"Runs": func(_ asked, r *clustering.Result) error { return set(r.Runs == nil) }, // they were compared
 }

@@ -297,7 +297,8 @@ func (s *Store[V]) Drop(id string) {
 }
 
 // Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares the values in
-// inUse. keep returns how long an unused value is kept, zero for ever, and why it is deleted after that.
+// inUse and those with damaged records. keep returns how long an unused value is kept, zero for ever, and why it is
+// deleted after that.
 func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error {
 	if age, _ := keep(); age == 0 {
 		return nil
@@ -309,10 +310,10 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Ti
 	var all []unused
 	err := records.Each(ctx, s.State, s.prefix(), func(entry store.Entry) error {
 		record := &statev1.ContentRecord{}
+		id := entry.Key[len(s.prefix()):]
 		if err := proto.Unmarshal(entry.Value, record); err != nil {
-			return err
-		}
-		if id := entry.Key[len(s.prefix()):]; !inUse[id] {
+			s.Logger.Error("the record of a "+s.noun+" is damaged; it is kept", s.word, id, "error", err)
+		} else if !inUse[id] {
 			all = append(all, unused{id, s.lastUse(id, record)})
 		}
 		return nil

@@ -106,13 +106,13 @@ func eventsDamaged(job, key string, why error) error {
 }
 
 // Append adds an event and numbers it. While the run repeats an earlier attempt, Append returns ErrMismatch for an event
-// that differs, unless the earlier events are in doubt; then it revokes them.
+// that differs in more than words, unless the earlier events are in doubt; then it revokes them.
 func (l *Log) Append(e *cleavev1.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.toRepeat) > 0 {
 		e.Sequence = l.toRepeat[0].GetSequence()
-		if proto.Equal(e, l.toRepeat[0]) {
+		if proto.Equal(e, l.toRepeat[0]) || l.doubt == "" && differsInWords(e, l.toRepeat[0]) {
 			l.toRepeat = l.toRepeat[1:]
 			return nil
 		}
@@ -123,6 +123,21 @@ func (l *Log) Append(e *cleavev1.Event) error {
 	}
 	l.add(e)
 	return nil
+}
+
+// differsInWords reports whether events are the same but for what people read. The earlier attempt may have been run by
+// another version of this software, which says it otherwise.
+func differsInWords(e, earlier *cleavev1.Event) bool {
+	a, b := proto.CloneOf(e), proto.CloneOf(earlier)
+	for _, event := range []*cleavev1.Event{a, b} {
+		switch what := event.GetWhat().(type) {
+		case *cleavev1.Event_Notice:
+			what.Notice.Message, what.Notice.Parts = "", nil
+		case *cleavev1.Event_Shift:
+			what.Shift.Why = ""
+		}
+	}
+	return proto.Equal(a, b)
 }
 
 // add numbers a new event; l.mu is held.

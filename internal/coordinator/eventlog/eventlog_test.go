@@ -148,3 +148,46 @@ func TestARefusedFlushIsRepeated(t *testing.T) {
 		t.Errorf("stored %v: %v; want one batch of 5 events", stored, batch)
 	}
 }
+
+// A run that starts over after an upgrade repeats events in other words. Other events are a mismatch.
+func TestRepeatedEventsMayHaveOtherWords(t *testing.T) {
+	said := func(reason, words string) *cleavev1.Event {
+		return &cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{
+			Reason: reason, Message: words, Parts: []*cleavev1.MessagePart{{Part: &cleavev1.MessagePart_Text{Text: words}}},
+		}}}
+	}
+	shifted := func(sigma float64, words string) *cleavev1.Event {
+		return &cleavev1.Event{What: &cleavev1.Event_Shift{Shift: &cleavev1.ShiftChange{Sigma: sigma, Why: words}}}
+	}
+	for _, c := range []struct {
+		before, now *cleavev1.Event
+		same        bool
+	}{
+		{said("A", "old"), said("A", "new"), true},
+		{said("A", "old"), said("B", "old"), false},
+		{shifted(1, "old"), shifted(1, "new"), true},
+		{shifted(1, "old"), shifted(2, "old"), false},
+		{said("A", "old"), shifted(1, "old"), false},
+	} {
+		for _, doubt := range []string{"", "a worker was wrong"} {
+			l := New("job", func(store.Txn) error { return nil })
+			if err := l.Append(c.before); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			l.StartOver(doubt)
+			err := l.Append(proto.CloneOf(c.now))
+			if mismatch := errors.Is(err, ErrMismatch); doubt == "" && mismatch == c.same {
+				t.Errorf("%v after %v gives %v", c.now, c.before, err)
+			}
+			if err := l.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if revoked := len(l.After(0).Events) > 1; doubt != "" && !revoked {
+				t.Errorf("%v stays although it is in doubt and is now %v", c.before, c.now)
+			}
+		}
+	}
+}

@@ -1,6 +1,6 @@
 // Package gate decides which calls a coordinator takes: who may call (access.go), how many calls are in work at once and
-// how clients share them (doorway.go), and how long a client may keep a call waiting (request.go, slowreader.go). It also
-// writes the audit log (audit.go).
+// how clients share them (doorway.go), and how long a client may keep a call waiting (request.go, slowreader.go). It closes
+// connections that are flooded with frames (frames.go), and writes the audit log (audit.go).
 package gate
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -86,11 +87,14 @@ func (g *Gate) Close() error {
 
 // ServerOptions returns the options of a server that takes its calls through the gate.
 func (g *Gate) ServerOptions() []grpc.ServerOption {
-	options := []grpc.ServerOption{grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout), grpc.InTapHandle(g.enter)}
-	if g.transport != nil {
-		options = append(options, grpc.Creds(g.transport))
+	transport := g.transport
+	if transport == nil {
+		transport = insecure.NewCredentials()
 	}
-	return options
+	return []grpc.ServerOption{
+		grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout), grpc.InTapHandle(g.enter),
+		grpc.Creds(watchful{transport, g.cfg.Logger}),
+	}
 }
 
 // InWork returns how many calls are in work or waiting for their turn, and how many streams are open.

@@ -1,9 +1,9 @@
 package constraint
 
 import (
-	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Conflict is a cannot-link between two points that the must-links put together. Path proves it: a
@@ -14,22 +14,28 @@ type Conflict struct {
 }
 
 func (c Conflict) String() string {
-	var path strings.Builder
+	return c.Message().String()
+}
+
+// Message describes the conflict, with the middle of a long path left out.
+func (c Conflict) Message() text.Message {
 	const shown = 12
-	for at, point := range c.Path {
-		if len(c.Path) > shown && at == shown-2 {
-			fmt.Fprintf(&path, " = ... (%d more)", len(c.Path)-shown+1)
-			continue
-		}
-		if len(c.Path) > shown && at > shown-2 && at < len(c.Path)-1 {
-			continue
-		}
-		if at > 0 {
-			path.WriteString(" = ")
-		}
-		fmt.Fprintf(&path, "%d", point)
+	row := func(point int32) text.Part { return text.Row(int(point)) }
+	m := text.Message{
+		text.Plain("points "), row(c.Pair.I), text.Plain(" and "), row(c.Pair.J),
+		text.Plain(" cannot be together, but must-links join them: "), row(c.Pair.I),
 	}
-	return fmt.Sprintf("points %d and %d cannot be together, but must-links join them: %s", c.Pair.I, c.Pair.J, path.String())
+	rest := c.Path[1:]
+	if more := len(c.Path) - shown + 1; more > 1 {
+		for _, point := range rest[:shown-3] {
+			m = append(m, text.Plain(" = "), row(point))
+		}
+		m, rest = append(m, text.Plain(" = ... (%d more)", more)), rest[len(rest)-1:]
+	}
+	for _, point := range rest {
+		m = append(m, text.Plain(" = "), row(point))
+	}
+	return m
 }
 
 // CountConflicts is the number of cannot-links inside a must-link component.

@@ -1,0 +1,48 @@
+package jobflags
+
+import (
+	"testing"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Messages of the service have the names of rows and columns, also where rows were dropped.
+func TestMessagesHaveNames(t *testing.T) {
+	rows := &Rows{IDs: table.NewIDs([]string{"anna", "ben", "carl", "dora"})}
+	j := &Job{Table: rows, Header: []string{"age", "income"}}
+	dropped := &Job{Table: rows, Filter: &RowFilter{Kept: []int32{0, 2, 3}}}
+	links := text.Message{text.Plain("5-5 (must) "), text.Link(0, 1, true), text.Plain(", "), text.Link(1, 2, false), text.Plain(" (2 of 9)")}
+	for _, c := range []struct {
+		job     *Job
+		message text.Message
+		want    string
+	}{
+		{j, links, "5-5 (must) anna and ben (must), ben and carl (cannot) (2 of 9)"},
+		{j, constraint.Conflict{Pair: constraint.Pair{I: 0, J: 2}, Path: []int32{0, 1, 2}}.Message(), "points anna and carl cannot be together, but must-links join them: anna = ben = carl"},
+		{j, text.Message{text.Plain("column "), text.Column(1), text.Plain(" has 99%% of the variance")}, `column "income" has 99% of the variance`},
+		{j, text.Message{text.Plain("column "), text.Column(7), text.Plain(" has 99%% of the variance")}, "column 7 has 99% of the variance"},
+		{j, nil, "as it is: column 1, 0-1 (must)"},
+		{dropped, links, "5-5 (must) anna and carl (must), carl and dora (cannot) (2 of 9)"},
+		{&Job{Filter: dropped.Filter}, links, "5-5 (must) 0-2 (must), 2-3 (cannot) (2 of 9)"},
+		{&Job{}, links, "5-5 (must) 0-1 (must), 1-2 (cannot) (2 of 9)"},
+	} {
+		notice := wire.NoticeProto(clustering.NewNotice("CODE", c.message...))
+		if c.message == nil {
+			notice.Message = c.want
+		}
+		if got := c.job.Localize(notice); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+		result := &cleavev1.Result{Warnings: []*cleavev1.Notice{notice}}
+		c.job.LocalizeResult(result)
+		c.job.LocalizeResult(result)
+		if got := notice.GetMessage(); got != c.want || notice.GetParts() != nil {
+			t.Errorf("localized twice, the message is %q in the parts %v", got, notice.GetParts())
+		}
+	}
+}
