@@ -120,6 +120,25 @@ func TestHowAJobEndsIsTheExitCode(t *testing.T) {
 	}
 }
 
+// A job that reached its time limit ends with code 3 if it has labels, and with 1 if it has none.
+func TestTimeLimitIsTheExitCode(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	late := &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, Message: "ended by its time limit"}
+	for _, c := range []struct{ rows, code int }{{4, 3}, {0, 1}} {
+		f := startFake(t)
+		f.result = &cleavev1.Result{Rows: uint32(c.rows)}
+		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
+			return sendSteps(stream, 1, 1, late)
+		}
+		for _, command := range []string{"watch job-1", "watch --json job-1", "submit --quiet --wait --data p.csv --k 2", "submit --quiet --json --wait --data p.csv --k 2"} {
+			r := invoke(t, command+" --server "+f.address)
+			if r.code != c.code || !strings.Contains(r.stderr, "cleave: job job-1 was ended by its time limit\n") {
+				t.Errorf("%s: exit code %d, %q; want %d", command, r.code, r.stderr, c.code)
+			}
+		}
+	}
+}
+
 func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
 	f := startFake(t)
 	f.watch = func(int, *cleavev1.WatchJobRequest, watchStream) error {

@@ -202,7 +202,7 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	if err != nil {
 		return err
 	}
-	if err := client.JobError(jobID, ended); err != nil {
+	if err := c.JobError(ctx, jobID, ended); err != nil {
 		return err
 	}
 	if !asJSON {
@@ -285,5 +285,5 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 			return err
 		}
 	}
-	return client.JobError(created.GetJobId(), ended)
+	return c.JobError(ctx, created.GetJobId(), ended)
 }

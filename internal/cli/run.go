@@ -125,18 +125,12 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		return client.Cause(ctx, err)
 	}
 	id, late := c.Complete(ctx, j.Request(spec, ""), data, p)
-	if late != nil && !fault.Is(late, client.TimeLimit) {
+	if late != nil && !fault.Is(late, shell.LabelsSoFar) {
 		return client.Cause(ctx, j.Locate(late))
 	}
 	o, err := c.Fetch(ctx, id, extentFor(f.out))
-	if err != nil && late != nil {
-		return late // it has no labels
-	}
 	if err != nil {
 		return client.Cause(ctx, err)
-	}
-	if late != nil {
-		late = fault.New(fault.DeadlineExceeded, shell.LabelsSoFar, "%v", late)
 	}
 	sent, err := afterStream(ctx, c, j, spec.GetTable().GetTableId(), o)
 	if err != nil {

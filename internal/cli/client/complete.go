@@ -41,8 +41,8 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// Complete submits a job, waits until it has succeeded, and returns its id. When ctx ends before, the job
-// is canceled. A job that came to its time limit, and so has labels or not, gives its id and the error TimeLimit.
+// Complete submits a job, waits until it ends, and returns its id. The error is that of JobError, so the id is set even if
+// the job reached its time limit. If ctx ends first, Complete cancels the job.
 func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher) (string, error) {
 	created, err := c.Submit(ctx, request, data, w)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobReques
 	if err != nil {
 		return "", err
 	}
-	return id, JobError(id, ended)
+	return id, c.JobError(ctx, id, ended)
 }
 
 // abort cancels a job after an interrupt.

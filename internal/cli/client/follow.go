@@ -142,19 +142,22 @@ func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, e
 	return nil, nil
 }
 
-// TimeLimit is the reason of a job that its time limit ended.
-const TimeLimit = "TIME_LIMIT"
-
-// JobError is the error that a job's end amounts to, nil when it succeeded.
-func JobError(jobID string, ended *cleavev1.JobEnded) error {
+// JobError returns nil if a job succeeded, and otherwise an error that says how it ended. If the job reached its time
+// limit, the reason of the error is shell.LabelsSoFar if the job has labels, and TIME_LIMIT if it has none.
+func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
 	switch ended.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
 		return nil
 	case cleavev1.JobState_JOB_STATE_CANCELLED:
-		if ended.GetStopReason() == cleavev1.StopReason_STOP_REASON_TIME_LIMIT {
-			return fault.New(fault.DeadlineExceeded, TimeLimit, "job %s was %s", jobID, ended.GetMessage()).With("job_id", jobID)
+		if ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_TIME_LIMIT {
+			return shell.Canceled("job %s was cancelled", jobID)
 		}
-		return shell.Canceled("job %s was cancelled", jobID)
+		reason := "TIME_LIMIT"
+		response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+		if err == nil && response.GetResult().GetRows() > 0 {
+			reason = shell.LabelsSoFar
+		}
+		return fault.New(fault.DeadlineExceeded, reason, "job %s was %s", jobID, ended.GetMessage()).With("job_id", jobID)
 	}
 	if err := wire.FaultOf(ended.GetError()); err != nil {
 		return err
