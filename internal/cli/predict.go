@@ -191,53 +191,83 @@ func (a *app) openModel(f *predictFlags, result *cleavev1.Result) (*predictor, e
 	return p, nil
 }
 
-// jobPredictor assigns points by a job. The coordinator does so for auto, kernel k-means and graphs of neighbors; the
-// centroids of other jobs are fetched, and points are assigned here.
+// jobPredictor assigns points by a job. The coordinator does so for auto, kernel k-means and neighbor graphs; the centroids
+// of other jobs are fetched, and points are assigned here.
 func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.Explain(err)
 	}
-	steps, err := a.recipeOf(ctx, c, response.GetSpec(), jobID)
+	found, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
-		return nil, err
+		return nil, c.Explain(err)
 	}
-	if spec := response.GetSpec(); spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
-		columns := 0 // of kernel k-means: new points may have features that those of the run have not
-		if steps == nil && (spec.GetAuto() != nil || spec.GetNeighborGraph() != nil) {
+	spec, steps := response.GetSpec(), wire.Recipe(found.GetResult().GetRecipe())
+	p := &predictor{clusters: int(found.GetResult().GetK())}
+	if spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
+		if steps == nil && spec.GetKernelKmeans() == nil { // new points for kernel k-means may have more features than the old ones
 			old, err := c.DescribeDataset(ctx, spec.GetDatasetId())
 			if err != nil {
 				return nil, err
 			}
-			columns = int(old.GetColumns())
+			p.columns = int(old.GetColumns())
 		}
-		k, err := c.ClustersOf(ctx, jobID, spec)
+		p.assign = func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
+			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
+		}
+	} else {
+		model, err := c.FetchModel(ctx, jobID)
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{clusters: k, columns: columns, recipe: steps, directions: wire.ComparesDirections(spec), assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
-			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
-		}}, nil
+		p = nearestCentroid(model)
 	}
-	model, err := c.FetchModel(ctx, jobID)
+	p.recipe, p.directions = steps, wire.ComparesDirections(spec)
+	p.classes, err = jobClasses(ctx, c, jobID, spec, steps)
+	return p, err
+}
+
+// jobClasses returns the classes of the clusters of a job whose seeds are the classes in a column of its table, "" for a cluster
+// without one. The coordinator keeps numbers of classes only, so their names are read from the table. It returns nil for other
+// jobs, and if the tables were deleted.
+func jobClasses(ctx context.Context, c *client.Client, jobID string, spec *cleavev1.JobSpec, steps *recipe.Recipe) ([]string, error) {
+	if steps == nil || steps.Label == "" || spec.GetSupervision().GetSeeds() == nil {
+		return nil, nil
+	}
+	o, err := c.Fetch(ctx, jobID, client.Labels)
 	if err != nil {
 		return nil, err
 	}
-	p := nearestCentroid(model)
-	p.recipe, p.directions = steps, wire.ComparesDirections(response.GetSpec())
-	return p, nil
-}
-
-// recipeOf is the recipe of a job on a table, nil for others.
-func (a *app) recipeOf(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, jobID string) (*recipe.Recipe, error) {
-	if spec.GetTable() == nil {
+	seeds, err := fetchSeeds(ctx, c, spec, o)
+	if err != nil || len(seeds) == 0 {
+		return nil, err
+	}
+	filter, names, first := (*jobflags.RowFilter)(nil), map[int]string{}, 0
+	if o.Kept != nil {
+		filter = jobflags.FilterOf(o.Kept, len(o.Labels)+int(o.Result.GetDroppedRows()))
+	}
+	for _, s := range seeds {
+		names[filter.FileRow(int(s[0]))] = ""
+	}
+	err = c.EachTableRows(ctx, spec.GetTable().GetTableId(), func(t *table.Table) error {
+		column, err := recipe.Find(t, steps.Label)
+		if err != nil {
+			return err
+		}
+		for row := range t.Rows() {
+			if _, seed := names[first+row]; seed {
+				names[first+row] = t.Columns[column].CellText(row)
+			}
+		}
+		first += t.Rows()
+		return nil
+	})
+	if fault.Is(err, "TABLE_NOT_FOUND") {
 		return nil, nil
 	}
-	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return wire.Recipe(response.GetResult().GetRecipe()), nil
+	j := &jobflags.Job{Spec: spec}
+	j.NameSeeds(seeds, filter, func(row int) string { return names[row] })
+	return j.ClusterClasses(o.Labels), err
 }
 
 // nearestCentroid assigns points by a model, in this process.

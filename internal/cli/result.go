@@ -108,22 +108,22 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	if err := checkSameData(j, o); err != nil {
 		return nil, none, err
 	}
-	var seeds [][2]int32
+	filter, ids := fileRows(j, o)
 	if extent == client.Everything {
 		j.Constraints, err = wire.ReadTableOfRows(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
 			return nil, none, err
 		}
-		known, err := wire.ReadTableOfRows(j.Spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
-		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") {
+		seeds, err := fetchSeeds(ctx, c, j.Spec, o)
+		if err != nil {
 			return nil, none, err
 		}
-		for _, s := range known {
-			seeds = append(seeds, [2]int32{s.Index, s.Label})
+		if t := j.Read(); t != nil && j.Table.Recipe != nil && j.Table.Recipe.Label != "" {
+			if at, err := recipe.Find(t, j.Table.Recipe.Label); err == nil {
+				j.NameSeeds(seeds, filter, t.Columns[at].CellText)
+			}
 		}
 	}
-	filter, ids := fileRows(j, o)
-	j.NameSeeds(seeds, filter)
 	sayByNames(o, ids, filter, j.Header)
 	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
 	if err == nil {
@@ -136,6 +136,18 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	r.Call(ids.All(), j.ClusterClasses(o.Labels))
 	r.CallEach(j.ClusterClasses)
 	return r, sceneOf(j, truth), r.Score(truth)
+}
+
+// fetchSeeds fetches the seeds of a job: each is a point and the number of its class. It returns none if they were deleted.
+func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o *client.Outcome) (seeds [][2]int32, err error) {
+	known, err := wire.ReadTableOfRows(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
+	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") {
+		return nil, err
+	}
+	for _, s := range known {
+		seeds = append(seeds, [2]int32{s.Index, s.Label})
+	}
+	return seeds, nil
 }
 
 // sayByNames has the notices of a job speak of rows by their ids, and of columns by the names of a header, or of the recipe.

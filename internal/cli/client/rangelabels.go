@@ -21,12 +21,3 @@ func (c *Client) fetchKLabels(ctx context.Context, jobID string, h *cleavev1.KSe
 	}
 	return all, nil
 }
-
-// ClustersOf is how many clusters a job has found.
-func (c *Client) ClustersOf(ctx context.Context, jobID string, spec *cleavev1.JobSpec) (int, error) {
-	if spec.GetKRange() == nil {
-		return int(spec.GetK()), nil
-	}
-	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
-	return int(response.GetResult().GetK()), c.Explain(err)
-}

@@ -235,28 +235,20 @@ func (f *Flags) sampleConstraints(j *Job) error {
 // sampleStream sets the random numbers for constraints apart from others of the same seed.
 const sampleStream = 0x636f6e73747261
 
-// NameSeeds finds out what the classes of seeds are called that a coordinator has, where they were made of a column of the table.
-// The seeds are points, of which the filter says what rows they are, and the numbers of their classes.
-func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter) {
-	if len(seeds) == 0 || j.Read() == nil || j.Table.Recipe == nil {
-		return
-	}
-	at := slices.IndexFunc(j.Read().Columns, func(c table.Column) bool { return c.Name == j.Table.Recipe.Label })
-	if at < 0 {
-		return
-	}
+// NameSeeds names the classes of a job's seeds, so that ClusterClasses can name its clusters: a coordinator has only the
+// numbers of the classes. Each seed is a point and the number of its class. The filter tells which row of the table the point
+// is, and class returns the class in a row. If a class has two names or none, the seeds come from elsewhere, and it does nothing.
+func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter, class func(row int) string) {
 	names := map[int32]string{}
 	for _, s := range seeds {
-		row, label := s[0], s[1]
-		if filter != nil {
-			row = filter.Kept[row]
-		}
-		name := j.Read().Columns[at].CellText(int(row))
+		row, label := filter.FileRow(int(s[0])), s[1]
+		name := class(row)
 		if before, known := names[label]; name == "" || known && before != name {
-			return // they are of something else
+			j.seeds = nil
+			return
 		}
 		names[label] = name
-		j.seeds = append(j.seeds, [2]int32{row, label})
+		j.seeds = append(j.seeds, [2]int32{int32(row), label})
 	}
 	for label := range int32(len(names)) {
 		j.classes.Names = append(j.classes.Names, names[label])

@@ -103,6 +103,14 @@ func (f *RowFilter) FileRows(kept int) int {
 	return len(f.position)
 }
 
+// FileRow returns the row of the file that is a kept row.
+func (f *RowFilter) FileRow(kept int) int {
+	if f == nil {
+		return kept
+	}
+	return int(f.Kept[kept])
+}
+
 // Dropped is the number of dropped rows.
 func (f *RowFilter) Dropped() int { return len(f.position) - len(f.Kept) }
 
