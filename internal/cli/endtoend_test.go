@@ -275,7 +275,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if err := os.WriteFile("short.csv", []byte("f0,f1\n1,2\n3,4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out := succeed(t, "cancel "+at); !strings.HasSuffix(out, ": has ended before: SUCCEEDED\n") {
+	if out := succeed(t, "cancel "+at); !strings.HasSuffix(out, ": has already ended: SUCCEEDED\n") {
 		t.Errorf("cancel: %s", out)
 	}
 	for _, c := range []struct{ line, want string }{
@@ -333,7 +333,7 @@ func TestCancelAndWaitingForWorkers(t *testing.T) {
 	if r := invoke(t, "watch "+id+" --server "+address); r.code != 130 || !strings.Contains(r.stderr, "was cancelled") {
 		t.Errorf("watch of a cancelled job: exit code %d, %s", r.code, r.stderr)
 	}
-	if out := succeed(t, "cancel "+id+" --server "+address); out != id+": has ended before: CANCELLED\n" {
+	if out := succeed(t, "cancel "+id+" --server "+address); out != id+": has already ended: CANCELLED\n" {
 		t.Errorf("cancelled twice: %s", out)
 	}
 	succeed(t, "delete "+id+" --server "+address)

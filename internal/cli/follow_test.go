@@ -216,9 +216,9 @@ func TestInterrupt(t *testing.T) {
 	}{
 		{"run --quiet --data p.csv --k 2 --out o", 0, 1, "cleave: cancelled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
 		{"run --quiet --data p.csv --k 2 --out o", 1, 2, "cleave: cancelled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
-		{"submit --quiet --wait --data p.csv --k 2", 0, 0, "cleave: interrupted; job job-1 goes on. Watch it: cleave watch job-1. Fetch what it finds: cleave result job-1. Stop it: cleave cancel job-1\n"},
-		{"watch job-1", 0, 0, "cleave: the watch ended; job job-1 goes on. Watch it: cleave watch job-1. Fetch what it finds: cleave result job-1. Stop it: cleave cancel job-1\n"},
-		{"watch --json job-1", 0, 0, "cleave: the watch ended; job job-1 goes on. Watch it: cleave watch job-1. Fetch what it finds: cleave result job-1. Stop it: cleave cancel job-1\n"},
+		{"submit --quiet --wait --data p.csv --k 2", 0, 0, "cleave: interrupted; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
+		{"watch job-1", 0, 0, "cleave: the watch ended; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
+		{"watch --json job-1", 0, 0, "cleave: the watch ended; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
 	} {
 		f := startFake(t)
 		f.lost = c.lost
