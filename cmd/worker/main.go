@@ -44,7 +44,7 @@ func command() *cobra.Command {
 	shell.Configurable(cmd, "CLEAVE_WORKER", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Coordinator == "" {
-			return shell.Usage("which coordinator? Give --coordinator HOST:PORT")
+			return shell.Usage("no coordinator; give --coordinator HOST:PORT")
 		}
 		if cfg.Logger, err = logs.Logger("worker", os.Stderr); err != nil {
 			return err

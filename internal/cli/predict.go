@@ -197,7 +197,8 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 	spec, steps := response.GetSpec(), wire.Recipe(found.GetResult().GetRecipe())
 	p := &predictor{clusters: int(found.GetResult().GetK())}
 	if spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
-		if steps == nil && spec.GetKernelKmeans() == nil { // new points for kernel k-means may have more features than the old ones
+		// New points for kernel k-means may have more features than the old ones.
+		if steps == nil && (spec.GetAuto() != nil || spec.GetNeighborGraph() != nil) {
 			old, err := c.DescribeDataset(ctx, spec.GetDatasetId())
 			if err != nil {
 				return nil, err
@@ -423,7 +424,7 @@ func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (
 		return nil, err
 	}
 	if rows := trained.Data.Rows(); rows != int(result.GetRows()) {
-		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; %s was made of %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
+		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; the run in %s had %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
 	}
 	return trained, nil
 }

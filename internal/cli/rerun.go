@@ -224,7 +224,14 @@ func thisCommand(arguments []string) command {
 func (a *app) beginOrigin(set *pflag.FlagSet) func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
 	files, directory := jobflags.NamedFiles(set, a.command.directory), a.command.directory
 	hashed := make(chan []*cleavev1.InputFile, 1)
-	go func() { hashed <- hashFiles(files, directory) }()
+	go func() {
+		inputs := make([]*cleavev1.InputFile, len(files))
+		for at, file := range files {
+			inputs[at] = &cleavev1.InputFile{Flag: file.Flag, Path: file.Path}
+			inputs[at].Sha256, inputs[at].Bytes, _ = hashFile(jobflags.ResolvePath(directory, file.Path)) // pipes have no hash
+		}
+		hashed <- inputs
+	}()
 	return func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
 		origin := &cleavev1.Origin{Version: shell.Version(), Directory: directory, Seed: spec.GetSeed(), Inputs: <-hashed, Spec: spec, DisplayName: name}
 		for _, argument := range a.command.arguments {
@@ -232,16 +239,6 @@ func (a *app) beginOrigin(set *pflag.FlagSet) func(name string, spec *cleavev1.J
 		}
 		return origin
 	}
-}
-
-// hashFiles hashes files. Files that cannot be read again, such as pipes, get no hash.
-func hashFiles(files []jobflags.NamedFile, directory string) []*cleavev1.InputFile {
-	inputs := make([]*cleavev1.InputFile, len(files))
-	for at, file := range files {
-		inputs[at] = &cleavev1.InputFile{Flag: file.Flag, Path: file.Path}
-		inputs[at].Sha256, inputs[at].Bytes, _ = hashFile(jobflags.ResolvePath(directory, file.Path))
-	}
-	return inputs
 }
 
 // hashFile returns the SHA-256 and the size of a file, or "" if it is not a regular file.

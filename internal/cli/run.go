@@ -156,8 +156,11 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	scene, labels := sceneOf(j, truth), f.labels(j.Read())
 	scene.Spec = spec
-	if sent != nil {
-		if err := a.showStreamed(ctx, sent, out, f, &scene, &labels); err != nil {
+	if sent != nil && f.join {
+		labels.Join = sent.join(ctx)
+	}
+	if sent != nil && out != nil {
+		if err := sent.draw(ctx, &scene); err != nil {
 			return client.Cause(ctx, err)
 		}
 	}

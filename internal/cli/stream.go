@@ -108,17 +108,6 @@ func (s *streamed) nameDropped(ctx context.Context) error {
 	return err
 }
 
-// showStreamed adds a sample of a streamed table to the scene, and makes labels join its rows.
-func (a *app) showStreamed(ctx context.Context, s *streamed, out *report.OutputDir, f *runFlags, scene *report.Scene, labels *report.Labels) error {
-	if f.join {
-		labels.Join = s.join(ctx)
-	}
-	if out == nil {
-		return nil
-	}
-	return s.draw(ctx, scene)
-}
-
 // join returns a function that fetches the rows of the table and passes them to yield.
 func (s *streamed) join(ctx context.Context) func(yield func(*table.Table) error) error {
 	return func(yield func(*table.Table) error) error { return s.client.EachTableRows(ctx, s.id, yield) }

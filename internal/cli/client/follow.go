@@ -92,7 +92,7 @@ func whyAgain(err error, refused bool) string {
 	case refused:
 		return status.Convert(err).Message() + "; trying again"
 	}
-	return "the connection to the coordinator broke; trying to get back"
+	return "the connection to the coordinator broke; reconnecting"
 }
 
 // watchOnce follows one stream until the job ends, and calls heard after every message. It returns io.EOF if the stream ends
@@ -148,7 +148,7 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 		return nil
 	case cleavev1.JobState_JOB_STATE_CANCELLED:
 		if ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_TIME_LIMIT {
-			return shell.Canceled("job %s was cancelled", jobID)
+			return shell.Canceled("job %s was canceled", jobID)
 		}
 		reason := "TIME_LIMIT"
 		response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
@@ -224,12 +224,12 @@ func (c *Client) abort(ctx context.Context, jobID string) error {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
 	if _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID}); err != nil {
-		return shell.Canceled("interrupted; job %s could not be cancelled and may continue: %v", jobID, c.Explain(err))
+		return shell.Canceled("interrupted; job %s could not be canceled and may continue: %v", jobID, c.Explain(err))
 	}
 	if c.embedded != nil {
-		return shell.Canceled("cancelled; the job ran in this process and is gone. --timeout ends a run with the labels so far")
+		return shell.Canceled("canceled; the job ran in this process and is gone. --timeout ends a run with the labels so far")
 	}
-	return shell.Canceled("cancelled job %s. Its labels so far, if it had any: cleave result %s --server %s", jobID, jobID, c.address)
+	return shell.Canceled("canceled job %s. Its labels so far, if it had any: cleave result %s --server %s", jobID, jobID, c.address)
 }
 
 // Cause returns why a part of an embedded cluster failed, which ended ctx and made everything else fail, or else err.

@@ -115,7 +115,7 @@ func (l *leader) patient(err error, standby bool, since time.Duration, rounds in
 	case !l.answered.Load() || wire.Reason(err) != "":
 		return rounds < maxRounds-1
 	case rounds == maxRounds-1:
-		l.warn("the connection to the coordinator broke; trying to get back")
+		l.warn("the connection to the coordinator broke; reconnecting")
 	}
 	return since <= reconnectTimeout
 }

@@ -188,14 +188,9 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 		rows, labels = append(rows, s[0]), append(labels, s[1])
 	}
 	pairs := constraint.OfClasses(rows, labels)
-	j.notice("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm)
+	j.Notices = append(j.Notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm))
 	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs).Named(ids))
 	return nil
-}
-
-// notice adds a notice for the user about the input of the job.
-func (j *Job) notice(format string, args ...any) {
-	j.Notices = append(j.Notices, fmt.Sprintf(format, args...))
 }
 
 // sampleConstraints samples pairs of points whose classes are known.

@@ -52,7 +52,7 @@ func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.W
 		err = misuse(command, err) // errors before a command starts are usage errors
 	}
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled) {
-		err = Canceled("cancelled")
+		err = Canceled("canceled")
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", program.Name(), sentence(err))
 	return ExitCode(err)

@@ -112,7 +112,7 @@ func TestRunOfAnEndedContextIsCanceled(t *testing.T) {
 	cancel()
 	var stderr bytes.Buffer
 	cmd := &cobra.Command{Use: "prog", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Context().Err() }}
-	if code := Run(ctx, cmd, []string{}, &stderr); code != 130 || stderr.String() != "prog: cancelled\n" {
+	if code := Run(ctx, cmd, []string{}, &stderr); code != 130 || stderr.String() != "prog: canceled\n" {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
 	if err := Stopped(ctx, ctx.Err()); err != nil {
