@@ -1,6 +1,6 @@
 package main
 
-// What --blobs may name beside directories. The other programs keep nothing in object stores, and are half as large without.
+// The object stores that --blobs may name. The other programs need none, and are half as large without them.
 import (
 	_ "gocloud.dev/blob/gcsblob" // gs://
 	_ "gocloud.dev/blob/s3blob"  // s3://

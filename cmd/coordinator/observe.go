@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/observe"
 )
 
-// serve runs a coordinator until ctx ends, and lets people watch it.
+// serve runs a coordinator, with its metrics and traces, until ctx ends.
 func serve(ctx context.Context, cfg coordinator.Config, options observe.Options) error {
 	observing, err := observe.Start(ctx, options, "coordinator", cfg.Version, cfg.Logger)
 	if err != nil {
@@ -20,12 +20,12 @@ func serve(ctx context.Context, cfg coordinator.Config, options observe.Options)
 		fmt.Printf("admin on %s\n", address)
 	}
 	cfg.Observe = observing.Coordinator()
-	said := false
+	announced := false
 	return shell.Stopped(ctx, coordinator.Run(ctx, cfg, func(c *coordinator.Coordinator) {
 		observing.SetReady(c.Ready)
-		if !said {
+		if !announced {
 			fmt.Printf("listening on %s\n", c.Addr())
 		}
-		said = true
+		announced = true
 	}))
 }

@@ -17,14 +17,14 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	context.AfterFunc(ctx, stop) // a second interrupt kills the program
 	os.Exit(shell.Run(ctx, command(), os.Args[1:], os.Stderr))
 }
 
 func command() *cobra.Command {
 	cfg, logs := worker.Config{Version: shell.Version(), Threads: runtime.GOMAXPROCS(0)}, shell.Logs{}
 	watched := observe.Options{}
-	memory := shell.Bytes(shell.DefaultMemory())
+	memory := shell.Size(shell.DefaultMemory())
 	cfg.Name, _ = os.Hostname()
 	cmd := &cobra.Command{
 		Use:   "worker --coordinator HOST:PORT",
@@ -32,11 +32,11 @@ func command() *cobra.Command {
 		Args:  shell.FlagsOnly,
 	}
 	set := cmd.Flags()
-	set.StringVar(&cfg.Coordinator, "coordinator", "", "`HOST:PORT` of the coordinator, or of several with commas between them: the worker finds the one that leads")
+	set.StringVar(&cfg.Coordinator, "coordinator", "", "`HOST:PORT` of the coordinator, or a comma-separated list of several; the worker finds the one that leads")
 	set.StringVar(&cfg.Name, "name", cfg.Name, "a `NAME` to show in lists")
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
-	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's)")
-	set.DurationVar(&cfg.KeepFor, "keep-for", worker.DefaultKeepFor, "how long tiles are kept for another coordinator when the one that they were built for is gone")
+	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's memory)")
+	set.DurationVar(&cfg.KeepFor, "keep-for", worker.DefaultKeepFor, "how long to keep tiles for another coordinator after the one they were built for is gone")
 	cfg.Dial.AddFlags(set)
 	logs.AddFlags(set, "info")
 	watched.AddFlags(set, os.Getenv)
@@ -44,7 +44,7 @@ func command() *cobra.Command {
 	shell.Configurable(cmd, "CLEAVE_WORKER", os.Environ())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Coordinator == "" {
-			return shell.Usage("which coordinator? Give --coordinator HOST:PORT")
+			return shell.Usage("no coordinator; give --coordinator HOST:PORT")
 		}
 		if cfg.Logger, err = logs.Logger("worker", os.Stderr); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// work runs a worker until ctx ends, and lets people watch it.
+// work runs a worker, with its metrics and traces, until ctx ends.
 func work(ctx context.Context, cfg worker.Config, options observe.Options) error {
 	observing, err := observe.Start(ctx, options, "worker", cfg.Version, cfg.Logger)
 	if err != nil {

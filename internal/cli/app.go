@@ -1,9 +1,7 @@
-// Package cli has the commands of cmd/cleave. The flags that describe jobs are in jobflags, the calls to the
-// coordinator in client, and what is printed and written in report.
-//
-// There is one path. `cleave run` without a server starts a coordinator and workers in its own process, and
-// then does the same as with a remote one: upload the data, create the job, watch it, fetch the result and
-// the labels.
+// Package cli has the commands of cmd/cleave. The flags that describe jobs are in jobflags, the calls of the coordinator in
+// client, and what is printed and written in report. Without a server, cleave run starts a coordinator and workers in its
+// own process; otherwise it does the same as with a remote one: upload the data, create the job, watch it, and fetch the
+// result.
 package cli
 
 import (
@@ -13,36 +11,37 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/observe"
 )
 
-// app is what a command may touch: its streams and the environment.
+// app has the streams and the environment of a command.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(string) string
 	access         accessFlags
-	command        command // what result.json says is repeated
+	command        command // the command line that result.json records
 }
 
-// Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage, 3 ended by its time limit
-// with labels, 130 canceled. When ctx ends, the job of `cleave run` is canceled.
+// Main runs one command line and returns the exit code, see package shell. When ctx ends, the job of cleave run is canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
 	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
 	ctx, end := a.traced(ctx, args)
 	program := a.program()
 	if isUnknownCommand(program, args) {
-		args = args[:1] // its flags are unknown too, but the command is what has to be corrected
+		args = args[:1] // report the unknown command rather than its flags
 	}
 	code := shell.Run(ctx, program, args, stderr)
 	end(code != shell.ExitDone)
 	return code
 }
 
-// isUnknownCommand reports whether the arguments begin with a name that is no command. Names that begin with "__" are cobra's own.
+// isUnknownCommand reports whether the arguments begin with an unknown command. Names that begin with "__" belong to cobra.
 func isUnknownCommand(program *cobra.Command, args []string) bool {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") {
 		return false
@@ -51,34 +50,61 @@ func isUnknownCommand(program *cobra.Command, args []string) bool {
 	return err != nil || found == program
 }
 
-// program is the program with all its commands.
+// program returns the program with all its commands.
 func (a *app) program() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "cleave",
-		Short: "Cluster data under supervision: must-links and cannot-links",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return shell.NoCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
-	}
-	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.AddCommand(
+	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints",
 		a.runCommand(), a.planCommand(), a.explainCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
 		a.resultCommand(), a.reportCommand(), a.rerunCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.datasetsCommand(), a.tablesCommand(),
 		a.generateCommand(), a.overlayCommand(), a.serveCommand(), a.versionCommand(), a.completionCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 	)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
 	a.addAccessFlags(root)
 	a.completeArguments(root)
 	a.help().Install(root)
 	return root
 }
 
-// traced makes commands that create a job part of a trace, if the environment asks for it.
+// warn prints a message to standard error, after the name of the program.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...)
+}
+
+// notify prints notices to standard error.
+func (a *app) notify(notices ...string) {
+	for _, notice := range notices {
+		a.warn("%s", notice)
+	}
+}
+
+// printf prints to standard output.
+func (a *app) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(a.stdout, format, args...)
+	return err
+}
+
+// print prints a message of the API as JSON, or else formatted text.
+func (a *app) print(asJSON bool, message proto.Message, format string, args ...any) error {
+	if asJSON {
+		return report.PrintMessage(a.stdout, message)
+	}
+	return a.printf(format, args...)
+}
+
+// groupCommand returns a command that only has subcommands.
+func groupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return shell.NoCommand(cmd, args[0])
+		}
+		return cmd.Help()
+	}}
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
+// traced starts a trace for commands that create a job, if the environment asks for it.
 func (a *app) traced(ctx context.Context, args []string) (context.Context, func(failed bool)) {
 	log, err := (&shell.Logs{Level: "warn"}).Logger("cleave", a.stderr)
 	if err != nil || len(args) == 0 || args[0] != "run" && args[0] != "submit" {
@@ -90,11 +116,8 @@ func (a *app) traced(ctx context.Context, args []string) (context.Context, func(
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Say which version this is, and of which commit",
+		Short: "Print the version and the commit",
 		Args:  shell.FlagsOnly,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.stdout, shell.LongVersion("cleave"))
-			return err
-		},
+		RunE:  func(*cobra.Command, []string) error { return a.printf("%s\n", shell.LongVersion("cleave")) },
 	}
 }

@@ -79,7 +79,7 @@ func differing(a, b string) (count int) {
 	return count
 }
 
-// A kernel matrix knows nothing of new points.
+// A kernel matrix cannot assign new points.
 func TestPredictAfterAutoOnAKernelMatrix(t *testing.T) {
 	t.Chdir(t.TempDir())
 	blobs := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 40, 2, 2)
@@ -93,9 +93,9 @@ func TestPredictAfterAutoOnAKernelMatrix(t *testing.T) {
 	}
 	clitest.Write(t, "k.csv", matrix.String())
 	succeed(t, "run --quiet --kernel-matrix k.csv --k 2 --out o")
-	refused(t, "predict --model o --data k.csv --trained-on k.csv", "o: a kernel matrix knows nothing of points")
+	refused(t, "predict --model o --data k.csv --trained-on k.csv", "o: a kernel matrix cannot assign new points")
 	for _, space := range []cleavev1.Space{cleavev1.Space_SPACE_ROWS, cleavev1.Space_SPACE_NEIGHBORS} {
 		clitest.Write(t, "o/result.json", strings.Replace(clitest.Read(t, "o/result.json"), "SPACE_ROWS", space.String(), 1))
-		refused(t, "predict --model o --data k.csv --trained-on k.csv", "o: a kernel matrix knows nothing of points")
+		refused(t, "predict --model o --data k.csv --trained-on k.csv", "o: a kernel matrix cannot assign new points")
 	}
 }

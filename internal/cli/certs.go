@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
-// certsFlags are those of all commands that make certificates.
+// certsFlags are the flags of all commands that create certificates.
 type certsFlags struct {
 	dir   string
 	days  int
@@ -31,45 +30,33 @@ func (f *certsFlags) folder() certs.Folder { return certs.Folder{Dir: f.dir, Now
 func (f *certsFlags) life() time.Duration { return time.Duration(f.days) * 24 * time.Hour }
 
 func (a *app) certsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "certs",
-		Short: "Make a private certificate authority and the certificates of a cluster",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return shell.Usage("what is %q? Use certs init, coordinator, worker, client or etcd", args[0])
-			}
-			return cmd.Help()
-		},
-	}
-	cmd.AddCommand(
+	return groupCommand("certs", "Create a private certificate authority and the certificates of a cluster",
 		a.certsInitCommand(),
-		a.certificateCommand("coordinator", "Make the certificate of a coordinator", "coordinator", func(f *certsFlags) (certs.Party, error) {
+		a.certificateCommand("coordinator", "Create the certificate of a coordinator", "coordinator", func(f *certsFlags) (certs.Party, error) {
 			return certs.Party{Hosts: f.allHosts()}, nil
 		}),
-		a.certificateCommand("worker", "Make a certificate for workers", "worker", func(f *certsFlags) (certs.Party, error) {
+		a.certificateCommand("worker", "Create a certificate for workers", "worker", func(f *certsFlags) (certs.Party, error) {
 			return party(f.name, identity.Worker)
 		}),
-		a.certificateCommand("client", "Make a certificate for a person or a program that calls", "", func(f *certsFlags) (certs.Party, error) {
+		a.certificateCommand("client", "Create a certificate for a user or a client program", "", func(f *certsFlags) (certs.Party, error) {
 			role, err := identity.ParseRole(f.role)
 			if err != nil {
 				return certs.Party{}, err
 			}
 			if role == identity.Worker {
-				return certs.Party{}, shell.Usage("a client is a reader, a submitter or an admin; for workers there is: cleave certs worker")
+				return certs.Party{}, shell.Usage("the role of a client is reader, submitter or admin; for workers use: cleave certs worker")
 			}
 			return party(f.name, role)
 		}),
 		a.certsEtcdCommand(),
 	)
-	return cmd
 }
 
 func party(name string, role identity.Role) (certs.Party, error) {
 	return certs.Party{Caller: &identity.Caller{Name: name, Role: role}}, identity.CheckName(name)
 }
 
-// allHosts are the names of a coordinator, and those of this machine to itself.
+// allHosts returns the names of a coordinator, or else that of this machine, and the local names.
 func (f *certsFlags) allHosts() []string {
 	hosts := slices.Clone(f.hosts)
 	if len(hosts) == 0 {
@@ -88,25 +75,25 @@ func (f *certsFlags) allHosts() []string {
 func (f *certsFlags) add(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&f.dir, "dir", "certs", "`DIR` of the authority, with a folder for each party")
-	set.IntVar(&f.days, "days", int(certs.DefaultLife.Hours()/24), "how many days the certificates are good for")
+	set.IntVar(&f.days, "days", int(certs.DefaultLife.Hours()/24), "number of days that the certificates are valid")
 	if name := cmd.Name(); name == "init" || name == "coordinator" || name == "etcd" {
-		set.StringSliceVar(&f.hosts, "host", nil, "`NAME` or address by which it is called; may be repeated (default: the name of this machine)")
+		set.StringSliceVar(&f.hosts, "host", nil, "`NAME` or address at which it is reached; may be repeated (default: the name of this machine)")
 	}
 }
 
-// certificateCommand makes one certificate. An empty name has to be given.
+// certificateCommand returns a command that creates one certificate. If name is "", the user has to give one.
 func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (certs.Party, error)) *cobra.Command {
 	f := &certsFlags{name: name}
 	cmd := &cobra.Command{Use: use, Short: short, Args: shell.FlagsOnly}
 	f.add(cmd)
-	cmd.Flags().StringVar(&f.name, "name", f.name, "`NAME` of whom it is for, and of its folder")
-	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace the certificate and the key that are there; programs that run take the new ones by themselves")
+	cmd.Flags().StringVar(&f.name, "name", f.name, "`NAME` of the party, and of its folder")
+	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace the existing certificate and key; running programs load the new ones")
 	if use == "client" {
-		cmd.Flags().StringVar(&f.role, "role", identity.Submitter.String(), "what they may do: reader, submitter or admin")
+		cmd.Flags().StringVar(&f.role, "role", identity.Submitter.String(), "role: reader, submitter or admin")
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.name == "" {
-			return shell.Usage("who is it for? Give --name")
+			return shell.Usage("the name is missing; give --name")
 		}
 		if f.renew {
 			if err := f.keep(cmd); err != nil {
@@ -122,14 +109,13 @@ func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.stdout, "%s has ca.pem, cert.pem and key.pem. Bring it to where it is used, over a safe way, and give it as: --tls %s\n", dir, dir)
-		return err
+		return a.printf("%s has ca.pem, cert.pem and key.pem. Copy it to its machine over a secure channel, and use it with: --tls %s\n", dir, dir)
 	}
 	return cmd
 }
 
-// keep takes from the certificate that is to be renewed what the flags do not say: a new one is for the same party, and lets it
-// do no more and no less.
+// keep takes from the certificate to renew what the flags do not set: the new one is for the same party with the same
+// rights.
 func (f *certsFlags) keep(cmd *cobra.Command) error {
 	before, there, err := f.folder().Party(f.name)
 	switch {
@@ -137,7 +123,7 @@ func (f *certsFlags) keep(cmd *cobra.Command) error {
 		return fmt.Errorf("%w; give the --role of the new one", err)
 	case err != nil && cmd.Name() == "coordinator" && len(f.hosts) == 0:
 		return fmt.Errorf("%w; give the --host of the new one", err)
-	case err != nil || !there: // a damaged one is replaced, too
+	case err != nil || !there: // a damaged certificate is replaced as well
 		return nil
 	}
 	kind := "coordinator"
@@ -163,7 +149,7 @@ func (a *app) certsInitCommand() *cobra.Command {
 	f := &certsFlags{}
 	cmd := &cobra.Command{
 		Use:   "init [--host NAME]",
-		Short: "Make an authority, and certificates for a coordinator, workers and an admin",
+		Short: "Create an authority, and certificates for a coordinator, workers and an admin",
 		Args:  shell.FlagsOnly,
 	}
 	f.add(cmd)
@@ -185,40 +171,32 @@ func (a *app) certsInitCommand() *cobra.Command {
 				return err
 			}
 		}
-		_, err := fmt.Fprintf(a.stdout, `made an authority in %[1]s/ca, and certificates for a coordinator called %[2]s. Next:
+		return a.printf(`created an authority in %[1]s/ca, and certificates for a coordinator at %[2]s. Next:
 
   coordinator --listen 0.0.0.0:7400 --data-dir DIR --tls %[1]s/coordinator
   worker --coordinator %[2]s:7400 --tls %[1]s/worker
   cleave login --server %[2]s:7400 --tls %[1]s/admin
 
-Bring each folder to its machine over a safe way. %[1]s/ca/key.pem makes more certificates: keep it where nobody else is.
-For others: cleave certs client --name alice --role submitter%[3]s
-`, f.dir, hosts[0], dirFlag(f.dir))
-		return err
+Copy each folder to its machine over a secure channel. %[1]s/ca/key.pem signs certificates: keep it secret.
+For other users: cleave certs client --name alice --role submitter --dir %[1]s
+`, f.dir, hosts[0])
 	}
 	return cmd
 }
 
-func dirFlag(dir string) string {
-	if cmp.Or(dir, "certs") == "certs" {
-		return ""
-	}
-	return " --dir " + dir
-}
-
-// etcdDir is the folder of etcd's certificates, within that of all. Its authority is another one than that of the cluster:
-// etcd lets everyone in who has a certificate of its authority, and workers and clients must not be among them.
+// etcdDir is the folder of etcd's certificates. etcd has its own authority, because it accepts every certificate of its
+// authority, and must not accept those of workers and clients.
 const etcdDir = "etcd"
 
 func (a *app) certsEtcdCommand() *cobra.Command {
 	f := &certsFlags{}
 	cmd := &cobra.Command{
 		Use:   "etcd --host NAME",
-		Short: "Make certificates for the members of an etcd and for coordinators that use it, with an authority of their own",
+		Short: "Create certificates for the members of an etcd and for coordinators that use it, with their own authority",
 		Args:  shell.FlagsOnly,
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace the certificates and the keys that are there; the authority stays")
+	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace the existing certificates and keys, but not the authority")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		folder := f.folder()
 		folder.Dir = filepath.Join(f.dir, etcdDir)
@@ -241,17 +219,16 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 		if _, err := folder.Issue("client", certs.Party{Etcd: true, Life: f.life(), Renew: f.renew}); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(a.stdout, `made an authority in %[1]s/ca, and certificates for the members of etcd and for coordinators. Next:
+		return a.printf(`created an authority in %[1]s/ca, and certificates for the members of etcd and for coordinators. Next:
 
   etcd --max-txn-ops=1024 --listen-client-urls https://0.0.0.0:2379 --advertise-client-urls https://%[2]s:2379 \
     --cert-file %[1]s/member/cert.pem --key-file %[1]s/member/key.pem --trusted-ca-file %[1]s/member/ca.pem --client-cert-auth \
     --peer-cert-file %[1]s/member/cert.pem --peer-key-file %[1]s/member/key.pem --peer-trusted-ca-file %[1]s/member/ca.pem --peer-client-cert-auth
   coordinator --store etcd://%[2]s:2379 --store-tls %[1]s/client
 
-Bring member to each machine of etcd and client to each coordinator, over a safe way. Whoever has one of them can read and change
-everything in etcd; workers and clients of Cleave need none.
+Copy member to each machine of etcd and client to each coordinator, over a secure channel. With one of them, one can read and
+change everything in etcd; workers and clients of Cleave need none.
 `, folder.Dir, hosts[0])
-		return err
 	}
 	return cmd
 }

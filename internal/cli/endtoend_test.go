@@ -187,7 +187,7 @@ func TestInterruptOfAnEmbeddedRun(t *testing.T) {
 	// This many restarts take minutes, so that the run cannot end before it is interrupted.
 	args := strings.Fields("run --data g/data.csv --k 5 --init random --restarts 10000 --out o")
 	code := Main(ctx, args, strings.NewReader(""), io.Discard, stderr, func(string) string { return "" })
-	if code != 130 || !strings.Contains(stderr.all.String(), "cleave: cancelled; the job ran in this process") {
+	if code != 130 || !strings.Contains(stderr.all.String(), "cleave: canceled; the job ran in this process") {
 		t.Errorf("exit code %d, %q", code, stderr.all.String())
 	}
 	if _, err := os.Stat("o"); err == nil {
@@ -275,7 +275,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if err := os.WriteFile("short.csv", []byte("f0,f1\n1,2\n3,4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out := succeed(t, "cancel "+at); !strings.HasSuffix(out, ": has ended before: SUCCEEDED\n") {
+	if out := succeed(t, "cancel "+at); !strings.HasSuffix(out, ": has already ended: SUCCEEDED\n") {
 		t.Errorf("cancel: %s", out)
 	}
 	for _, c := range []struct{ line, want string }{
@@ -330,10 +330,10 @@ func TestCancelAndWaitingForWorkers(t *testing.T) {
 		t.Errorf("watch of a waiting job: exit code %d, %s", code, stdout.all.String())
 	}
 	succeed(t, "cancel "+id+" --server "+address)
-	if r := invoke(t, "watch "+id+" --server "+address); r.code != 130 || !strings.Contains(r.stderr, "was cancelled") {
+	if r := invoke(t, "watch "+id+" --server "+address); r.code != 130 || !strings.Contains(r.stderr, "was canceled") {
 		t.Errorf("watch of a cancelled job: exit code %d, %s", r.code, r.stderr)
 	}
-	if out := succeed(t, "cancel "+id+" --server "+address); out != id+": has ended before: CANCELLED\n" {
+	if out := succeed(t, "cancel "+id+" --server "+address); out != id+": has already ended: CANCELLED\n" {
 		t.Errorf("cancelled twice: %s", out)
 	}
 	succeed(t, "delete "+id+" --server "+address)

@@ -3,8 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -28,33 +29,29 @@ func (a *app) explainCommand() *cobra.Command {
 	var constraints string
 	cmd := &cobra.Command{
 		Use:   "explain JOB|DIR",
-		Short: "Say in sentences what a job or a folder of run has found, why, and what to try",
+		Short: "Explain the result of a job, or of a run in a folder, in sentences, with hints what to try",
 		Args:  cobra.ArbitraryArgs,
 	}
 	server := addServerFlag(cmd.Flags())
-	cmd.Flags().StringVar(&constraints, "constraints", "", "the constraints of the run in DIR, in this `FILE`, to name those that it violates")
+	cmd.Flags().StringVar(&constraints, "constraints", "", "the constraints of the run in this `FILE`, to name the violated ones")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 && isFolder(args[0]) {
+		return a.onFolderOrJob(cmd.Context(), *server, args, func(folder string) error {
 			if *server != "" {
-				return shell.Usage("--server goes with a job; the folder %s is read here", args[0])
+				return shell.Usage("--server goes with a job; the folder %s is read here", folder)
 			}
-			return a.explainFolder(cmd.Context(), args[0], constraints)
-		}
-		if constraints != "" {
-			return shell.Usage("--constraints goes with a folder; the coordinator has those of its jobs")
-		}
-		return a.onJobNoFolder(cmd.Context(), *server, args, func(c *client.Client, jobID string) error { return a.explainJob(cmd.Context(), c, jobID) })
+			return a.explainFolder(cmd.Context(), folder, constraints)
+		}, func(c *client.Client, jobID string) error {
+			if constraints != "" {
+				return shell.Usage("--constraints goes with a folder; the coordinator has those of its jobs")
+			}
+			return a.explainJob(cmd.Context(), c, jobID)
+		})
 	}
 	return cmd
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// explainFolder explains what a run wrote. Constraints that it violates are named if they are in a file that flags name, or in
-// one that the run has recorded.
+// explainFolder explains the result in the folder of a run. It names violated constraints if a flag names their file, or if
+// they can be found again from what the run recorded.
 func (a *app) explainFolder(ctx context.Context, folder, constraints string) error {
 	result, err := report.ReadResult(folder)
 	if err != nil {
@@ -86,21 +83,21 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 	return a.printExplanation(explain.Answer(facts))
 }
 
-// constraintsOf reads constraints between the points of a report.
+// constraintsOf reads constraints between the points of a report from a file.
 func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, error) {
 	_, list, err := format.LoadNamed(path, table.Constraints, r.Filter().FileRows(len(r.Labels)), r.Naming())
 	return r.Filter().Constraints(list), err
 }
 
-// recordedConstraints are those of the run in a folder, nil where they cannot be found again: its file of constraints, if it is
-// what it was, or those that the run made of classes.
+// recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed, or
+// those that the run made of classes. It returns nil if they cannot be found.
 func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) []constraint.Constraint {
 	origin := r.Result.GetOrigin()
 	for _, input := range origin.GetInputs() {
 		if input.GetFlag() != "constraints" {
 			continue
 		}
-		path := jobflags.Within(origin.GetDirectory(), input.GetPath())
+		path := jobflags.ResolvePath(origin.GetDirectory(), input.GetPath())
 		if hash, _, err := hashFile(path); err != nil || hash == "" || hash != input.GetSha256() {
 			return nil
 		}
@@ -117,7 +114,7 @@ func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.
 	return s.Constraints
 }
 
-// explainJob explains a job of a coordinator, in whatever state it is.
+// explainJob explains a job of a coordinator in any state.
 func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) error {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
@@ -127,38 +124,38 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 	switch job.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_CANCELLED:
 	default:
-		return a.printExplanation([]explain.Paragraph{withoutAnswer(job)})
+		return a.printExplanation([]explain.Paragraph{unfinished(job)})
 	}
 	outcome, err := c.Fetch(ctx, jobID, client.Labels)
 	if err != nil {
 		return err
 	}
-	sayByNames(outcome, table.NewIDs(outcome.IDs), nil, nil)
+	localizeNotices(outcome, table.NewIDs(outcome.IDs), nil, nil)
 	facts := explain.Facts{Result: outcome.Result, Labels: outcome.Labels, IDs: outcome.IDs, Spec: spec}
 	facts.Constraints, err = wire.ReadTableOfRows(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
-	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // without those that were deleted, none are named
+	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not named
 		return err
 	}
 	return a.printExplanation(explain.Answer(facts))
 }
 
-// withoutAnswer says why a job has no answer, and what to do.
-func withoutAnswer(j *cleavev1.Job) explain.Paragraph {
+// unfinished explains a job without a result.
+func unfinished(j *cleavev1.Job) explain.Paragraph {
 	id := j.GetJobId()
-	says := func(sentences ...string) explain.Paragraph {
-		return explain.Paragraph{Topic: "Where it stands", Sentences: sentences}
+	say := func(sentences ...string) explain.Paragraph {
+		return explain.Paragraph{Topic: "Status", Sentences: sentences}
 	}
 	switch j.GetState() {
 	case cleavev1.JobState_JOB_STATE_FAILED:
-		return says(fmt.Sprintf("Job %s failed: %s.", id, strings.TrimSuffix(cmp.Or(j.GetError().GetMessage(), "for a reason that it did not tell"), ".")))
+		return say(fmt.Sprintf("Job %s failed: %s.", id, strings.TrimSuffix(cmp.Or(j.GetError().GetMessage(), "for an unknown reason"), ".")))
 	case cleavev1.JobState_JOB_STATE_RUNNING:
-		return says(fmt.Sprintf("Job %s is running and has made %s.", id, text.Plural(int(j.GetIterations()), "iteration")),
-			fmt.Sprintf("cleave watch %s shows how it goes on; cleave cancel %s ends it with the labels so far.", id, id))
+		return say(fmt.Sprintf("Job %s is running and has made %s.", id, text.Plural(int(j.GetIterations()), "iteration")),
+			fmt.Sprintf("cleave watch %s shows its progress; cleave cancel %s ends it and keeps the labels so far.", id, id))
 	}
-	return says(fmt.Sprintf("Job %s waits for its turn or for workers.", id), "cleave limits and cleave workers show what there is.")
+	return say(fmt.Sprintf("Job %s is waiting for its turn or for workers.", id), "See cleave limits and cleave workers.")
 }
 
-// printExplanation writes paragraphs under their topics.
+// printExplanation prints paragraphs under their topics.
 func (a *app) printExplanation(all []explain.Paragraph) error {
 	width := min(cmp.Or(shell.Width(a.stdout, a.env), 80), 100)
 	var out strings.Builder
@@ -177,4 +174,80 @@ func (a *app) printExplanation(all []explain.Paragraph) error {
 	}
 	_, err := fmt.Fprint(a.stdout, out.String())
 	return err
+}
+
+type evaluateFlags struct {
+	labels, truth, scoreOn, constraints string
+	json                                bool
+}
+
+func (a *app) evaluateCommand() *cobra.Command {
+	f := &evaluateFlags{}
+	cmd := &cobra.Command{
+		Use:   "evaluate --labels FILE --truth FILE",
+		Short: "Score labels against the truth, and count satisfied constraints",
+		Args:  shell.FlagsOnly,
+		RunE:  func(*cobra.Command, []string) error { return a.evaluate(f) },
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.labels, "labels", "", "labels to score, in this `FILE` (index or id, label)")
+	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index or id, label)")
+	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
+	set.StringVar(&f.constraints, "constraints", "", "count how many of the constraints in this `FILE` are satisfied (i,j,kind[,weight])")
+	set.BoolVar(&f.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) evaluate(f *evaluateFlags) error {
+	if f.labels == "" || f.truth == "" {
+		return shell.Usage("evaluate needs both --labels FILE and --truth FILE")
+	}
+	labels, naming, err := jobflags.LoadRunLabels(f.labels)
+	if err != nil {
+		return err
+	}
+	if len(labels) == 0 {
+		return fault.Invalid("EMPTY_DATA", "%s: the file has no labels", f.labels)
+	}
+	truth, err := jobflags.LoadTruth(format.Input{Path: f.truth}, f.scoreOn, len(labels), naming)
+	if err != nil {
+		return err
+	}
+	compared, err := evaluate.Compare(labels, truth.Labels, truth.ScoreOn)
+	if err != nil {
+		return err
+	}
+	scores, satisfied := wire.EvaluationProto(compared), (*cleavev1.ConstraintReport)(nil)
+	if f.constraints != "" {
+		_, constraints, err := format.LoadNamed(f.constraints, table.Constraints, len(labels), naming)
+		if err != nil {
+			return err
+		}
+		set, err := constraint.NewSet(len(labels), constraints, constraint.UnitWeight)
+		if err != nil {
+			return err
+		}
+		satisfied = wire.ConstraintReportProto(set.Satisfaction(report.Ranks(labels)))
+	}
+	if f.json {
+		return a.printEvaluationJSON(scores, satisfied)
+	}
+	return report.SummarizeEvaluation(a.folded(), scores, satisfied)
+}
+
+// printEvaluationJSON prints the fields evaluation and constraints of result.json.
+func (a *app) printEvaluationJSON(scores *cleavev1.Evaluation, constraints *cleavev1.ConstraintReport) (err error) {
+	var document struct {
+		Evaluation  json.RawMessage `json:"evaluation"`
+		Constraints json.RawMessage `json:"constraints,omitempty"`
+	}
+	if document.Evaluation, err = report.WithZeros(scores); err != nil {
+		return err
+	}
+	if constraints != nil {
+		if document.Constraints, err = report.WithZeros(constraints); err != nil {
+			return err
+		}
+	}
+	return report.PrintJSON(a.stdout, document)
 }

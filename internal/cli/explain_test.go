@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ args, want string }{
-		{"explain", "which job?"},
+		{"explain", "the job or folder is missing"},
 		{"explain g", "g/result.json: the file cannot be read"},
 		{"explain o --server " + address, "--server goes with a job"},
 		{"explain " + id + " --constraints g/constraints.csv --server " + address, "--constraints goes with a folder"},
@@ -64,11 +64,11 @@ func TestExplainNamesRecordedConstraints(t *testing.T) {
 func TestNoSuchFolder(t *testing.T) {
 	clitest.Folder(t, map[string]string{"some/file": ""})
 	for _, command := range []string{"explain", "report"} {
-		if r := invoke(t, command+" nodir"); r.code != 2 || !strings.Contains(r.stderr, "there is no folder nodir; if it is a job of a coordinator, give --server") {
+		if r := invoke(t, command+" nodir"); r.code != 2 || !strings.Contains(r.stderr, "there is no folder nodir; for a job of a coordinator, give --server") {
 			t.Errorf("%s: got %s", command, r.stderr)
 		}
 	}
-	if r := invoke(t, "watch nodir"); r.code != 2 || !strings.Contains(r.stderr, "which coordinator?") {
+	if r := invoke(t, "watch nodir"); r.code != 2 || !strings.Contains(r.stderr, "no coordinator; give --server") {
 		t.Errorf("got %s", r.stderr)
 	}
 }

@@ -57,9 +57,9 @@ func TestWatchResumesAfterABreak(t *testing.T) {
 	r := invoke(t, "watch job-1 --server "+f.address)
 	want := `iteration 0: objective 1
 iteration 1: objective 1, 0 moved
-the connection to the coordinator broke; trying to get back
+the connection to the coordinator broke; reconnecting
 iteration 2: objective 1, 0 moved
-the connection to the coordinator broke; trying to get back
+the connection to the coordinator broke; reconnecting
 iteration 3: objective 1, 0 moved
 iteration 4: objective 1, 0 moved
 SUCCEEDED: CONVERGED
@@ -108,7 +108,7 @@ func TestHowAJobEndsIsTheExitCode(t *testing.T) {
 			Message: "vertex 7 has degree 0"}}, 2, "cleave: vertex 7 has degree 0\n"},
 		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED, Error: &cleavev1.Error{Code: int32(codes.Internal), Reason: "INTERNAL",
 			Message: "a tile broke"}}, 1, "cleave: a tile broke\n"},
-		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED}, 130, "cleave: job job-1 was cancelled\n"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED}, 130, "cleave: job job-1 was canceled\n"},
 	} {
 		f := startFake(t)
 		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
@@ -116,6 +116,25 @@ func TestHowAJobEndsIsTheExitCode(t *testing.T) {
 		}
 		if r := invoke(t, "watch job-1 --server "+f.address); r.code != c.code || r.stderr != c.want {
 			t.Errorf("%v: exit code %d, %q; want %d, %q", c.end, r.code, r.stderr, c.code, c.want)
+		}
+	}
+}
+
+// A job that reached its time limit ends with code 3 if it has labels, and with 1 if it has none.
+func TestTimeLimitIsTheExitCode(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	late := &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, Message: "ended by its time limit"}
+	for _, c := range []struct{ rows, code int }{{4, 3}, {0, 1}} {
+		f := startFake(t)
+		f.result = &cleavev1.Result{Rows: uint32(c.rows)}
+		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
+			return sendSteps(stream, 1, 1, late)
+		}
+		for _, command := range []string{"watch job-1", "watch --json job-1", "submit --quiet --wait --data p.csv --k 2", "submit --quiet --json --wait --data p.csv --k 2"} {
+			r := invoke(t, command+" --server "+f.address)
+			if r.code != c.code || !strings.Contains(r.stderr, "cleave: job job-1 was ended by its time limit\n") {
+				t.Errorf("%s: exit code %d, %q; want %d", command, r.code, r.stderr, c.code)
+			}
 		}
 	}
 }
@@ -195,11 +214,11 @@ func TestInterrupt(t *testing.T) {
 		canceled int
 		want     string
 	}{
-		{"run --quiet --data p.csv --k 2 --out o", 0, 1, "cleave: cancelled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
-		{"run --quiet --data p.csv --k 2 --out o", 1, 2, "cleave: cancelled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
-		{"submit --quiet --wait --data p.csv --k 2", 0, 0, "cleave: interrupted; job job-1 goes on. Watch it: cleave watch job-1. Fetch what it finds: cleave result job-1. Stop it: cleave cancel job-1\n"},
-		{"watch job-1", 0, 0, "cleave: the watch ended; job job-1 goes on. Watch it: cleave watch job-1. Fetch what it finds: cleave result job-1. Stop it: cleave cancel job-1\n"},
-		{"watch --json job-1", 0, 0, "cleave: the watch ended; job job-1 goes on. Watch it: cleave watch job-1. Fetch what it finds: cleave result job-1. Stop it: cleave cancel job-1\n"},
+		{"run --quiet --data p.csv --k 2 --out o", 0, 1, "cleave: canceled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
+		{"run --quiet --data p.csv --k 2 --out o", 1, 2, "cleave: canceled job job-1. Its labels so far, if it had any: cleave result job-1 --server "},
+		{"submit --quiet --wait --data p.csv --k 2", 0, 0, "cleave: interrupted; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
+		{"watch job-1", 0, 0, "cleave: the watch ended; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
+		{"watch --json job-1", 0, 0, "cleave: the watch ended; job job-1 continues. Watch it: cleave watch job-1. Fetch its result: cleave result job-1. Stop it: cleave cancel job-1\n"},
 	} {
 		f := startFake(t)
 		f.lost = c.lost
@@ -234,7 +253,7 @@ func TestInterruptBeforeThereIsAJob(t *testing.T) {
 		defer interrupt()
 		f.stall = interrupt
 		r := invokeIn(ctx, command+" --data p.csv --k 2 --server "+f.address, func(string) string { return "" })
-		if r.code != 130 || r.stderr != "cleave: cancelled\n" || len(f.requests) != 0 {
+		if r.code != 130 || r.stderr != "cleave: canceled\n" || len(f.requests) != 0 {
 			t.Errorf("%s: exit code %d, %q, %d jobs", command, r.code, r.stderr, len(f.requests))
 		}
 	}

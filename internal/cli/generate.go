@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/segment"
@@ -33,15 +34,15 @@ type generateFlags struct {
 	out                           string
 }
 
-// shapes are the synthetic data sets, each with the flags that apply to it and not to all.
-var shapes = map[string]struct{ flags []string }{
-	"two-circles": {[]string{"noise", "background"}},
-	"two-moons":   {[]string{"noise", "background"}},
-	"gaussians":   {[]string{"noise", "d", "k", "background"}},
-	"blocks":      {[]string{"k", "inside", "outside"}},
+// shapes are the synthetic data sets, with the flags that apply to some of them only.
+var shapes = map[string][]string{
+	"two-circles": {"noise", "background"},
+	"two-moons":   {"noise", "background"},
+	"gaussians":   {"noise", "d", "k", "background"},
+	"blocks":      {"k", "inside", "outside"},
 }
 
-// shapeNames are all that can be made.
+// shapeNames returns everything that generate makes.
 func shapeNames() []string {
 	return []string{"two-circles", "two-moons", "gaussians", "blocks", "picture", "image-affinity"}
 }
@@ -60,24 +61,24 @@ func (a *app) generateCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "generate two-circles|two-moons|gaussians|blocks --out DIR",
-		Short: "Make a synthetic data set with its truth and random constraints, or a graph of a picture",
+		Short: "Generate a synthetic data set with its truth and random constraints, or the graph of a picture",
 		Args:  cobra.ArbitraryArgs,
 	}
 	cmd.AddCommand(a.pictureCommand(), a.affinityCommand())
 	f.set = cmd.Flags()
-	f.set.Var(f.n, "n", "points or vertices")
-	f.set.Var(f.d, "d", "features (gaussians)")
-	f.set.Var(f.k, "k", "clusters (gaussians, blocks)")
-	f.set.Var(f.constraints, "constraints", "random constraints that the truth satisfies")
-	f.set.Var(f.background, "background", "points scattered evenly around those of the shape: a class of their own in truth.csv, without constraints (two-circles, two-moons, gaussians)")
+	f.set.Var(f.n, "n", "number of points or vertices")
+	f.set.Var(f.d, "d", "number of features (gaussians)")
+	f.set.Var(f.k, "k", "number of clusters (gaussians, blocks)")
+	f.set.Var(f.constraints, "constraints", "number of random constraints that the truth satisfies")
+	f.set.Var(f.background, "background", "number of points scattered evenly around the shape, with their own class in truth.csv and without constraints (two-circles, two-moons, gaussians)")
 	f.set.Var(f.seed, "seed", "seed of all random choices")
 	f.set.Var(f.noise, "noise", "standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
-	f.set.Var(f.inside, "inside", "mean number of neighbors in the own block (blocks)")
+	f.set.Var(f.inside, "inside", "mean number of neighbors in the same block (blocks)")
 	f.set.Var(f.outside, "outside", "mean number of neighbors in other blocks (blocks)")
-	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; score-on.csv, without the background, where there is one")
+	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; with --background also score-on.csv, the points without the background")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return shell.Usage("what is to be made? Use one of two-circles, two-moons, gaussians, blocks, picture and image-affinity")
+			return shell.Usage("the shape is missing; use %s", catalog.Or(shapeNames()))
 		}
 		return a.generate(cmd.Context(), args[0], f)
 	}
@@ -89,14 +90,14 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 		return err
 	}
 	if f.out == "" {
-		return shell.Usage("where to? Give --out DIR")
+		return shell.Usage("the output folder is missing; give --out DIR")
 	}
 	data, truth, err := f.draw(shape)
 	if err != nil {
 		return err
 	}
-	clustered := len(truth) - f.background.Whole() // the background comes last
-	// Constraints have a random stream of their own, so that their number does not change the data.
+	clustered := len(truth) - f.background.Whole() // the background is last
+	// Constraints use their own random numbers, so that their number does not change the data.
 	constraints, err := synth.Constraints(truth[:clustered], f.constraints.Whole(), rand.New(rand.NewPCG(f.seed.Uint64(), 1)))
 	if err != nil {
 		return err
@@ -114,26 +115,25 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err = report.WriteFolder(ctx, f.out, files); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %s to %s\n", data.Name, len(constraints), text.Plural(len(truth), "point"), f.out)
-	return err
+	return a.printf("wrote %s, truth.csv and constraints.csv (%d) of %s to %s\n", data.Name, len(constraints), text.Plural(len(truth), "point"), f.out)
 }
 
-// check refuses flags that do not apply to a shape, unless they have the value that is implied.
+// check refuses flags that do not apply to a shape, unless they have the implied value.
 func (f *generateFlags) check(shape string) error {
-	known, ok := shapes[shape]
+	flags, ok := shapes[shape]
 	if !ok {
-		return shell.Usage("there is no shape %q; use two-circles, two-moons, gaussians, blocks, picture or image-affinity%s", shape, shell.Suggest(shape, shapeNames()))
+		return shell.Usage("there is no shape %q; use %s%s", shape, catalog.Or(shapeNames()), shell.Suggest(shape, shapeNames()))
 	}
 	for _, flag := range []string{"d", "k", "noise", "background", "inside", "outside"} {
 		implied := (flag == "d" && f.d.Whole() == 2 || flag == "k" && f.k.Whole() == 2) && shape != "blocks"
-		if f.set.Changed(flag) && !slices.Contains(known.flags, flag) && !implied {
+		if f.set.Changed(flag) && !slices.Contains(flags, flag) && !implied {
 			return shell.Usage("--%s does not apply to %s", flag, shape)
 		}
 	}
 	return nil
 }
 
-// draw makes the file of the data and its truth.
+// draw samples the data and their truth.
 func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err error) {
 	rng := rand.New(rand.NewPCG(f.seed.Uint64(), 0))
 	n, d, k := f.n.Whole(), f.d.Whole(), f.k.Whole()
@@ -174,7 +174,7 @@ type pictureFlags struct {
 	out                        string
 }
 
-// pictureCommand draws a picture to try image-affinity on.
+// pictureCommand returns the command that draws a picture for image-affinity.
 func (a *app) pictureCommand() *cobra.Command {
 	f := &pictureFlags{
 		width:  jobflags.NewWhole(48, 8, segment.MaxPixels),
@@ -184,13 +184,13 @@ func (a *app) pictureCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "picture --out DIR",
-		Short: "Draw a picture of two halves with noise, to be segmented",
+		Short: "Draw a noisy picture of two halves, to be segmented",
 		Args:  shell.FlagsOnly,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.generatePicture(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
-	set.Var(f.width, "width", "pixels in a row")
-	set.Var(f.height, "height", "rows of pixels")
+	set.Var(f.width, "width", "width in pixels")
+	set.Var(f.height, "height", "height in pixels")
 	set.Var(f.noise, "noise", "standard deviation of the gray values, which go from 0 to 255")
 	set.Var(f.seed, "seed", "seed of the noise")
 	set.StringVar(&f.out, "out", "", "write picture.png, truth.csv and boxes.csv into this `DIR`")
@@ -199,7 +199,7 @@ func (a *app) pictureCommand() *cobra.Command {
 
 func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 	if f.out == "" {
-		return shell.Usage("where to? Give --out DIR")
+		return shell.Usage("the output folder is missing; give --out DIR")
 	}
 	scene, err := segment.DrawHalves(f.width.Whole(), f.height.Whole(), f.noise.Number(), rand.New(rand.NewPCG(f.seed.Uint64(), 0)))
 	if err != nil {
@@ -213,9 +213,8 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote picture.png of %d x %d pixels, truth.csv and boxes.csv (%d) to %s\n",
+	return a.printf("wrote picture.png of %d x %d pixels, truth.csv and boxes.csv (%d) to %s\n",
 		scene.Picture.Width, scene.Picture.Height, len(scene.Boxes), f.out)
-	return err
 }
 
 type affinityFlags struct {
@@ -225,7 +224,7 @@ type affinityFlags struct {
 	allPairs                                 bool
 }
 
-// affinityCommand makes the graph of a picture's pixels and constraints on them (Wang2014 7.1).
+// affinityCommand returns the command that makes a graph of a picture's pixels and constraints on them (Wang2014 7.1).
 func (a *app) affinityCommand() *cobra.Command {
 	f := &affinityFlags{
 		radius:        jobflags.NewNumber("5", 1),
@@ -239,32 +238,32 @@ func (a *app) affinityCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return shell.Usage("which picture? Give one PNG, JPEG or GIF")
+				return shell.Usage("the picture is missing; give one PNG, JPEG or GIF")
 			}
 			return a.generateAffinity(cmd.Context(), args[0], f)
 		},
 	}
 	f.set = cmd.Flags()
 	f.set.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "sigma-grey" { // as it was spelled before
+		if name == "sigma-grey" { // the former spelling
 			name = "sigma-gray"
 		}
 		return pflag.NormalizedName(name)
 	})
-	f.set.Var(f.radius, "radius", "join pixels that are at most so many pixels apart")
-	f.set.Var(f.sigmaPosition, "sigma-position", "how far apart pixels may be and still belong together, in pixels (auto: half the radius)")
-	f.set.Var(f.sigmaGray, "sigma-gray", "how much their gray values may differ, on the scale from 0 to 255 (auto: half the picture's standard deviation)")
-	f.set.StringVar(&f.boxes, "constraint-boxes", "", "labeled rectangles of pixels in this `FILE` (x,y,width,height,label): same label together, different labels apart")
-	f.set.Var(f.weight, "constraint-weight", "weight of each constraint; two pixels that are alike in everything have an edge of weight 1")
-	f.set.BoolVar(&f.allPairs, "all-pairs", false, "write a constraint for every two labeled pixels, not only as many as say the same")
-	f.set.StringVar(&f.out, "out", "", "write edges.csv, constraints.csv and picture.csv (the size and the widths) into this `DIR`")
+	f.set.Var(f.radius, "radius", "connect pixels that are at most this many pixels apart")
+	f.set.Var(f.sigmaPosition, "sigma-position", "width of the affinity in distance, in pixels (auto: half the radius)")
+	f.set.Var(f.sigmaGray, "sigma-gray", "width of the affinity in gray values, which go from 0 to 255 (auto: half the picture's standard deviation)")
+	f.set.StringVar(&f.boxes, "constraint-boxes", "", "labeled rectangles of pixels in this `FILE` (x,y,width,height,label): must-links within a label, cannot-links between labels")
+	f.set.Var(f.weight, "constraint-weight", "weight of each constraint; identical pixels have an edge of weight 1")
+	f.set.BoolVar(&f.allPairs, "all-pairs", false, "write a constraint for every pair of labeled pixels, not only a minimal equivalent set")
+	f.set.StringVar(&f.out, "out", "", "write edges.csv, constraints.csv and picture.csv (size and widths) into this `DIR`")
 	return cmd
 }
 
 func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlags) error {
 	switch {
 	case f.out == "":
-		return shell.Usage("where to? Give --out DIR")
+		return shell.Usage("the output folder is missing; give --out DIR")
 	case f.boxes == "" && (f.allPairs || f.set.Changed("constraint-weight")):
 		return shell.Usage("--all-pairs and --constraint-weight go with --constraint-boxes only")
 	}
@@ -294,12 +293,11 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-gray %s\n",
+	return a.printf("wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-gray %s\n",
 		edges, len(constraints), p.Width, p.Height, f.out, report.Brief(affinity.Radius), report.Brief(affinity.SigmaPosition), report.Brief(affinity.SigmaGray))
-	return err
 }
 
-// affinity takes the widths that were given and defaults for the others.
+// affinity returns the widths that were given, and defaults for the others.
 func (f *affinityFlags) affinity(p *segment.Picture) segment.Affinity {
 	chosen := segment.DefaultAffinity(p, f.radius.Number())
 	if f.sigmaPosition.String() != "auto" {
@@ -341,8 +339,7 @@ func counted[T any](sequence iter.Seq[T], count *int) iter.Seq[T] {
 	}
 }
 
-// interruptible is a writer that fails once its context has ended. The edges of a large picture take a while
-// to write.
+// interruptible is a writer that fails when its context ends. Writing the edges of a large picture takes long.
 type interruptible struct {
 	ctx context.Context
 	w   io.Writer

@@ -1,42 +1,55 @@
 package cli
 
 import (
+	"context"
+	_ "embed"
 	"io"
 	"strings"
+	"text/tabwriter"
+	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// folded writes tables of names and values to the screen, and as they are to where there is none.
+// folded returns a writer to standard output that wraps lines of names and values to the width of the screen.
 func (a *app) folded() io.Writer { return shell.Folded(a.stdout, shell.Width(a.stdout, a.env)) }
 
-// help is how the help of cleave is ordered.
+// aligned returns a writer to standard output that aligns tab-separated cells. The caller flushes it.
+func (a *app) aligned() *tabwriter.Writer { return tabwriter.NewWriter(a.folded(), 0, 0, 2, ' ', 0) }
+
+// help returns the order of the help of cleave.
 func (a *app) help() *shell.Help {
 	return &shell.Help{
-		Commands: commandGroups, Flags: flagGroups(), Examples: examples, Essential: essentialFlags,
+		Commands: commandGroups, Flags: flagGroups(), Examples: parseExamples(examplesText), Essential: essentialFlags,
 		Width: func() int { return shell.Width(a.stdout, a.env) },
 	}
 }
 
-// essentialFlags are those that most people need of commands that describe a job.
+// essentialFlags are the flags that most users need for commands that describe a job.
 var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm scale constraints seeds out truth join json quiet server workers timeout wait request-id help help-all")
 
 var commandGroups = []shell.Group{
 	shell.NewGroup("Cluster", "run plan rerun predict evaluate"),
-	shell.NewGroup("See what was found", "explain report overlay"),
+	shell.NewGroup("Inspect results", "explain report overlay"),
 	shell.NewGroup("Jobs on a coordinator", "submit watch list get result cancel delete"),
-	shell.NewGroup("A coordinator and its workers", "serve workers drain limits datasets tables"),
-	shell.NewGroup("Who you are to a coordinator", "login logout contexts certs token"),
-	shell.NewGroup("Try things out", "generate"),
+	shell.NewGroup("Coordinator and workers", "serve workers drain limits datasets tables"),
+	shell.NewGroup("Logins and certificates", "login logout contexts certs token"),
+	shell.NewGroup("Synthetic data", "generate"),
 	shell.NewGroup("This program", "version completion help"),
 }
 
-// flagGroups are all groups of flags. Flags that no group names come last, so that a new one is seen.
+// flagGroups returns all groups of flags. Help lists flags in no group last.
 func flagGroups() []shell.Group {
 	groups := []shell.Group{
 		shell.NewGroup("Data", "model job data graph kernel-matrix format array delimiter header id-column label-column columns only ignore categorical vertices missing trained-on labels embedding picture"),
-		shell.NewGroup("What to find", "k algorithm scale seed restarts"),
+		shell.NewGroup("Clusters", "k algorithm scale seed restarts"),
 		shell.NewGroup("Output", "out truth score-on constraint-boxes save-graph labels-format join report json quiet state limit after"),
 	}
 	for _, group := range catalog.Groups {
@@ -59,167 +72,196 @@ func flagGroups() []shell.Group {
 		shell.NewGroup("More", "config version help help-all"))
 }
 
-// examples are shown first in the help of a command. Lines have at most 58 letters, so that they also fit a narrow screen.
-var examples = map[string]string{
-	"": `
-# two moons that touch, and some pairs that are known
-cleave generate two-moons --noise 0.1 --constraints 100 \
-    --out moons
-# cluster them, and say what happened
-cleave run --data moons/data.csv --k 2 \
-    --constraints moons/constraints.csv --out moons/found
-cleave explain moons/found`,
+// examplesText has the examples for each command after a line with its path in brackets. Lines have at most 58 characters, so
+// that they fit a narrow screen.
+//
+//go:embed examples.txt
+var examplesText string
 
-	"run": `
-# three clusters of the rows of a table
-cleave run --data points.csv --k 3 --out found
-# with pairs that belong together or apart
-cleave run --data points.csv --k 3 \
-    --constraints pairs.csv --out found
-# a graph, scored against known labels
-cleave run --graph edges.csv --k 4 --truth truth.csv
-# on a coordinator and its workers
-cleave run --data points.npy --k 20 \
-    --server localhost:7400 --out found`,
-
-	"plan": `
-# would 200,000 points fit, and how long would they take?
-cleave plan --data points.npy --k 20 \
-    --algorithm kernel-kmeans
-# the same on a coordinator and its workers
-cleave plan --data points.npy --k 20 \
-    --server localhost:7400`,
-
-	"predict": `
-# new points, by what a run found
-cleave predict --model found --data new.csv
-# where the model is its points, they are needed again
-cleave predict --model found --trained-on points.csv \
-    --data new.csv --out labels.csv
-# by a job of a coordinator
-cleave predict --job 0199a1 --data new.csv \
-    --server localhost:7400`,
-
-	"evaluate": `
-cleave evaluate --labels found/labels.csv \
-    --truth truth.csv`,
-
-	"explain": `
-# a folder that run wrote
-cleave explain found
-# a job of a coordinator, by the beginning of its id
-cleave explain 0199a1 --server localhost:7400`,
-
-	"report": `
-# a page to show around, of a folder that run wrote
-cleave report found
-# of a job of a coordinator
-cleave report 0199a1 --server localhost:7400`,
-
-	"rerun": `
-# the same job again, with the same answer
-cleave rerun found --out again`,
-
-	"overlay": `
-cleave overlay --picture photo.png \
-    --labels found/labels.csv --out segments.png`,
-
-	"submit": `
-# hand it over, and look again later
-cleave submit --data points.csv --k 3 \
-    --server localhost:7400
-# wait for the end
-cleave submit --data points.csv --k 3 --wait \
-    --server localhost:7400`,
-
-	"watch": `
-cleave watch 0199a1 --server localhost:7400`,
-
-	"list": `
-cleave list --limit 10 --server localhost:7400
-cleave list --state failed --server localhost:7400`,
-
-	"get": `
-cleave get 0199a1 --server localhost:7400`,
-
-	"result": `
-cleave result 0199a1 --server localhost:7400
-# the folder that run writes, with a picture of the data
-cleave result 0199a1 --data points.csv --out found \
-    --server localhost:7400`,
-
-	"cancel": `
-cleave cancel 0199a1 --server localhost:7400`,
-
-	"delete": `
-cleave delete 0199a1 0199b7 --server localhost:7400`,
-
-	"serve": `
-# a coordinator and two workers in this process
-cleave serve --workers 2 --listen localhost:7400
-# then, elsewhere
-cleave list --server localhost:7400`,
-
-	"workers": `
-cleave workers --server localhost:7400`,
-
-	"drain": `
-# by its name, its id or the beginning of one of them
-cleave drain worker-2 --server localhost:7400`,
-
-	"limits": `
-cleave limits --server localhost:7400`,
-
-	"datasets": `
-cleave datasets --server localhost:7400
-cleave datasets delete 3f9a --server localhost:7400`,
-
-	"tables": `
-cleave tables --server localhost:7400
-cleave tables delete 3f9a --server localhost:7400`,
-
-	"login": `
-cleave login --server cluster.example:7400 --tls certs/me
-cleave login --server cluster.example:7400 \
-    --token-stdin < token`,
-
-	"logout": `
-cleave logout`,
-
-	"contexts": `
-cleave contexts
-cleave contexts use cluster.example:7400`,
-
-	"certs": `
-# an authority, and certificates of a small cluster
-cleave certs init --host cluster.example --dir certs`,
-
-	"token": `
-cleave token create --name ci --role submitter`,
-
-	"generate": `
-cleave generate two-moons --noise 0.1 --constraints 100 \
-    --out moons
-cleave generate gaussians --n 600 --d 8 --k 4 --out blobs
-cleave generate blocks --n 300 --k 3 --out graph`,
-
-	"generate picture": `
-cleave generate picture --seed 1 --out halves`,
-
-	"generate image-affinity": `
-cleave generate image-affinity photo.png --radius 5 \
-    --out graph`,
-
-	"certs init": `
-cleave certs init --host cluster.example --dir certs`,
-
-	"token create": `
-cleave token create --name ci --role submitter`,
-
-	"version": `
-cleave version`,
-
-	"completion": `
-# bash, in this session; put it into ~/.bashrc to keep it
-source <(cleave completion bash)`,
+// parseExamples returns the examples by the path of the command without the program.
+func parseExamples(text string) map[string]string {
+	examples := map[string]string{}
+	for section := range strings.SplitSeq("\n"+text, "\n[") {
+		path, example, _ := strings.Cut(section, "]\n")
+		examples[path] = example
+	}
+	return examples
 }
+
+const (
+	// completionTime is how long a shell waits for ids.
+	completionTime = 2 * time.Second
+	// completedJobs is the number of jobs that are proposed, newest first.
+	completedJobs = 100
+)
+
+// proposals returns the words that a shell may complete to, each with an optional description after a tab.
+type proposals = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)
+
+// completeArguments registers the completions of commands and flags. Shells complete files themselves.
+func (a *app) completeArguments(root *cobra.Command) {
+	const onlyThese = cobra.ShellCompDirectiveNoFileComp
+	jobs, workers := a.proposed(proposeJobs), a.proposed(proposeWorkers)
+	for _, cmd := range root.Commands() {
+		a.completeArguments(cmd)
+		switch cmd.Name() {
+		case "get", "cancel", "watch", "result":
+			cmd.ValidArgsFunction = firstOnly(jobs)
+		case "delete":
+			cmd.ValidArgsFunction = jobs
+		case "explain", "report":
+			cmd.ValidArgsFunction = firstOnly(orFiles(jobs))
+		case "drain":
+			cmd.ValidArgsFunction = firstOnly(workers)
+		case "generate":
+			cmd.ValidArgsFunction = firstOnly(cobra.FixedCompletions(shapeNames(), onlyThese))
+		case "datasets", "tables":
+			cmd.ValidArgsFunction = firstOnly(cobra.FixedCompletions([]string{"list", "delete"}, onlyThese))
+		case "contexts":
+			cmd.ValidArgsFunction = firstOnly(cobra.FixedCompletions([]string{"use"}, onlyThese))
+		case "help", "rerun", "completion":
+		default:
+			if !cmd.HasSubCommands() {
+				cmd.ValidArgsFunction = cobra.NoFileCompletions
+			}
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { a.completeFlag(cmd, f, jobs) })
+	}
+}
+
+// completeFlag registers the completion of a flag: words, ids of jobs, or folders.
+func (a *app) completeFlag(cmd *cobra.Command, f *pflag.Flag, jobs proposals) {
+	complete := cobra.NoFileCompletions
+	chosen, isChoice := f.Value.(shell.Chosen)
+	takes, _ := pflag.UnquoteUsage(f)
+	switch {
+	case f.Name == "job":
+		complete = jobs
+	case isChoice && len(chosen.Words()) > 0:
+		complete = words(chosen.Words())
+	case takes == "FILE" || takes == "string":
+		return
+	case strings.HasPrefix(takes, "DIR"):
+		complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+	}
+	_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails only if there is one already
+}
+
+// words proposes words. A word that ends with FILE continues with a file.
+func words(all []string) proposals {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp
+		var proposed []string
+		for _, word := range all {
+			word, named := strings.CutSuffix(word, "FILE")
+			if named {
+				directive |= cobra.ShellCompDirectiveNoSpace
+			}
+			proposed = append(proposed, word)
+		}
+		return proposed, directive
+	}
+}
+
+// firstOnly proposes nothing after the first argument.
+func firstOnly(complete proposals) proposals {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, begun)
+	}
+}
+
+// orFiles proposes files as well.
+func orFiles(complete proposals) proposals {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		found, _ := complete(cmd, args, begun)
+		return found, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// proposed proposes what a coordinator lists, or nothing if it does not answer within completionTime.
+func (a *app) proposed(list func(ctx context.Context, c *client.Client) ([]candidate, error)) proposals {
+	return func(cmd *cobra.Command, _ []string, _ string) (found []string, _ cobra.ShellCompDirective) {
+		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		server, err := cmd.Flags().GetString("server")
+		if err != nil {
+			return nil, directive
+		}
+		c, err := a.remote(server)
+		if err != nil {
+			return nil, directive
+		}
+		defer c.Close()
+		c.Warn = nil // a warning would appear within the command line
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+		defer cancel()
+		all, err := list(ctx, c)
+		if err != nil {
+			return nil, directive
+		}
+		for _, one := range all {
+			found = append(found, one.id+"\t"+one.about)
+		}
+		return found, directive
+	}
+}
+
+func proposeJobs(ctx context.Context, c *client.Client) ([]candidate, error) {
+	jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{}, completedJobs)
+	return jobCandidates(jobs), err
+}
+
+func proposeWorkers(ctx context.Context, c *client.Client) (all []candidate, err error) {
+	workers, err := c.ListWorkers(ctx)
+	for _, w := range workers {
+		all = append(all, candidate{id: w.GetName(), about: w.GetWorkerId()})
+	}
+	return all, err
+}
+
+var completionShells = []string{"bash", "zsh", "fish"}
+
+func (a *app) completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:       "completion bash|zsh|fish",
+		Short:     "Print a script that completes commands, flags, values and ids of jobs in a shell",
+		Args:      cobra.ArbitraryArgs,
+		ValidArgs: completionShells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return shell.Usage("the shell is missing; use completion bash, completion zsh or completion fish")
+			}
+			const describe = true
+			switch root := cmd.Root(); args[0] {
+			case "bash":
+				if _, err := io.WriteString(a.stdout, withoutBashCompletion); err != nil {
+					return err
+				}
+				return root.GenBashCompletionV2(a.stdout, describe)
+			case "zsh":
+				return root.GenZshCompletion(a.stdout)
+			case "fish":
+				return root.GenFishCompletion(a.stdout, describe)
+			}
+			return shell.Usage("there is no completion for %q; use bash, zsh or fish%s", args[0], shell.Suggest(args[0], completionShells))
+		},
+	}
+}
+
+// withoutBashCompletion replaces the package bash-completion where it is not installed: it splits the words up to the
+// cursor, and keeps "localhost:7400" in one piece.
+const withoutBashCompletion = `if ! declare -F _get_comp_words_by_ref > /dev/null; then
+    _get_comp_words_by_ref() {
+        local line=${COMP_LINE:0:COMP_POINT}
+        read -ra words <<< "$line"
+        [[ $line == *[[:space:]] ]] && words+=("")
+        cword=$((${#words[@]} - 1))
+        cur=${words[cword]}
+        prev=${words[cword > 0 ? cword - 1 : 0]}
+    }
+fi
+`

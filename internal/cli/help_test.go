@@ -58,7 +58,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 // Every example is a command line that parses.
 func TestExamplesParse(t *testing.T) {
 	a := &app{env: func(string) string { return "" }}
-	for path, text := range examples {
+	for path, text := range parseExamples(examplesText) {
 		if path == "completion" {
 			continue // a line for the shell
 		}
@@ -114,7 +114,7 @@ func TestPick(t *testing.T) {
 		{given: "0199a1", want: "0199a1"}, // one's whole id, though others begin so
 		{given: "worker", want: "02"},
 		{given: "7", want: "7"},
-		{given: "0199", fails: `"0199" is the beginning of 3: 0199a1b2 (first), 0199a1c3 (second), 0199a1 (short)`},
+		{given: "0199", fails: `"0199" matches 3 jobs: 0199a1b2 (first), 0199a1c3 (second), 0199a1 (short)`},
 	} {
 		got, err := pick("job", c.given, all)
 		if c.fails != "" {
@@ -148,7 +148,7 @@ func TestJobsByTheBeginningOfTheirIDs(t *testing.T) {
 		}
 	}
 	succeed(t, "predict --job "+beginning+" --data g/data.csv --server "+address)
-	if r := invoke(t, "delete "+beginning+" "+ids[1][:1]+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "is the beginning of 3") {
+	if r := invoke(t, "delete "+beginning+" "+ids[1][:1]+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "matches 3") {
 		t.Errorf("an ambiguous delete: exit code %d, %s", r.code, r.stderr)
 	}
 	if out := succeed(t, "delete "+beginning+" "+ids[1]+" --server "+address); out != ids[0]+": deleted\n"+ids[1]+": deleted\n" {

@@ -6,33 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// jobCommand is a command about one job.
-func (a *app) jobCommand(name, short string, do func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error) *cobra.Command {
-	cmd := &cobra.Command{Use: name + " JOB", Short: short, Args: cobra.ArbitraryArgs}
-	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.onJob(cmd.Context(), *server, args, func(c *client.Client, jobID string) error { return do(cmd.Context(), c, jobID, *asJSON) })
-	}
-	return cmd
-}
-
 func (a *app) getCommand() *cobra.Command {
-	return a.jobCommand("get", "Show one job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+	return a.remoteCommand("get JOB", "Show one job", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
 		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 		if err != nil {
 			return err
@@ -45,25 +35,21 @@ func (a *app) getCommand() *cobra.Command {
 }
 
 func (a *app) cancelCommand() *cobra.Command {
-	return a.jobCommand("cancel", "Stop a job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+	return a.remoteCommand("cancel JOB", "Stop a job", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
 		response, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID})
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return report.PrintMessage(a.stdout, response.GetJob())
-		}
+		status := "cancel requested"
 		if job := response.GetJob(); job.GetEndTime() != nil {
-			_, err = fmt.Fprintf(a.stdout, "%s: has ended before: %s\n", jobID, report.ShortName(job.GetState()))
-			return err
+			status = "has already ended: " + report.ShortName(job.GetState())
 		}
-		_, err = fmt.Fprintf(a.stdout, "%s: cancel requested\n", jobID)
-		return err
+		return a.print(asJSON, response.GetJob(), "%s: %s\n", jobID, status)
 	})
 }
 
 func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, spec *cleavev1.JobSpec) error {
-	table := tabwriter.NewWriter(a.folded(), 0, 0, 2, ' ', 0)
+	table := a.aligned()
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(table, "%s\t%s\n", name, text.OneLine(value))
@@ -104,7 +90,7 @@ func (a *app) listCommand() *cobra.Command {
 	request := &cleavev1.ListJobsRequest{}
 	var since shell.Duration
 	oldest := false
-	cmd := a.listingCommand("list", "List jobs, the newest first", func(ctx context.Context, c *client.Client, asJSON bool) error {
+	cmd := a.remoteCommand("list", "List jobs, newest first", "", func(ctx context.Context, c *client.Client, _ string, asJSON bool) error {
 		if state.String() != "" {
 			request.States = []cleavev1.JobState{cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.String())])}
 		}
@@ -122,8 +108,8 @@ func (a *app) listCommand() *cobra.Command {
 			})
 	})
 	cmd.Flags().Var(state, "state", "only jobs in this state")
-	cmd.Flags().Var(limit, "limit", "only the first `N` jobs; 0 for all")
-	cmd.Flags().StringVar(&request.Owner, "owner", "", "only jobs of this owner; administrators see those of all")
+	cmd.Flags().Var(limit, "limit", "at most `N` jobs; 0 for all")
+	cmd.Flags().StringVar(&request.Owner, "owner", "", "only jobs of this owner; administrators see all jobs")
 	cmd.Flags().StringVar(&request.NameContains, "name", "", "only jobs whose names contain this text")
 	cmd.Flags().StringVar(&request.DatasetId, "dataset", "", "only jobs on the data set with this id")
 	cmd.Flags().Var(&since, "since", "only jobs created within this time, such as 24h")
@@ -132,18 +118,18 @@ func (a *app) listCommand() *cobra.Command {
 }
 
 func (a *app) deleteCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "delete JOB...", Short: "Forget jobs that have ended", Args: cobra.ArbitraryArgs}
+	cmd := &cobra.Command{Use: "delete JOB...", Short: "Delete jobs that have ended", Args: cobra.ArbitraryArgs}
 	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return shell.Usage("which job? Give its id, or several, after the command")
+			return shell.Usage("the job is missing; give the id of one or several after the command")
 		}
 		return a.onServer(*server, func(c *client.Client) error { return a.deleteJobs(cmd.Context(), c, args, *asJSON) })
 	}
 	return cmd
 }
 
-// deleteJobs deletes nothing if one of the jobs is not there, and all that it can if it is only that some have not ended.
+// deleteJobs deletes jobs. It deletes none if one of them does not exist, but all others if some have not ended.
 func (a *app) deleteJobs(ctx context.Context, c *client.Client, given []string, asJSON bool) error {
 	var ids []string
 	for _, beginning := range given {
@@ -152,41 +138,29 @@ func (a *app) deleteJobs(ctx context.Context, c *client.Client, given []string, 
 			return err
 		}
 		if _, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id}); err != nil {
-			return err // a mistyped id, which the service would take for one that is deleted already
+			return err // the service would treat a mistyped id as deleted already
 		}
 		ids = append(ids, id)
 	}
 	var failed []error
 	for _, id := range ids {
 		response, err := c.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: id})
-		switch {
-		case err != nil:
+		if err != nil {
 			failed = append(failed, c.Explain(err))
-		case asJSON:
-			failed = append(failed, report.PrintMessage(a.stdout, response))
-		default:
-			fmt.Fprintf(a.stdout, "%s: deleted\n", id)
+			continue
 		}
+		failed = append(failed, a.print(asJSON, response, "%s: deleted\n", id))
 	}
 	return errors.Join(failed...)
 }
 
 func (a *app) watchCommand() *cobra.Command {
 	var after uint32
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "watch JOB",
-		Short: "Show a job's events as they come, until it ends; the exit code tells how",
-		Args:  cobra.ArbitraryArgs,
-	}
-	server := addServerFlag(cmd.Flags())
-	cmd.Flags().Uint32Var(&after, "after", 0, "show only events with numbers larger than `N`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print every event as one line of JSON")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.onJob(cmd.Context(), *server, args, func(c *client.Client, jobID string) error {
-			return a.watch(cmd.Context(), c, jobID, after, asJSON)
-		})
-	}
+	cmd := a.remoteCommand("watch JOB", "Print the events of a job until it ends; the exit code tells how", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+		return a.watch(ctx, c, jobID, after, asJSON)
+	})
+	cmd.Flags().Uint32Var(&after, "after", 0, "print only events with sequence numbers above `N`")
+	cmd.Flags().Lookup("json").Usage = "print every event as one line of JSON"
 	return cmd
 }
 
@@ -197,12 +171,12 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	}
 	ended, err := c.Follow(ctx, jobID, after, w)
 	if ctx.Err() != nil {
-		return goesOn("the watch ended", jobID)
+		return stillRunning("the watch ended", jobID)
 	}
 	if err != nil {
 		return err
 	}
-	if err := client.JobError(jobID, ended); err != nil {
+	if err := c.JobError(ctx, jobID, ended); err != nil {
 		return err
 	}
 	if !asJSON {
@@ -211,9 +185,9 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	return nil
 }
 
-// goesOn is the error of who looks away from a job that goes on: how to get back to it.
-func goesOn(what, jobID string) error {
-	return shell.Canceled("%s; job %s goes on. Watch it: cleave watch %s. Fetch what it finds: cleave result %s. Stop it: cleave cancel %s", what, jobID, jobID, jobID, jobID)
+// stillRunning returns the error for a user who stops watching a job: the job continues, and how to get back to it.
+func stillRunning(what, jobID string) error {
+	return shell.Canceled("%s; job %s continues. Watch it: cleave watch %s. Fetch its result: cleave result %s. Stop it: cleave cancel %s", what, jobID, jobID, jobID, jobID)
 }
 
 type submitFlags struct {
@@ -224,20 +198,19 @@ type submitFlags struct {
 
 func (a *app) submitCommand() *cobra.Command {
 	f := &submitFlags{}
-	cmd := a.describingCommand("submit", "Hand a job to a coordinator and print its id", &f.describedJob,
+	cmd := a.describingCommand("submit", "Submit a job to a coordinator and print its id", &f.describedJob,
 		func(ctx context.Context) error { return a.submit(ctx, f) })
 	set := cmd.Flags()
-	set.StringVar(&f.requestID, "request-id", "", "a `TEXT`, such as a UUID, that makes submitting twice the same as once")
-	set.BoolVar(&f.wait, "wait", false, "wait until the job has ended; the exit code tells how")
+	set.StringVar(&f.requestID, "request-id", "", "a `TEXT`, such as a UUID; submitting it twice creates one job")
+	set.BoolVar(&f.wait, "wait", false, "wait until the job ends; the exit code tells how")
 	set.BoolVar(&f.json, "json", false, "print the job as JSON")
 	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 
 func (a *app) submit(ctx context.Context, f *submitFlags) error {
-	f.job.Stdin = a.stdin
 	if f.job.DropsRows() && !f.job.IsTable() {
-		return shell.Usage("submit knows no --missing drop: nobody would know the rows of the file when the result is fetched; cleave run --server does it")
+		return shell.Usage("submit does not support --missing drop for this format, because the dropped rows would not be known when the result is fetched; use cleave run --server")
 	}
 	c, err := a.remote(*f.server)
 	if err != nil {
@@ -255,35 +228,39 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	if err != nil {
 		return err
 	}
-	created, err := c.Submit(ctx, j.Request(spec, f.requestID), data, p)
+	job, err := c.Submit(ctx, j.Request(spec, f.requestID), data, p)
 	if err != nil {
 		return j.Locate(err)
 	}
 	p.End()
+	id := job.GetJobId()
 	if !f.json {
-		fmt.Fprintln(a.stdout, created.GetJobId())
+		fmt.Fprintln(a.stdout, id)
 	}
-	if !f.wait {
-		if f.json {
-			return report.PrintMessage(a.stdout, created)
+	var ended *cleavev1.JobEnded
+	if f.wait {
+		ended, err = c.Follow(ctx, id, 0, p)
+		if ctx.Err() != nil {
+			return stillRunning("interrupted", id)
 		}
-		return nil
-	}
-	ended, err := c.Follow(ctx, created.GetJobId(), 0, p)
-	if ctx.Err() != nil {
-		return goesOn("interrupted", created.GetJobId())
-	}
-	if err != nil {
-		return err
-	}
-	if f.json {
-		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: created.GetJobId()})
 		if err != nil {
-			return c.Explain(err)
-		}
-		if err := report.PrintMessage(a.stdout, response.GetJob()); err != nil {
 			return err
 		}
 	}
-	return client.JobError(created.GetJobId(), ended)
+	if f.wait && f.json {
+		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id})
+		if err != nil {
+			return c.Explain(err)
+		}
+		job = response.GetJob()
+	}
+	if f.json {
+		if err := report.PrintMessage(a.stdout, job); err != nil {
+			return err
+		}
+	}
+	if ended == nil {
+		return nil
+	}
+	return c.JobError(ctx, id, ended)
 }

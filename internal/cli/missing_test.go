@@ -210,7 +210,7 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},
 		{"--data gap.csv --missing drop -f few.yaml", "labels: the table has 2 rows for 3 points"},
-		{"--data gap.csv --missing drop -f id.yaml", "the weights are a table of the coordinator's: give them as a file"},
+		{"--data gap.csv --missing drop -f id.yaml", "the weights are a table of the coordinator; give them as a file"},
 	} {
 		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
 		if r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {

@@ -52,7 +52,7 @@ func TestPointsAsAGraph(t *testing.T) {
 		{"run --data m/data.csv --k 2 --knn 10 --rho 1", "--rho does not go with --knn"},
 		{"run --data m/data.csv --k 2 --save-graph x.csv", "--save-graph goes with --knn only"},
 		{"run --data m/data.csv --k 2 --knn 3 --save-graph x.npy", "x.npy: a graph is written to a file whose name ends in .csv or .mtx"},
-		{"predict --model o --data m/data.csv", "o holds a run on a graph of nearest neighbors, whose model is its points"},
+		{"predict --model o --data m/data.csv", "o is a run on a neighbor graph, which compares new points with all points of the run"},
 		{"predict --model o --data m/data.csv --trained-on m/data.csv --weights m/truth.csv", "--weights does not apply to o"},
 	} {
 		refused(t, c.args, c.want)
@@ -63,7 +63,7 @@ func TestPointsAsAGraph(t *testing.T) {
 func TestAGraphWithoutItsLastVertex(t *testing.T) {
 	clitest.Folder(t, map[string]string{"s.svm": "1 1:1 2:1\n1 1:1 2:2\n1 1:2 2:1\n2 3:1 4:1\n2 3:1 4:2\n2 3:2 4:1\n3 5:1\n"})
 	said := invoke(t, "run --quiet --data s.svm --k 2 --knn 2 --algorithm spectral --out o --save-graph g.csv").stderr
-	if !strings.Contains(said, "the graph is in g.csv; the last rows have no neighbors: give --vertices 7 with it") {
+	if !strings.Contains(said, "wrote the graph to g.csv; the last rows have no neighbors, so use it with --vertices 7") {
 		t.Errorf("said %s", said)
 	}
 	succeed(t, "run --quiet --graph g.csv --vertices 7 --k 2 --algorithm spectral --out again")

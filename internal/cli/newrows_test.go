@@ -59,7 +59,7 @@ func TestNewRowsDivided(t *testing.T) {
 		t.Errorf("a single row: got %s", out)
 	}
 	for args, want := range map[string]string{
-		"--data other.csv --delimiter xx": `--delimiter "xx" separates no cells`,
+		"--data other.csv --delimiter xx": `--delimiter "xx" cannot separate cells`,
 		"--data z.npy --header yes":       "--header goes with a table as --data only",
 	} {
 		if r := invoke(t, "predict --model found --trained-on tildes.csv "+args); r.code == 0 || !strings.Contains(r.stderr, want) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -34,17 +33,17 @@ func (a *app) overlayCommand() *cobra.Command {
 	f := &overlayFlags{scale: jobflags.NewNumber("auto", 1, "auto")}
 	cmd := &cobra.Command{
 		Use:   "overlay --picture FILE (--labels FILE | --embedding FILE) --out FILE.png",
-		Short: "Draw the segments of a picture, or their relaxed indicator, over it",
+		Short: "Draw the segments of a picture, or a column of their embedding, over it",
 		Args:  shell.FlagsOnly,
 		RunE:  func(*cobra.Command, []string) error { return a.overlay(f) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.picture, "picture", "", "the picture whose pixels were clustered, in this `FILE` (PNG, JPEG or GIF)")
-	set.StringVar(&f.labels, "labels", "", "tint the pixels by the clusters in this `FILE` (index,label)")
+	set.StringVar(&f.labels, "labels", "", "color the pixels by the clusters in this `FILE` (index,label)")
 	set.StringVar(&f.embedding, "embedding", "", "draw a column of this `FILE` (index,u0,...) from blue to red instead")
 	set.StringVar(&f.column, "column", "", "the column's `NAME` (default: the first after index)")
 	set.StringVar(&f.boxes, "constraint-boxes", "", "outline the rectangles in this `FILE` (x,y,width,height,label)")
-	set.Var(f.scale, "scale", "draw each pixel as a square of so many dots (auto: small pictures large)")
+	set.Var(f.scale, "scale", "width of a drawn pixel (auto: enlarges small pictures)")
 	set.StringVar(&f.out, "out", "", "write the drawing to this `FILE`, a .png")
 	return cmd
 }
@@ -52,13 +51,13 @@ func (a *app) overlayCommand() *cobra.Command {
 func (f *overlayFlags) check() error {
 	switch {
 	case f.picture == "":
-		return shell.Usage("which picture? Give --picture FILE")
+		return shell.Usage("the picture is missing; give --picture FILE")
 	case (f.labels == "") == (f.embedding == ""):
-		return shell.Usage("what is to be drawn over it? Give --labels FILE or --embedding FILE")
+		return shell.Usage("give either --labels FILE or --embedding FILE")
 	case f.column != "" && f.embedding == "":
 		return shell.Usage("--column goes with --embedding only")
 	case !strings.EqualFold(filepath.Ext(f.out), ".png"):
-		return shell.Usage("where to? Give --out FILE.png")
+		return shell.Usage("give --out FILE.png")
 	case f.scale.String() != "auto" && f.scale.Number() != math.Trunc(f.scale.Number()):
 		return shell.Usage("--scale is %v; use a whole number or auto", f.scale.Number())
 	}
@@ -92,11 +91,10 @@ func (a *app) overlay(f *overlayFlags) error {
 	if err := format.WriteFile(f.out, draw); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %d x %d pixels, drawn %s as large\n", f.out, p.Width, p.Height, text.Plural(o.Scale, "time"))
-	return err
+	return a.printf("%s: %d x %d pixels, scale %d\n", f.out, p.Width, p.Height, o.Scale)
 }
 
-// drawing reads the value of each pixel and returns what draws them.
+// drawing reads the value of each pixel and returns a function that draws them.
 func (f *overlayFlags) drawing(o picture.Overlay) (func(io.Writer) error, error) {
 	if f.labels != "" {
 		_, labels, err := format.LoadTable(f.labels, table.Labels, o.Picture.Pixels())
@@ -112,7 +110,7 @@ func (f *overlayFlags) drawing(o picture.Overlay) (func(io.Writer) error, error)
 	return func(w io.Writer) error { return o.HeatMap(w, values) }, nil
 }
 
-// forPixels adds the size of the picture to the error about a file with too few or too many rows.
+// forPixels adds the size of the picture to an error about the number of rows.
 func (f *overlayFlags) forPixels(err error, p *segment.Picture) error {
 	if fault.Is(err, "SIZE_MISMATCH") || fault.Is(err, "INDEX_OUT_OF_RANGE") {
 		return fault.Wrap(err, "%s has %d x %d pixels", f.picture, p.Width, p.Height)
@@ -120,7 +118,7 @@ func (f *overlayFlags) forPixels(err error, p *segment.Picture) error {
 	return err
 }
 
-// indexColumn is the column of an embedding that numbers its rows.
+// indexColumn is the column of an embedding with the number of the row.
 const indexColumn = "index"
 
 // indicator reads one column of an embedding and sorts it by pixel.
@@ -139,7 +137,7 @@ func (f *overlayFlags) indicator(p *segment.Picture) ([]float64, error) {
 	return f.inOrder(points, slices.Index(header, indexColumn), column)
 }
 
-// findColumn finds the column that the user names, or the first one that is not the index.
+// findColumn returns the column that a flag names, or the first one that is not the index.
 func (f *overlayFlags) findColumn(header []string) (int, error) {
 	column := slices.Index(header, f.column)
 	if f.column == "" {
@@ -151,12 +149,12 @@ func (f *overlayFlags) findColumn(header []string) (int, error) {
 	case column < 0 && f.column == "":
 		return 0, fault.Invalid("MISSING_COLUMN", "%s: the file has no column but index", f.embedding)
 	case column < 0:
-		return 0, fault.Invalid("MISSING_COLUMN", "%s: there is no column %q; the columns are %s", f.embedding, f.column, jobflags.Abridged(header))
+		return 0, fault.Invalid("MISSING_COLUMN", "%s: there is no column %q; the columns are %s", f.embedding, f.column, jobflags.FirstNames(header))
 	}
 	return column, nil
 }
 
-// inOrder sorts a column by the index column, or leaves it as it is when there is none (index -1).
+// inOrder returns a column sorted by the index column, or as it is if index is -1.
 func (f *overlayFlags) inOrder(points *dataset.Points, index, column int) ([]float64, error) {
 	values := make([]float64, points.N)
 	seen := make([]bool, points.N)

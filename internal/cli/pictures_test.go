@@ -33,7 +33,7 @@ func TestAPictureIsSegmented(t *testing.T) {
 		t.Errorf("scores %+v, constraints %+v", d.Evaluation, d.Constraints)
 	}
 	out := succeed(t, "overlay --picture p/picture.png --labels r/labels.csv --constraint-boxes p/boxes.csv --scale 3 --out s.png")
-	if out != "s.png: 30 x 20 pixels, drawn 3 times as large\n" {
+	if out != "s.png: 30 x 20 pixels, scale 3\n" {
 		t.Errorf("overlay says %q", out)
 	}
 	drawn := openImage(t, "s.png")
@@ -183,12 +183,12 @@ func TestBadPictureCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"generate picture":                                                             "where to? Give --out DIR",
+		"generate picture":                                                             "the output folder is missing; give --out DIR",
 		"generate picture --width 7 --out g":                                           `--width is "7"`,
 		"generate picture --width 4194304 --out g":                                     "at most 4194304 in all",
 		"generate picture --noise -1 --out g":                                          "it must be at least 0",
-		"generate image-affinity --out g":                                              "which picture?",
-		"generate image-affinity p/picture.png":                                        "where to? Give --out DIR",
+		"generate image-affinity --out g":                                              "the picture is missing",
+		"generate image-affinity p/picture.png":                                        "the output folder is missing; give --out DIR",
 		"generate image-affinity text.png --out g":                                     "text.png: this is no picture in a format known here; use PNG, JPEG or GIF",
 		"generate image-affinity cut.png --out g":                                      "cut.png: the PNG is damaged",
 		"generate image-affinity missing.png --out g":                                  "missing.png: the file cannot be read",
@@ -198,10 +198,10 @@ func TestBadPictureCommands(t *testing.T) {
 		"generate image-affinity p/picture.png --all-pairs --out g":                    "go with --constraint-boxes only",
 		"generate image-affinity p/picture.png --constraint-boxes outside.csv --out g": "outside.csv, line 2: the box of 5 x 1 pixels at (4, 4) reaches out of the picture of 8 x 8",
 		"generate image-affinity p/picture.png --constraint-boxes both.csv --out g":    "both.csv: box 1 gives the pixel (2, 2) the label 1",
-		"overlay --labels few.csv --out o.png":                                         "which picture?",
-		"overlay --picture p/picture.png --out o.png":                                  "what is to be drawn over it?",
+		"overlay --labels few.csv --out o.png":                                         "the picture is missing",
+		"overlay --picture p/picture.png --out o.png":                                  "give either --labels FILE or --embedding FILE",
 		"overlay --picture p/picture.png --labels few.csv --column u0 --out o.png":     "--column goes with --embedding only",
-		"overlay --picture p/picture.png --labels few.csv --out o.svg":                 "Give --out FILE.png",
+		"overlay --picture p/picture.png --labels few.csv --out o.svg":                 "give --out FILE.png",
 		"overlay --picture p/picture.png --labels few.csv --out o.png":                 "p/picture.png has 8 x 8 pixels: few.csv: the table has 2 labels for 64 points",
 		"overlay --picture p/picture.png --labels far.csv --out o.png":                 "p/picture.png has 8 x 8 pixels: far.csv, line 2, column \"index\": point 64",
 		"overlay --picture p/picture.png --labels p/truth.csv --scale 1.5 --out o.png": "use a whole number or auto",

@@ -3,19 +3,24 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -31,7 +36,7 @@ type predictFlags struct {
 	model, job         string
 	trainedOn, weights string
 	server             *string
-	data               *jobflags.FreshFlags
+	data               *jobflags.NewPointsFlags
 	out                string
 	join               bool
 	format             *jobflags.OptionFlag
@@ -41,18 +46,18 @@ func (a *app) predictCommand() *cobra.Command {
 	f := &predictFlags{}
 	cmd := &cobra.Command{
 		Use:   "predict (--model DIR | --job ID) --data FILE",
-		Short: "Assign new points to the clusters that a run found",
+		Short: "Assign new points to the clusters of a run",
 		Args:  shell.FlagsOnly,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.predict(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.model, "model", "", "a `DIR` that cleave run --out wrote")
-	set.StringVar(&f.trainedOn, "trained-on", "", "the points that a --model without centroids was made of, in this `FILE`")
+	set.StringVar(&f.trainedOn, "trained-on", "", "the points of the run in this `FILE`, for a --model without centroids")
 	set.StringVar(&f.weights, "weights", "", "their weights in this `FILE` (index,weight), if the run had any")
-	set.StringVar(&f.job, "job", "", "a job's `ID` at a coordinator")
+	set.StringVar(&f.job, "job", "", "`ID` of a job on a coordinator")
 	f.server = addServerFlag(set)
-	f.data = jobflags.AddFreshFlags(set)
-	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, class where clusters have one, and distance,margin where there are centroids) instead of standard output")
+	f.data = jobflags.AddNewPointsFlags(set)
+	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, class if clusters have one, distance,margin if there are centroids) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
 	f.format = jobflags.NewChoice("csv", format.TableFormats...)
 	set.Var(f.format, "labels-format", "the format of the labels")
@@ -62,7 +67,7 @@ func (a *app) predictCommand() *cobra.Command {
 func (f *predictFlags) check() error {
 	switch {
 	case (f.model == "") == (f.job == ""):
-		return shell.Usage("predict needs one model: --model DIR that cleave run --out wrote, or --job ID")
+		return shell.Usage("give one model: --model DIR that cleave run --out wrote, or --job ID")
 	case f.model != "" && *f.server != "":
 		return shell.Usage("--server goes with --job; a --model is read here")
 	case f.job != "" && f.trainedOn != "":
@@ -76,11 +81,11 @@ func (f *predictFlags) check() error {
 // predictor assigns new points to the clusters of a run.
 type predictor struct {
 	clusters int
-	columns  int            // 0: unknown
-	header   []string       // the names of the columns, nil: unknown
-	recipe   *recipe.Recipe // that makes points of tables; nil: there is none
-	classes  []string       // of the clusters; nil: they have none
-	// directions are compared, which rows of zeros do not have
+	columns  int            // the number of columns of points; 0 if unknown
+	header   []string       // the names of the columns; nil if unknown
+	recipe   *recipe.Recipe // turns rows of tables into points; nil if there is none
+	classes  []string       // the classes of the clusters; nil if they have none
+	// directions tells whether directions are compared. Rows of zeros have none.
 	directions bool
 	assign     func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
 }
@@ -104,23 +109,21 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 		if fresh.Table() == nil {
 			return shell.Usage("--join goes with a table as --data, and a model that was made of one")
 		}
-		labels.Join = func(yield func(*table.Table) error) error { return yield(fresh.Table()) }
+		labels.Join = joinTable(fresh.Table())
 	}
-	for _, notice := range fresh.Notices {
-		fmt.Fprintf(a.stderr, "cleave: %s\n", notice)
-	}
+	a.notify(fresh.Notices...)
 	if header := fresh.Header; header != nil && p.header != nil && !slices.Equal(header, p.header) {
-		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the model %s; they must be the same in the same order",
-			f.data.Name, jobflags.Abridged(fresh.Header), jobflags.Abridged(p.header))
+		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, those of the model %s; they must be the same in the same order",
+			f.data.Name(), jobflags.FirstNames(fresh.Header), jobflags.FirstNames(p.header))
 	}
-	found, err := p.assign(ctx, fresh.Points)
+	found, err := p.assign(ctx, fresh.Data)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
-		return fault.Wrap(err, "%s", f.data.Name)
+		return fault.Wrap(err, "%s", f.data.Name())
 	}
 	if err != nil {
 		return err
 	}
-	rows := format.LabelRows{IDs: fresh.IDs, Labels: fresh.Filter.Restore(found.Labels), Classes: p.classes}
+	rows := format.LabelRows{IDs: fresh.IDs().All(), Labels: fresh.Filter.Restore(found.Labels), Classes: p.classes}
 	if s := found.Rows; s != nil {
 		rows.Distance, rows.Margin = fresh.Filter.RestoreScores(s.Distance), fresh.Filter.RestoreScores(s.Margin)
 	}
@@ -131,11 +134,10 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if err := format.WriteFile(f.out, write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %s in %s\n", f.out, text.Plural(len(found.Labels), "point"), text.Plural(p.clusters, "cluster"))
-	return err
+	return a.printf("%s: %s in %s\n", f.out, text.Plural(len(found.Labels), "point"), text.Plural(p.clusters, "cluster"))
 }
 
-// findPredictor reads a model from its folder, or finds the job at its coordinator. Call end after use.
+// findPredictor opens the model in a folder, or the job of a coordinator. The caller calls end after use.
 func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, end func(), err error) {
 	if f.job == "" {
 		result, err := report.ReadResult(f.model)
@@ -162,25 +164,15 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	return p, c.Close, err
 }
 
+// openModel returns the predictor of a run in a folder.
 func (a *app) openModel(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
-	if result.GetModel() == nil && (result.GetChoice() != nil || result.GetNeighborGraph() != nil) {
-		return byNeighbors(f, result)
-	}
-	if result.GetModel() == nil {
-		m, err := loadKernelModel(f, result)
-		if err != nil {
-			return nil, err
-		}
-		columns := jobflags.ColumnsOf(m.points)
-		if m.points.Kind() == dataset.KindSparsePoints {
-			columns = 0 // new points may have features that those of the run have not
-		}
-		return &predictor{clusters: int(result.GetK()), columns: columns, header: m.header, assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
-			return m.predict(ctx, a, points)
-		}}, nil
-	}
-	if f.trainedOn != "" {
-		return nil, shell.Usage("--trained-on does not apply to %s: its centroids are all that new points are compared with", f.model)
+	switch {
+	case result.GetModel() == nil && (result.GetChoice() != nil || result.GetNeighborGraph() != nil):
+		return neighborPredictor(f, result)
+	case result.GetModel() == nil:
+		return a.kernelPredictor(f, result)
+	case f.trainedOn != "":
+		return nil, shell.Usage("--trained-on does not apply to %s: new points are compared only with its centroids", f.model)
 	}
 	model, header, err := report.LoadModel(f.model, result)
 	if err != nil {
@@ -191,58 +183,269 @@ func (a *app) openModel(f *predictFlags, result *cleavev1.Result) (*predictor, e
 	return p, nil
 }
 
-// jobPredictor assigns points by a job. The coordinator does so for auto, kernel k-means and graphs of neighbors; the
-// centroids of other jobs are fetched, and points are assigned here.
+// jobPredictor assigns points by a job. The coordinator does so for auto, kernel k-means and neighbor graphs; the centroids
+// of other jobs are fetched, and points are assigned here.
 func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.Explain(err)
 	}
-	steps, err := a.recipeOf(ctx, c, response.GetSpec(), jobID)
+	found, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
-		return nil, err
+		return nil, c.Explain(err)
 	}
-	if spec := response.GetSpec(); spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
-		columns := 0 // of kernel k-means: new points may have features that those of the run have not
+	spec, steps := response.GetSpec(), wire.Recipe(found.GetResult().GetRecipe())
+	p := &predictor{clusters: int(found.GetResult().GetK())}
+	if spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
+		// New points for kernel k-means may have more features than the old ones.
 		if steps == nil && (spec.GetAuto() != nil || spec.GetNeighborGraph() != nil) {
 			old, err := c.DescribeDataset(ctx, spec.GetDatasetId())
 			if err != nil {
 				return nil, err
 			}
-			columns = int(old.GetColumns())
+			p.columns = int(old.GetColumns())
 		}
-		k, err := c.ClustersOf(ctx, jobID, spec)
+		p.assign = func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
+			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
+		}
+	} else {
+		model, err := c.FetchModel(ctx, jobID)
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{clusters: k, columns: columns, recipe: steps, directions: wire.ComparesDirections(spec), assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
-			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
-		}}, nil
+		p = nearestCentroid(model)
 	}
-	model, err := c.FetchModel(ctx, jobID)
+	p.recipe, p.directions = steps, wire.ComparesDirections(spec)
+	p.classes, err = jobClasses(ctx, c, jobID, spec, steps)
+	return p, err
+}
+
+// jobClasses returns the classes of the clusters of a job whose seeds are the classes in a column of its table, "" for a cluster
+// without one. The coordinator keeps numbers of classes only, so their names are read from the table. It returns nil for other
+// jobs, and if the tables were deleted.
+func jobClasses(ctx context.Context, c *client.Client, jobID string, spec *cleavev1.JobSpec, steps *recipe.Recipe) ([]string, error) {
+	if steps == nil || steps.Label == "" || spec.GetSupervision().GetSeeds() == nil {
+		return nil, nil
+	}
+	o, err := c.Fetch(ctx, jobID, client.Labels)
 	if err != nil {
 		return nil, err
 	}
-	p := nearestCentroid(model)
-	p.recipe, p.directions = steps, wire.ComparesDirections(response.GetSpec())
-	return p, nil
-}
-
-// recipeOf is the recipe of a job on a table, nil for others.
-func (a *app) recipeOf(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, jobID string) (*recipe.Recipe, error) {
-	if spec.GetTable() == nil {
+	seeds, err := fetchSeeds(ctx, c, spec, o)
+	if err != nil || len(seeds) == 0 {
+		return nil, err
+	}
+	filter, names, first := (*jobflags.RowFilter)(nil), map[int]string{}, 0
+	if o.Kept != nil {
+		filter = jobflags.FilterOf(o.Kept, o.TableRows())
+	}
+	for _, s := range seeds {
+		names[filter.FileRow(int(s[0]))] = ""
+	}
+	err = c.EachTableRows(ctx, spec.GetTable().GetTableId(), func(t *table.Table) error {
+		column, err := recipe.Find(t, steps.Label)
+		if err != nil {
+			return err
+		}
+		for row := range t.Rows() {
+			if _, seed := names[first+row]; seed {
+				names[first+row] = t.Columns[column].CellText(row)
+			}
+		}
+		first += t.Rows()
+		return nil
+	})
+	if fault.Is(err, "TABLE_NOT_FOUND") {
 		return nil, nil
 	}
-	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return wire.Recipe(response.GetResult().GetRecipe()), nil
+	j := &jobflags.Job{Spec: spec}
+	j.NameSeeds(seeds, filter, func(row int) string { return names[row] })
+	return j.ClusterClasses(o.Labels), err
 }
 
-// nearestCentroid assigns points by a model, in this process.
+// nearestCentroid assigns points by the nearest centroid, in this process.
 func nearestCentroid(m *clustering.Model) *predictor {
 	return &predictor{clusters: m.K, columns: m.Columns(), assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
 		return kmeans.Predict(ctx, m, points, runtime.GOMAXPROCS(0))
 	}}
+}
+
+// kernelPredictor assigns new points by a run of kernel k-means in a folder. Its clusters have no centroids: a new point is compared
+// with all points of the run, which must be given again. It runs a job on these points that starts from the labels of the run and
+// makes no iteration, so that its clusters are those of the run.
+func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
+	kernel := result.GetKernel()
+	switch {
+	case result.GetSpectral() != nil:
+		return nil, fault.Invalid("NO_MODEL", "%s: spectral clustering cannot assign new points; cluster old and new points together", f.model)
+	case kernel == nil:
+		return nil, fault.Invalid("NO_MODEL", "%s: this result of %s has neither centroids nor a kernel function to assign new points by; "+
+			"predict needs a run on points", f.model, result.GetObjectiveName())
+	case f.trainedOn == "":
+		return nil, needPoints(f, "a run of "+result.GetObjectiveName())
+	}
+	function, _ := catalog.FindKernel(wire.EnumWord(kernel.GetFunction()))
+	trained, err := trainedPoints(f, result, function.Directional)
+	if err != nil {
+		return nil, err
+	}
+	fileRows := trained.Filter.FileRows(trained.Data.Rows())
+	options := &cleavev1.KernelKmeans{
+		Objective: objectiveOf(result),
+		Kernel:    &cleavev1.Kernel{Function: kernel.GetFunction(), Rho: kernel.Rho, Gamma: kernel.Gamma, Coef0: kernel.Coef0, Degree: kernel.Degree},
+		OnEmpty:   cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
+	}
+	if f.weights != "" {
+		weights, _, err := format.LoadTable(f.weights, table.Weights, fileRows)
+		if err != nil {
+			return nil, err
+		}
+		options.Weights = wire.InlineTable(weights)
+	}
+	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(), trained.Filter, table.Naming{InOrder: true})
+	if err != nil {
+		return nil, err
+	}
+	spec := &cleavev1.JobSpec{
+		Clusters:       &cleavev1.JobSpec_K{K: result.GetK()},
+		Scale:          result.GetScale(), // scaling the same points gives the same units
+		MaxIterations:  proto.Uint32(0),
+		Storage:        cleavev1.StorageMode_STORAGE_MODE_NONE, // the matrix is needed only once
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: labels},
+		Algorithm:      &cleavev1.JobSpec_KernelKmeans{KernelKmeans: options},
+	}
+	if err := trained.Filter.Apply(spec); err != nil {
+		return nil, err
+	}
+	p := &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(trained.Data), header: trained.Header}
+	if trained.Data.Kind() == dataset.KindSparsePoints {
+		p.columns = 0 // new points may have features that those of the run do not have
+	}
+	p.assign = func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
+		c, err := client.StartEmbedded(ctx, embeddedWorkers, a.stderr)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		ctx, done := c.Context(ctx)
+		defer done()
+		silent := report.NewProgress(io.Discard, true)
+		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, silent)
+		if err != nil {
+			return nil, client.Cause(ctx, err)
+		}
+		found, err := c.Predict(ctx, id, points, silent)
+		return found, client.Cause(ctx, err)
+	}
+	return p, nil
+}
+
+// needPoints returns the error for a model that needs the points of its run.
+func needPoints(f *predictFlags, what string) error {
+	return shell.Usage("%s is %s, which compares new points with all points of the run; give them by --trained-on FILE", f.model, what)
+}
+
+// objectiveOf returns the objective that a result names: normalized-cut is OBJECTIVE_NORMALIZED_CUT.
+func objectiveOf(result *cleavev1.Result) cleavev1.Objective {
+	name := strings.ToUpper(strings.ReplaceAll(result.GetObjectiveName(), "-", "_"))
+	return cleavev1.Objective(cleavev1.Objective_value["OBJECTIVE_"+name])
+}
+
+// neighborPredictor assigns new points by a run in a folder without centroids, of auto or on a neighbor graph: by the labels
+// of the nearest points of the run, which must be given again.
+func neighborPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
+	space, graph := wire.SpaceOf(result.GetChoice().GetChosen()), result.GetNeighborGraph()
+	switch {
+	case graph != nil && f.trainedOn == "":
+		return nil, needPoints(f, "a run on a neighbor graph")
+	case graph != nil && f.weights != "":
+		return nil, shell.Usage("--weights does not apply to %s: the nearest points vote, each once", f.model)
+	case graph != nil:
+	case space == clustering.SpaceGraph || space == clustering.SpaceLevels:
+		return nil, fault.Invalid("NO_MODEL", "%s: a graph cannot assign new vertices; cluster old and new ones together", f.model)
+	case space == clustering.SpaceRows: // points would have centroids
+		return nil, kernelMatrixError(f)
+	case f.trainedOn == "":
+		return nil, needPoints(f, "a run of auto by nearest neighbors")
+	case f.weights != "":
+		return nil, shell.Usage("--weights does not apply to %s: auto has no weights", f.model)
+	}
+	trained, err := trainedPoints(f, result, false)
+	if err != nil {
+		return nil, err
+	}
+	points := trained.Data
+	if isSymmetric(points) {
+		return nil, kernelMatrixError(f)
+	}
+	labels, err := labelsOf(f.model, result, trained.Filter, points.Rows())
+	if err != nil {
+		return nil, err
+	}
+	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: func(ctx context.Context, fresh dataset.Dataset) (*clustering.Prediction, error) {
+		scale, threads, found := wire.ScaleOf(result), runtime.GOMAXPROCS(0), &clustering.Prediction{}
+		if graph != nil {
+			found.Labels, err = knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, labels, fresh, threads)
+		} else {
+			found.Labels, err = auto.Predict(ctx, scale, points, labels, fresh, threads)
+		}
+		return found, err
+	}}, nil
+}
+
+func kernelMatrixError(f *predictFlags) error {
+	return fault.Invalid("NO_MODEL", "%s: a kernel matrix cannot assign new points; cluster old and new ones together", f.model)
+}
+
+// isSymmetric reports whether points are a kernel matrix, which their file does not tell.
+func isSymmetric(data dataset.Dataset) bool {
+	points, dense := data.(*dataset.Points)
+	if !dense || points.N != points.D {
+		return false
+	}
+	for i := range points.N {
+		for j := range i {
+			if points.Row(i)[j] != points.Row(j)[i] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// trainedPoints reads the points of a run, without the rows that it dropped.
+func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (trained *jobflags.Loaded, err error) {
+	if steps := wire.Recipe(result.GetRecipe()); steps != nil && format.IsTable(f.trainedOn) {
+		trained, err = f.data.LoadRows(f.trainedOn, steps, directional)
+	} else {
+		trained, err = jobflags.LoadPoints(f.trainedOn, result.GetDroppedRows() > 0, directional)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rows := trained.Data.Rows(); rows != int(result.GetRows()) {
+		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; the run in %s had %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
+	}
+	return trained, nil
+}
+
+// labelsOf reads the labels of the points of a run in a folder.
+func labelsOf(folder string, result *cleavev1.Result, filter *jobflags.RowFilter, rows int) ([]int32, error) {
+	path := filepath.Join(folder, report.LabelsFile)
+	_, all, err := format.LoadNamed(path, table.Labels, filter.FileRows(rows), table.Naming{InOrder: true})
+	if err != nil {
+		return nil, err
+	}
+	kept, err := filter.Truth(&jobflags.Truth{Labels: all})
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]int32, len(kept.Labels))
+	for i, label := range kept.Labels {
+		if label < 0 || label >= int64(result.GetK()) {
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: label %d is out of range; %s has %s", path, label, report.ResultFile, text.Plural(int(result.GetK()), "cluster"))
+		}
+		labels[i] = int32(label)
+	}
+	return labels, nil
 }

@@ -45,12 +45,12 @@ func startModel(t *testing.T, weights ...float64) *fake {
 		{Iteration: 2, Objective: 1.5, AssignmentObjective: proto.Float64(1.5), Parts: &cleavev1.ObjectiveParts{Distortion: 1.5}},
 	}
 	f.result.Inference = &cleavev1.InferenceReport{Engine: cleavev1.Inference_INFERENCE_LP, Exact: true, LpValue: proto.Float64(1.25), Rounds: 3}
-	data, _, err := jobflags.LoadPoints("p.csv", 0)
+	data, err := jobflags.LoadPoints("p.csv", false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.spec = &cleavev1.JobSpec{}
-	id, err := dataset.ID(data)
+	id, err := dataset.ID(data.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,18 +164,18 @@ func TestPredict(t *testing.T) {
 		args, want string
 		prepare    func()
 	}{
-		{"--data new.csv", "predict needs one model", nil},
-		{"--model model --job job-1 --data new.csv", "predict needs one model", nil},
+		{"--data new.csv", "give one model", nil},
+		{"--model model --job job-1 --data new.csv", "give one model", nil},
 		{"--model model --server localhost:1 --data new.csv", "--server goes with --job", nil},
-		{"--model model --trained-on p.csv --data new.csv", "--trained-on does not apply to model: its centroids are all", nil},
+		{"--model model --trained-on p.csv --data new.csv", "--trained-on does not apply to model: new points are compared only with its centroids", nil},
 		{"--job job-1 --trained-on p.csv --data new.csv", "--trained-on goes with --model only", nil},
 		{"--model model --weights w.csv --data new.csv", "--weights goes with --trained-on only", nil},
-		{"--model model", "what is to be assigned?", nil},
-		{"--job job-1 --data new.csv", "which coordinator?", nil},
+		{"--model model", "no points to assign", nil},
+		{"--job job-1 --data new.csv", "no coordinator; give --server", nil},
 		{"--job job-1 --data new.csv --server " + f.address, "has no model", nil},
 		{"--model nowhere --data new.csv", "nowhere/result.json: the file cannot be read", nil},
 		{"--model model --data gone.csv", "gone.csv: the file cannot be read", nil},
-		{"--model model --data swapped.csv", "swapped.csv: the columns are called y,x, those of the model x,y", nil},
+		{"--model model --data swapped.csv", "swapped.csv: the columns are y,x, those of the model x,y", nil},
 		{"--model model --data wide.csv", "wide.csv: the points have 3 columns; the model was made of points of 2", nil},
 		{"--model model --data x.svm", "x.svm, line 1: feature 3 is outside 0..2", nil},
 		{"--model model --data new.csv", "model/centroids.csv: the file has 1 centroid of 2 columns; result.json says 2 of 2",
@@ -190,7 +190,7 @@ func TestPredict(t *testing.T) {
 			write("model/result.json", `{"k": 2, "model": {"distortion": "DISTORTION_COSINE", "metric": "METRIC_DIAGONAL", "k": 2, "columns": 2}}`)
 		}},
 		{"--model model --data new.csv", "model/metric.csv: the metric's weight of feature 1 is -2", func() { write("model/metric.csv", "1,-2\n") }},
-		{"--model model --data new.csv", "model: this is a result of ratio-cut without centroids or a kernel function", func() {
+		{"--model model --data new.csv", "model: this result of ratio-cut has neither centroids nor a kernel function", func() {
 			write("model/result.json", `{"k": 2, "objectiveName": "ratio-cut"}`)
 		}},
 		{"--model model --data new.csv", "model/result.json: this is no result of this version of Cleave", func() { write("model/result.json", "{") }},

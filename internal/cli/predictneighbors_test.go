@@ -41,20 +41,20 @@ func TestPredictByNeighbors(t *testing.T) {
 		t.Errorf("raw: %s", got)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"predict --model o --data new.csv", "o holds a run of auto by nearest neighbors, whose model is its points"},
-		{predict + "new.csv", "new.csv: the file has 2 points; o was made of 4"},
+		{"predict --model o --data new.csv", "o is a run of auto by nearest neighbors, which compares new points"},
+		{predict + "new.csv", "new.csv: the file has 2 points; the run in o had 4"},
 		{predict + "old.csv --weights o/labels.csv", "--weights does not apply to o: auto has no weights"},
-		{"predict --model o --trained-on old.csv --data o/labels.csv", "o/labels.csv: the columns are called index,label, those of the model x,y"},
+		{"predict --model o --trained-on old.csv --data o/labels.csv", "o/labels.csv: the columns are index,label, those of the model x,y"},
 	} {
 		refused(t, c.args, c.want)
 	}
 	writeAutoRun(t, cleavev1.Space_SPACE_GRAPH, 0)
-	refused(t, predict+"old.csv", "o: a graph knows nothing of vertices that it does not have")
+	refused(t, predict+"old.csv", "o: a graph cannot assign new vertices")
 	writeAutoRun(t, cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, 1)
 	clitest.Write(t, "o/labels.csv", "index,label\n0,1\n1,1\n2,-1\n3,0\n4,0\n")
 	if got := succeed(t, predict+"gaps.csv"); got != "index,label\n0,0\n1,1\n" {
 		t.Errorf("with a dropped row: %s", got)
 	}
 	clitest.Write(t, "o/labels.csv", "index,label\n0,1\n1,2\n2,-1\n3,0\n4,0\n")
-	refused(t, predict+"gaps.csv", "o/labels.csv: there is a label 2; result.json says that there are 2 clusters")
+	refused(t, predict+"gaps.csv", "o/labels.csv: label 2 is out of range; result.json has 2 clusters")
 }

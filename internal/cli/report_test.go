@@ -194,12 +194,12 @@ func TestReportRefusals(t *testing.T) {
 	succeed(t, "generate gaussians --n 31 --d 2 --k 2 --out other")
 	succeed(t, "run --data g/data.csv --k 2 --algorithm kmeans --quiet --out o")
 	for args, want := range map[string]string{
-		"report":                                  "which job or folder?",
+		"report":                                  "the job or folder is missing",
 		"report g":                                "result.json",
-		"report o --data other/data.csv":          "the data have 31 rows; o was made of 30",
+		"report o --data other/data.csv":          "the data have 31 rows; the run in o had 30",
 		"report o --truth other/truth.csv":        "outside 0..29",
 		"report o --out missing/folder/page.html": "missing",
-		"report nowhere --server 127.0.0.1:1 --constraints g/constraints.csv": "--constraints goes with a folder only",
+		"report nowhere --server 127.0.0.1:1 --constraints g/constraints.csv": "--constraints goes with a folder;",
 	} {
 		if r := invoke(t, args); r.code == 0 || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: exit code %d, %q without %q", args, r.code, r.stderr, want)

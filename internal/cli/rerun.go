@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -25,6 +24,8 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/security/redact"
 	"github.com/cleave-project/cleave/internal/text"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 type rerunFlags struct {
@@ -37,7 +38,7 @@ func (a *app) rerunCommand() *cobra.Command {
 	f := &rerunFlags{}
 	cmd := &cobra.Command{
 		Use:   "rerun DIR",
-		Short: "Repeat a run from the folder that it wrote, and compare the bits of both answers",
+		Short: "Repeat a run from the folder that it wrote, and compare the results bit for bit",
 		Args:  cobra.ArbitraryArgs,
 	}
 	set := cmd.Flags()
@@ -67,7 +68,7 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	}
 	origin := before.result.GetOrigin()
 	if now := shell.Version(); now != origin.GetVersion() {
-		fmt.Fprintf(a.stderr, "cleave: the run was made by version %s, this is %s: another version may give other bits\n", origin.GetVersion(), now)
+		a.warn("the run was made by version %s, this is %s; the results may differ", origin.GetVersion(), now)
 	}
 	a.command = command{origin.GetCommand(), origin.GetDirectory()}
 	var again *report.Report
@@ -85,20 +86,20 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	return before.compare(a.stdout, again)
 }
 
-// loadRecorded reads what a run has recorded of itself.
+// loadRecorded reads what a run recorded about itself.
 func loadRecorded(dir string) (*recorded, error) {
 	result, err := report.ReadResult(dir)
 	if err != nil {
 		return nil, err
 	}
 	if len(result.GetOrigin().GetCommand()) == 0 {
-		return nil, fault.Invalid("NO_ORIGIN", "%s does not say how it was made; results of earlier versions of Cleave do not", filepath.Join(dir, report.ResultFile))
+		return nil, fault.Invalid("NO_ORIGIN", "%s does not record how it was made, because an earlier version of Cleave wrote it", filepath.Join(dir, report.ResultFile))
 	}
 	_, labels, err := format.LoadNamed(filepath.Join(dir, report.LabelsFile), table.Labels, 0, table.Naming{InOrder: true})
 	return &recorded{dir, result, labels}, err
 }
 
-// rerunCommandLine runs the recorded command line again, if its files are what they were.
+// rerunCommandLine runs the recorded command line again, if its files have not changed.
 func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFlags) (again *report.Report, err error) {
 	own := a.access
 	cmd, run := a.newRunCommand()
@@ -106,7 +107,7 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 	parent.AddCommand(cmd)
 	a.addAccessFlags(parent)
 	if err := cmd.ParseFlags(a.command.arguments[1:]); err != nil {
-		return nil, fault.Invalid("BAD_COMMAND", "%s: the recorded command line is none of this version: %v", before.dir, err)
+		return nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot parse the recorded command line: %v", before.dir, err)
 	}
 	if *f.server != "" {
 		*run.server, a.access = *f.server, own
@@ -121,7 +122,7 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 	return again, err
 }
 
-// rerunSpec runs the recorded spec again, of a job that was submitted: its coordinator has the data and the tables.
+// rerunSpec runs the recorded spec of a submitted job again. The coordinator has the data and the tables.
 func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
 	c, err := a.remote(*f.server)
 	if err != nil {
@@ -140,7 +141,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 		return nil, err
 	}
 	filter, ids := fileRows(&jobflags.Job{}, o)
-	if all := len(o.Labels) + int(o.Result.GetDroppedRows()); o.Kept != nil && len(before.labels) == all { // also of rows that were dropped
+	if all := o.TableRows(); o.Kept != nil && len(before.labels) == all { // including dropped rows
 		filter, ids = jobflags.FilterOf(o.Kept, all), nil
 	}
 	again := report.New(o, filter)
@@ -150,8 +151,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	}
 	p.End()
 	scene := report.Scene{Title: origin.GetDisplayName()}
-	warn := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
-	return again, report.WriteFolder(ctx, f.out, again.Files(scene, warn))
+	return again, report.WriteFolder(ctx, f.out, again.Files(scene, a.warn))
 }
 
 // checkInputs refuses files that are not those of the run.
@@ -159,10 +159,10 @@ func (r *recorded) checkInputs(now []jobflags.NamedFile) error {
 	var other []string
 	known, directory := map[string]bool{}, r.result.GetOrigin().GetDirectory()
 	for _, input := range r.result.GetOrigin().GetInputs() {
-		path := jobflags.Within(directory, input.GetPath())
+		path := jobflags.ResolvePath(directory, input.GetPath())
 		known[path] = true
 		if path == jobflags.StandardInput || input.GetSha256() == "" {
-			other = append(other, input.GetPath()+" was no file that can be read again")
+			other = append(other, input.GetPath()+" was not a file that can be read again")
 			continue
 		}
 		switch hash, _, err := hashFile(path); {
@@ -175,17 +175,17 @@ func (r *recorded) checkInputs(now []jobflags.NamedFile) error {
 		}
 	}
 	for _, file := range now {
-		if path := jobflags.Within(directory, file.Path); !known[path] {
+		if path := jobflags.ResolvePath(directory, file.Path); !known[path] {
 			other = append(other, path+" is new")
 		}
 	}
 	if len(other) > 0 {
-		return fault.Invalid("OTHER_INPUTS", "%s cannot be repeated, because its files are not what they were: %s", r.dir, strings.Join(other, "; "))
+		return fault.Invalid("OTHER_INPUTS", "%s cannot be repeated, because its files are not the same: %s", r.dir, strings.Join(other, "; "))
 	}
 	return nil
 }
 
-// compare says whether another run has the same bits.
+// compare reports whether another run has the same labels and objective, bit for bit.
 func (r *recorded) compare(w io.Writer, again *report.Report) error {
 	labels, differ := again.FileLabels(), 0
 	if len(labels) != len(r.labels) {
@@ -198,9 +198,9 @@ func (r *recorded) compare(w io.Writer, again *report.Report) error {
 	}
 	was, is := r.result.GetObjective(), again.Result.GetObjective()
 	if differ > 0 || math.Float64bits(was) != math.Float64bits(is) {
-		return fmt.Errorf("other bits than %s: %d of %s differ, and the objective is %v where it was %v", r.dir, differ, text.Plural(len(labels), "label"), is, was)
+		return fmt.Errorf("the result differs from %s: %d of %s differ, and the objective is %v instead of %v", r.dir, differ, text.Plural(len(labels), "label"), is, was)
 	}
-	_, err := fmt.Fprintf(w, "the same bits as %s: %s, and the objective %v\n", r.dir, text.Plural(len(labels), "label"), is)
+	_, err := fmt.Fprintf(w, "identical to %s: %s, and the objective %v\n", r.dir, text.Plural(len(labels), "label"), is)
 	return err
 }
 
@@ -210,7 +210,7 @@ type command struct {
 	directory string
 }
 
-// thisCommand is the command line of this process.
+// thisCommand returns the command line of this process.
 func thisCommand(arguments []string) command {
 	directory, err := os.Getwd()
 	if err != nil {
@@ -219,12 +219,19 @@ func thisCommand(arguments []string) command {
 	return command{arguments, directory}
 }
 
-// beginOrigin begins to record what a run is made of, beside the run: it hashes the files that flags name. The returned
-// function waits for it.
+// beginOrigin starts to hash the files that flags name, concurrently with the run. The returned function waits for the
+// hashes and returns the origin for result.json.
 func (a *app) beginOrigin(set *pflag.FlagSet) func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
 	files, directory := jobflags.NamedFiles(set, a.command.directory), a.command.directory
 	hashed := make(chan []*cleavev1.InputFile, 1)
-	go func() { hashed <- hashFiles(files, directory) }()
+	go func() {
+		inputs := make([]*cleavev1.InputFile, len(files))
+		for at, file := range files {
+			inputs[at] = &cleavev1.InputFile{Flag: file.Flag, Path: file.Path}
+			inputs[at].Sha256, inputs[at].Bytes, _ = hashFile(jobflags.ResolvePath(directory, file.Path)) // pipes have no hash
+		}
+		hashed <- inputs
+	}()
 	return func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
 		origin := &cleavev1.Origin{Version: shell.Version(), Directory: directory, Seed: spec.GetSeed(), Inputs: <-hashed, Spec: spec, DisplayName: name}
 		for _, argument := range a.command.arguments {
@@ -234,17 +241,7 @@ func (a *app) beginOrigin(set *pflag.FlagSet) func(name string, spec *cleavev1.J
 	}
 }
 
-// hashFiles hashes files. What is no file that can be read again, such as a pipe, has no hash.
-func hashFiles(files []jobflags.NamedFile, directory string) []*cleavev1.InputFile {
-	inputs := make([]*cleavev1.InputFile, len(files))
-	for at, file := range files {
-		inputs[at] = &cleavev1.InputFile{Flag: file.Flag, Path: file.Path}
-		inputs[at].Sha256, inputs[at].Bytes, _ = hashFile(jobflags.Within(directory, file.Path))
-	}
-	return inputs
-}
-
-// hashFile is the SHA-256 of a file and its size; "": it is no regular file.
+// hashFile returns the SHA-256 and the size of a file, or "" if it is not a regular file.
 func hashFile(path string) (hash string, bytes uint64, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

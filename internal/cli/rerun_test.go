@@ -61,7 +61,7 @@ func TestRerunGivesTheSameBits(t *testing.T) {
 		t.Chdir("/")
 		got := succeed(t, "rerun "+out+" --quiet --out "+out+"/again")
 		t.Chdir(home)
-		if !strings.HasPrefix(got, "the same bits as "+out+": ") {
+		if !strings.HasPrefix(got, "identical to "+out+": ") {
 			t.Errorf("%s: %q", args, got)
 		}
 		if clitest.Read(t, out+"/labels.csv") != clitest.Read(t, out+"/again/labels.csv") {
@@ -98,9 +98,9 @@ func TestRerunRefuses(t *testing.T) {
 	cells := strings.Split(first, ",")
 	cells[1] = map[bool]string{true: "1", false: "0"}[cells[1] == "0"]
 	clitest.Write(t, "out/labels.csv", strings.Replace(labels, first, strings.Join(cells, ","), 1))
-	refused("out --quiet", "other bits than out: 1 of 60 labels differ, and the objective is", 1)
+	refused("out --quiet", "the result differs from out: 1 of 60 labels differ, and the objective is", 1)
 	clitest.Write(t, "out/result.json", `{"k": 3}`)
-	refused("out", "does not say how it was made", 2)
+	refused("out", "does not record how it was made", 2)
 }
 
 // What a command line should not have had does not stay in result.json.

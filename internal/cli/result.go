@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
@@ -21,9 +20,11 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// resultFlags are the flags of result. The data are not needed but to draw their clusters.
+// resultFlags are the flags of result. The data are needed only to draw the clusters.
 type resultFlags struct {
 	runFlags
 	data *jobflags.DataFlags
@@ -33,7 +34,7 @@ func (a *app) resultCommand() *cobra.Command {
 	f := &resultFlags{}
 	cmd := &cobra.Command{
 		Use:   "result JOB",
-		Short: "Fetch what a job found: a summary, JSON, or the files that run writes",
+		Short: "Fetch the result of a job: a summary, JSON, or the files that run writes",
 		Args:  cobra.ArbitraryArgs,
 	}
 	set := cmd.Flags()
@@ -59,7 +60,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err != nil {
 		return err
 	}
-	if !f.summarizes() { // without a summary nothing else tells of them
+	if !f.summarizes() { // a summary includes them
 		for _, warning := range r.Result.GetWarnings() {
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
@@ -74,17 +75,15 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			return err
 		}
 	}
-	return a.deliver(ctx, r, s, out, &f.runFlags, f.labels(f.data.Rows))
+	return a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table))
 }
 
-// fetchReport fetches what a job found, and what the flags say about it.
+// fetchReport fetches the result of a job and reads the files that the flags name.
 func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f *resultFlags, extent client.Extent) (*report.Report, report.Scene, error) {
 	var none report.Scene
-	var data dataset.Dataset
-	var header []string
-	var err error
-	if !f.data.IsTable() { // what a table is depends on the job
-		if data, header, err = f.data.Load(); err != nil {
+	data, err := &jobflags.Loaded{}, error(nil)
+	if !f.data.IsTable() { // how a table is read depends on the job
+		if data, err = f.data.Load(); err != nil {
 			return nil, none, err
 		}
 	}
@@ -92,8 +91,8 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	if err != nil {
 		return nil, none, err
 	}
-	j := &jobflags.Job{Spec: response.GetSpec(), Name: response.GetJob().GetDisplayName(), Data: data, Header: header, Table: f.data.Rows}
-	if err := f.checkSaveGraph(j.Spec); err != nil {
+	spec := response.GetSpec()
+	if err := f.checkSaveGraph(spec); err != nil {
 		return nil, none, err
 	}
 	o, err := c.Fetch(ctx, jobID, extent)
@@ -101,31 +100,37 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 		return nil, none, err
 	}
 	if f.data.IsTable() {
-		if err := f.loadTable(j, o); err != nil {
+		if steps := wire.Recipe(o.Result.GetRecipe()); steps != nil {
+			data, err = f.data.LoadByRecipe(steps, wire.ComparesDirections(spec))
+		} else {
+			data, err = f.data.Load()
+		}
+		if err != nil {
 			return nil, none, err
 		}
 	}
+	j := &jobflags.Job{Spec: spec, Name: response.GetJob().GetDisplayName(), Data: data.Data, Header: data.Header, Table: data.Rows}
 	if err := checkSameData(j, o); err != nil {
 		return nil, none, err
 	}
-	var seeds [][2]int32
+	filter, ids := fileRows(j, o)
 	if extent == client.Everything {
 		j.Constraints, err = wire.ReadTableOfRows(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
-		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
+		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not drawn
 			return nil, none, err
 		}
-		known, err := wire.ReadTableOfRows(j.Spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
-		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") {
+		seeds, err := fetchSeeds(ctx, c, j.Spec, o)
+		if err != nil {
 			return nil, none, err
 		}
-		for _, s := range known {
-			seeds = append(seeds, [2]int32{s.Index, s.Label})
+		if t := j.Read(); t != nil && j.Table.Recipe != nil && j.Table.Recipe.Label != "" {
+			if at, err := recipe.Find(t, j.Table.Recipe.Label); err == nil {
+				j.NameSeeds(seeds, filter, t.Columns[at].CellText)
+			}
 		}
 	}
-	filter, ids := fileRows(j, o)
-	j.NameSeeds(seeds, filter)
-	sayByNames(o, ids, filter, j.Header)
-	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
+	localizeNotices(o, ids, filter, j.Header)
+	truth, err := jobflags.LoadTruth(format.Input{Path: f.truth}, f.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
 	if err == nil {
 		truth, err = filter.Truth(truth)
 	}
@@ -138,8 +143,21 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 
-// sayByNames has the notices of a job speak of rows by their ids, and of columns by the names of a header, or of the recipe.
-func sayByNames(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilter, header []string) {
+// fetchSeeds fetches the seeds of a job: each is a point and the number of its class. It returns none if they were deleted.
+func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o *client.Outcome) (seeds [][2]int32, err error) {
+	known, err := wire.ReadTableOfRows(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
+	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") {
+		return nil, err
+	}
+	for _, s := range known {
+		seeds = append(seeds, [2]int32{s.Index, s.Label})
+	}
+	return seeds, nil
+}
+
+// localizeNotices replaces numbers of rows in the notices of a job by ids, and numbers of columns by the names of a header
+// or of the recipe.
+func localizeNotices(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilter, header []string) {
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
 	}
@@ -147,23 +165,8 @@ func sayByNames(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilter, h
 	j.LocalizeResult(o.Result)
 }
 
-// loadTable reads the table that a job clustered, to draw it.
-func (f *resultFlags) loadTable(j *jobflags.Job, o *client.Outcome) (err error) {
-	if steps := wire.Recipe(o.Result.GetRecipe()); steps != nil {
-		made, err := f.data.Made(steps, wire.ComparesDirections(j.Spec))
-		if err == nil {
-			f.data.Rows = made.Rows(steps)
-			j.Data, j.Header, j.Table = made.Points, made.Header, f.data.Rows
-		}
-		return err
-	}
-	j.Data, j.Header, err = f.data.Load()
-	j.Table = f.data.Rows
-	return err
-}
-
-// fileRows says which rows of the data file a job has labels for, nil for all, and what the rows are called. Without the file,
-// the ids of rows that were dropped are not known: then these rows are left out.
+// fileRows returns which rows of the data file have labels, nil for all, and the ids of the rows. Without the file the ids
+// of dropped rows are unknown, so these rows are left out.
 func fileRows(j *jobflags.Job, o *client.Outcome) (*jobflags.RowFilter, *table.IDs) {
 	if o.Kept == nil {
 		return nil, cmp.Or(table.NewIDs(o.IDs), j.IDs())
@@ -171,18 +174,18 @@ func fileRows(j *jobflags.Job, o *client.Outcome) (*jobflags.RowFilter, *table.I
 	if o.IDs != nil && j.Read() == nil {
 		return nil, table.NewIDs(o.IDs)
 	}
-	return jobflags.FilterOf(o.Kept, len(o.Labels)+int(o.Result.GetDroppedRows())), j.IDs()
+	return jobflags.FilterOf(o.Kept, o.TableRows()), j.IDs()
 }
 
-// rowsOf are the rows that the points of a job are, by which its tables call them.
+// rowsOf returns the rows of the points of a job, as its tables name them.
 func rowsOf(o *client.Outcome) *recipe.Rows {
 	if o.Kept == nil {
 		return recipe.NewRows(len(o.Labels), nil, o.IDs)
 	}
-	rows := len(o.Labels) + int(o.Result.GetDroppedRows())
+	rows := o.TableRows()
 	var ids []string
 	if o.IDs != nil {
-		ids = make([]string, rows) // of those that were dropped none is known
+		ids = make([]string, rows) // those of dropped rows are unknown
 		for at, row := range o.Kept {
 			ids[row] = o.IDs[at]
 		}
@@ -190,7 +193,7 @@ func rowsOf(o *client.Outcome) *recipe.Rows {
 	return recipe.NewRows(rows, o.Kept, ids)
 }
 
-// checkSameData refuses to draw one data set with the clusters of another.
+// checkSameData refuses data that are not those of the job.
 func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 	if j.Data == nil {
 		return nil
@@ -199,7 +202,7 @@ func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 		if rows := j.Data.Rows(); rows != len(o.Labels) {
 			return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it becomes %s, and the job had %d", text.Plural(rows, "point"), len(o.Labels))
 		}
-		if t, rows := j.Read(), len(o.Labels)+int(o.Result.GetDroppedRows()); t != nil && t.Rows() != rows {
+		if t, rows := j.Read(), o.TableRows(); t != nil && t.Rows() != rows {
 			return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it has %s, and the job's had %d", text.Plural(t.Rows(), "row"), rows)
 		}
 		return nil
@@ -211,10 +214,10 @@ func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 	return err
 }
 
-// onStdout as --out writes labels to standard output, and everything else to standard error.
+// onStdout is the value of --out that writes labels to standard output, and everything else to standard error.
 const onStdout = "-"
 
-// extentFor is what is fetched of a job's outcome for --out.
+// extentFor returns what to fetch for --out.
 func extentFor(out string) client.Extent {
 	switch out {
 	case "":
@@ -225,7 +228,7 @@ func extentFor(out string) client.Extent {
 	return client.Everything
 }
 
-// labelFlags say in which form labels are written.
+// labelFlags set the format of labels.
 type labelFlags struct {
 	format *jobflags.OptionFlag
 	join   bool
@@ -233,33 +236,38 @@ type labelFlags struct {
 
 func (f *labelFlags) add(set *pflag.FlagSet) {
 	f.format = jobflags.NewChoice("csv", format.TableFormats...)
-	set.Var(f.format, "labels-format", "the form of labels in --out; others than csv are written besides it")
-	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels: to joined.csv in --out, or to standard output by --out -")
+	set.Var(f.format, "labels-format", "format of the labels in --out; labels.csv is always written")
+	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels: to joined.csv in --out, or to standard output with --out -")
 }
 
-// check refuses what makes no sense, before anything runs.
+// check refuses flags that contradict each other, before anything runs.
 func (f *labelFlags) check(out string, json, given, isTable bool) error {
 	switch {
 	case out == onStdout && json:
 		return shell.Usage("--json and --out - both write to standard output; give one of them")
 	case out == "" && (f.join || given):
-		return shell.Usage("--join and --labels-format are about what --out writes; give --out DIR, or --out - for standard output")
+		return shell.Usage("--join and --labels-format go with --out only; give --out DIR, or --out - for standard output")
 	case f.join && !isTable:
 		return shell.Usage("--join goes with a table as --data only, such as a .csv or .parquet file")
 	}
 	return nil
 }
 
-// labels are how labels are written.
-func (f *labelFlags) labels(rows *jobflags.Rows) report.Labels {
+// labels returns how labels are written. t is the table of the data, or nil.
+func (f *labelFlags) labels(t *table.Table) report.Labels {
 	l := report.Labels{Format: f.format.String()}
-	if f.join && rows != nil && rows.Data != nil {
-		l.Join = func(yield func(*table.Table) error) error { return yield(rows.Data) }
+	if f.join && t != nil {
+		l.Join = joinTable(t)
 	}
 	return l
 }
 
-// summaryTo is where people read what was found.
+// joinTable returns a function that passes the rows of a table to report.Labels.
+func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
+	return func(yield func(*table.Table) error) error { return yield(t) }
+}
+
+// summaryTo returns where the summary is written.
 func (a *app) summaryTo(out string) io.Writer {
 	if out == onStdout {
 		return a.stderr
@@ -267,7 +275,7 @@ func (a *app) summaryTo(out string) io.Writer {
 	return a.folded()
 }
 
-// checkOutput refuses flags about the output that make no sense, before anything runs.
+// checkOutput refuses flags about the output that contradict each other, before anything runs.
 func (f *runFlags) checkOutput() error {
 	if f.scoreOn != "" && f.truth == "" {
 		return shell.Usage("--score-on goes with --truth only")
@@ -279,15 +287,15 @@ func (f *runFlags) checkOutput() error {
 	return nil
 }
 
-// checkSaveGraph refuses to save the graph of a job that makes none.
+// checkSaveGraph refuses to save the graph of a job that builds none.
 func (f *runFlags) checkSaveGraph(spec *cleavev1.JobSpec) error {
 	if f.saveGraph != "" && spec.GetNeighborGraph() == nil {
-		return shell.Usage("--save-graph goes with --knn only, which makes the graph that is saved")
+		return shell.Usage("--save-graph goes with --knn only, which builds the graph")
 	}
 	return nil
 }
 
-// saveNeighborGraph writes the graph of neighbors that a job clustered to a file, if one is named.
+// saveNeighborGraph writes the neighbor graph of a job to a file, unless path is "".
 func (a *app) saveNeighborGraph(ctx context.Context, c *client.Client, jobID, path string) error {
 	if path == "" {
 		return nil
@@ -305,8 +313,8 @@ func (a *app) saveNeighborGraph(ctx context.Context, c *client.Client, jobID, pa
 	}
 	hint := ""
 	if last, _ := graph.Row(graph.N - 1); len(last) == 0 {
-		hint = fmt.Sprintf("; the last rows have no neighbors: give --vertices %d with it", graph.N)
+		hint = fmt.Sprintf("; the last rows have no neighbors, so use it with --vertices %d", graph.N)
 	}
-	fmt.Fprintf(a.stderr, "cleave: the graph is in %s%s\n", path, hint)
+	a.warn("wrote the graph to %s%s", path, hint)
 	return nil
 }

@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -18,7 +18,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// runFlags are the flags of run beyond those that describe the job.
+// runFlags are the flags of run, except for those that describe the job.
 type runFlags struct {
 	describedJob
 	truth, scoreOn string
@@ -28,18 +28,17 @@ type runFlags struct {
 	labelFlags
 
 	flags    *pflag.FlagSet
-	finished func(*report.Report)                        // takes the place of the summary
-	unsaid   func([]*cleavev1.Notice) []*cleavev1.Notice // those that have not been written; nil: none has
+	finished func(*report.Report)                        // called instead of the summary
+	unsaid   func([]*cleavev1.Notice) []*cleavev1.Notice // returns the notices that were not printed yet; nil means all
 }
 
-// embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes
-// each block of the symmetric matrix only once; several would compute some blocks twice.
+// embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes each block of the
+// symmetric matrix once; several would compute some blocks twice.
 const embeddedWorkers = 1
 
-// addWorkersFlag declares --workers.
 func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
 	workers := jobflags.NewWhole(embeddedWorkers, 1, 1024)
-	set.Var(workers, "workers", "workers of an embedded run")
+	set.Var(workers, "workers", "number of workers of an embedded run")
 	return workers
 }
 
@@ -48,10 +47,10 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// newRunCommand is the command and what its flags will say.
+// newRunCommand returns the command and its flags.
 func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
 	f := &runFlags{}
-	cmd := a.describingCommand("run", "Cluster a data set, here or on a coordinator, and write what was found", &f.describedJob,
+	cmd := a.describingCommand("run", "Cluster a data set, here or on a coordinator, and write the result", &f.describedJob,
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	f.addOutputFlags(cmd.Flags(), "show no progress")
@@ -59,13 +58,13 @@ func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
 	return cmd, f
 }
 
-// addOutputFlags declares the flags about what is printed and written; result has them too.
+// addOutputFlags declares the flags about the output, which result has as well.
 func (f *runFlags) addOutputFlags(set *pflag.FlagSet, quiet string) {
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
-	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`, or by - only labels, to standard output")
+	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`; - writes only labels, to standard output")
 	f.labelFlags.add(set)
-	set.StringVar(&f.saveGraph, "save-graph", "", "write the graph of neighbors that --knn makes to this `FILE` (.csv or .mtx), for use as --graph")
+	set.StringVar(&f.saveGraph, "save-graph", "", "write the neighbor graph of --knn to this `FILE` (.csv or .mtx), for use as --graph")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
 	set.BoolVar(&f.quiet, "quiet", false, quiet)
 }
@@ -125,20 +124,14 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		return client.Cause(ctx, err)
 	}
 	id, late := c.Complete(ctx, j.Request(spec, ""), data, p)
-	if late != nil && !fault.Is(late, client.TimeLimit) {
+	if late != nil && !fault.Is(late, shell.LabelsSoFar) {
 		return client.Cause(ctx, j.Locate(late))
 	}
 	o, err := c.Fetch(ctx, id, extentFor(f.out))
-	if err != nil && late != nil {
-		return late // it has no labels
-	}
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
-	if late != nil {
-		late = fault.New(fault.DeadlineExceeded, shell.LabelsSoFar, "%v", late)
-	}
-	sent, err := afterStream(ctx, c, j, spec.GetTable().GetTableId(), o)
+	sent, err := finishStream(ctx, c, j, spec.GetTable().GetTableId(), o)
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
@@ -150,7 +143,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if sent != nil {
 		a.printDropped(j.Filter)
 		if truth, err = j.LoadTruth(f.truth, f.scoreOn); err != nil {
-			late = errors.Join(late, err) // which does not cost the result
+			late = errors.Join(late, err) // report it after the result is written
 		}
 	}
 	if err := r.Score(truth); err != nil {
@@ -161,17 +154,20 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
 		return client.Cause(ctx, err)
 	}
-	scene, labels := sceneOf(j, truth), f.labels(j.Table)
+	scene, labels := sceneOf(j, truth), f.labels(j.Read())
 	scene.Spec = spec
-	if sent != nil {
-		if err := a.showStreamed(ctx, sent, out, f, &scene, &labels); err != nil {
+	if sent != nil && f.join {
+		labels.Join = sent.join(ctx)
+	}
+	if sent != nil && out != nil {
+		if err := sent.draw(ctx, &scene); err != nil {
 			return client.Cause(ctx, err)
 		}
 	}
 	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)
 }
 
-// sceneOf is what the picture of a job's clusters shows.
+// sceneOf returns what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
 	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec, Table: j.Read()}
 	if j.Table != nil && j.Table.Recipe != nil {
@@ -180,17 +176,16 @@ func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
 	return s
 }
 
-// summarizes tells whether a summary is written at the end.
+// summarizes reports whether a summary is printed at the end.
 func (f *runFlags) summarizes() bool {
 	return !f.json && f.finished == nil && !(f.quiet && f.out == onStdout)
 }
 
-// deliver writes the report to the output folder and standard output, as the flags say.
+// deliver writes the report to the output folder and to standard output, as the flags say.
 func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out *report.OutputDir, f *runFlags, l report.Labels) error {
-	warn := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
 	var written []string
 	if out != nil {
-		files := append(r.LabelFiles(l), r.Files(s, warn)...)
+		files := append(r.LabelFiles(l), r.Files(s, a.warn)...)
 		if err := out.Write(ctx, files); err != nil {
 			return err
 		}
@@ -220,9 +215,65 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 	return r.Summarize(a.summaryTo(f.out), warnings, written)
 }
 
-// printDropped says which rows were dropped.
+// printDropped prints how many rows were dropped.
 func (a *app) printDropped(filter *jobflags.RowFilter) {
 	if filter != nil {
-		fmt.Fprintf(a.stderr, "cleave: %s\n", filter)
+		a.warn("%s", filter)
 	}
+}
+
+type planFlags struct {
+	describedJob
+	workers *jobflags.OptionFlag
+	json    bool
+}
+
+func (a *app) planCommand() *cobra.Command {
+	f := &planFlags{}
+	cmd := a.describingCommand("plan", "Show how a job would run, here or on a coordinator, without running it", &f.describedJob,
+		func(ctx context.Context) error { return a.plan(ctx, f) })
+	f.workers = addWorkersFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the plan as JSON")
+	return cmd
+}
+
+// plan asks the coordinator that would run the job, which is embedded if there is no remote one.
+func (a *app) plan(ctx context.Context, f *planFlags) error {
+	c, err := a.remoteOrNil(*f.server, f.job)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.Close()
+	}
+	j, err := a.prepare(ctx, f.job, c)
+	if err != nil {
+		return err
+	}
+	a.printDropped(j.Filter)
+	if c == nil {
+		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
+			return err
+		}
+		defer c.Close()
+	}
+	silent := report.NewProgress(io.Discard, true)
+	spec, data, err := a.inputOf(ctx, c, j, silent)
+	if err != nil {
+		return err
+	}
+	if err := c.UploadInputs(ctx, j.Name, spec, data, silent); err != nil {
+		return err
+	}
+	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: spec})
+	if err != nil {
+		return c.Explain(err)
+	}
+	for _, notice := range response.GetNotices() {
+		a.notify(notice.GetMessage())
+	}
+	if f.json {
+		return report.PrintMessage(a.stdout, response.GetPlan())
+	}
+	return report.PrintPlan(a.folded(), j, response.GetPlan())
 }

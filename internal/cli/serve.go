@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
@@ -21,6 +20,8 @@ import (
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 type serveFlags struct {
@@ -35,15 +36,15 @@ func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{workers: jobflags.NewWhole(embeddedWorkers, 0, 1024)}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run a coordinator and workers in one process, to try things out",
+		Short: "Run a coordinator and workers in one process, for trials",
 		Args:  shell.FlagsOnly,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
-	set.Var(f.workers, "workers", "workers in this process; others may join")
-	set.StringVar(&f.dataDir, "data-dir", "", "keep jobs and data in this `DIR` (default: in memory, until the end)")
-	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption, and let everyone do everything; the program coordinator has certificates")
+	set.Var(f.workers, "workers", "number of workers in this process; others may join")
+	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
+	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption or access control; the program coordinator supports certificates")
 	f.logs.AddFlags(set, "warn")
 	f.watched.AddFlags(set, a.env)
 	shell.Configurable(cmd, "CLEAVE_SERVE", os.Environ())
@@ -74,14 +75,14 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	cfg.Observe = observing.Coordinator()
 	cluster, err := client.StartCluster(ctx, cfg)
 	if fault.Is(err, credentials.NotSecure) {
-		return shell.Usage("%s is reached by other machines; the program coordinator serves them with certificates, cleave serve only with --insecure, without encryption", f.listen)
+		return shell.Usage("other machines can reach %s; use the program coordinator with certificates, or cleave serve --insecure without encryption", f.listen)
 	}
 	if err != nil {
 		return err
 	}
 	observing.SetReady(cluster.Ready)
 	cluster.Drained = func(name string, left int) {
-		fmt.Fprintf(a.stderr, "cleave: %s\n", drained(name, left, cluster.Address))
+		a.warn("%s", drained(name, left, cluster.Address))
 	}
 	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Address.String(),
@@ -92,7 +93,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	})
 	ctx, done := cluster.Context(ctx)
 	defer done()
-	if cluster.AwaitWorkers(ctx, f.workers.Whole()) == nil { // so that the first request finds them
+	if cluster.AwaitWorkers(ctx, f.workers.Whole()) == nil { // the first request needs them
 		fmt.Fprintf(a.stdout, "listening on %s\n", cluster.Address)
 	}
 	<-ctx.Done()
@@ -100,40 +101,41 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	return cluster.Err()
 }
 
-// drained says that a worker of this process has left it, and when it was the last, how to get another.
+// drained returns the message for a worker of this process that was drained; if it was the last, how to add another.
 func drained(name string, left int, coordinator net.Addr) string {
 	if left > 0 {
-		return fmt.Sprintf("%s is drained and has left; workers that remain in this process: %d", name, left)
+		return fmt.Sprintf("%s was drained and has left; workers in this process: %d", name, left)
 	}
-	return fmt.Sprintf("%s is drained and has left, the last worker of this process. Jobs wait until another joins: worker --coordinator %s", name, coordinator)
+	return fmt.Sprintf("%s was drained and has left; it was the last worker in this process. Jobs wait until another joins: worker --coordinator %s", name, coordinator)
 }
 
-// serverVariable names the coordinator when --server does not.
+// serverVariable is the environment variable that names the coordinator if --server does not.
 const serverVariable = "CLEAVE_SERVER"
 
-// addServerFlag declares --server.
 func addServerFlag(set *pflag.FlagSet) *string {
-	return set.String("server", "", "coordinator to use, `HOST:PORT`, or several with commas between them (default $"+serverVariable+")")
+	return set.String("server", "", "coordinator to use, `HOST:PORT`, or a comma-separated list of several (default $"+serverVariable+")")
 }
 
-// addJSONFlag declares --json.
 func addJSONFlag(set *pflag.FlagSet) *bool { return set.Bool("json", false, "print JSON") }
 
-// remote connects to the coordinator that --server, the environment or a login names.
+// remote connects to the coordinator that --server, the environment or a login names. It fails if none does.
 func (a *app) remote(server string) (*client.Client, error) {
-	c, err := a.connect(server)
-	if c == nil && err == nil {
-		err = fault.Invalid("NO_COORDINATOR", "which coordinator? Give --server HOST:PORT, set %s, or log in with: cleave login --server HOST:PORT", serverVariable)
+	t, err := a.target(server)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	if t.server == "" {
+		return nil, fault.Invalid("NO_COORDINATOR", "no coordinator; give --server HOST:PORT, set %s, or log in with: cleave login --server HOST:PORT", serverVariable)
+	}
+	return a.connectTo(t)
 }
 
-// remoteOrNil connects to the coordinator that --server, the environment or a login names. The client is nil when
-// none does, or when --workers asks for an embedded cluster. If no flag names the coordinator, it says which one is used.
+// remoteOrNil connects to the coordinator that --server, the environment or a login names. It returns nil if none does, or
+// if --workers asks for an embedded cluster. If no flag names the coordinator, it prints which one is used.
 func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, error) {
 	switch {
 	case server != "" && f.Given("workers"):
-		return nil, shell.Usage("--workers is for an embedded run; with --server the coordinator has its own")
+		return nil, shell.Usage("--workers is for runs on this machine; a coordinator has its own workers")
 	case f.Given("workers"):
 		return nil, nil
 	}
@@ -142,18 +144,18 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 		return nil, err
 	}
 	if t.source != "" {
-		fmt.Fprintf(a.stderr, "cleave: using the coordinator %s (%s); --workers N runs on this machine instead\n", t.server, t.source)
+		a.warn("using the coordinator %s (%s); --workers N runs on this machine instead", t.server, t.source)
 	}
 	return a.connectTo(t)
 }
 
-// describedJob are the flags that describe a job and name the coordinator that runs it.
+// describedJob has the flags that describe a job and name the coordinator that runs it.
 type describedJob struct {
 	job    *jobflags.Flags
 	server *string
 }
 
-// describingCommand is a command on a job that its flags describe.
+// describingCommand returns a command about a job that its flags describe.
 func (a *app) describingCommand(name, short string, f *describedJob, run func(context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
@@ -166,8 +168,7 @@ func (a *app) describingCommand(name, short string, f *describedJob, run func(co
 	return cmd
 }
 
-// prepare makes a job of the flags, and says what was found out about its files, and why it has its algorithm if the
-// flags only hint at it. c is nil when there is no coordinator yet.
+// prepare makes a job of the flags and prints its notices. c is nil if there is no coordinator yet.
 func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
 	var describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)
 	if c != nil {
@@ -177,23 +178,33 @@ func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) 
 	if err != nil {
 		return nil, err
 	}
-	for _, notice := range j.AllNotices(c != nil) {
-		fmt.Fprintf(a.stderr, "cleave: %s\n", notice)
-	}
+	a.notify(j.AllNotices(c != nil)...)
 	return j, nil
 }
 
-// listingCommand is a command that lists what a coordinator has.
-func (a *app) listingCommand(name, short string, list func(ctx context.Context, c *client.Client, asJSON bool) error) *cobra.Command {
-	cmd := &cobra.Command{Use: name, Short: short, Args: shell.FlagsOnly}
+// remoteCommand returns a command with --server and --json that calls a coordinator. what names its only argument, such as "job";
+// if it is "", the command takes none. The id of a job may be shortened.
+func (a *app) remoteCommand(use, short, what string, run func(ctx context.Context, c *client.Client, argument string, asJSON bool) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
 	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return a.onServer(*server, func(c *client.Client) error { return list(cmd.Context(), c, *asJSON) })
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		do := func(c *client.Client, argument string) error { return run(cmd.Context(), c, argument, *asJSON) }
+		if what == "job" {
+			return a.onJob(cmd.Context(), *server, args, do)
+		}
+		argument, err := oneArgument(args, what)
+		if err != nil {
+			return err
+		}
+		return a.onServer(*server, func(c *client.Client) error { return do(c, argument) })
+	}
+	if what == "" {
+		cmd.Args = shell.FlagsOnly
 	}
 	return cmd
 }
 
-// printList prints a list, as the message of the API or as a table; err is why there is none.
+// printList prints a list as a message of the API or as a table with a tab-separated header, unless err is set.
 func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err error, header string, cells func(T) []any) error {
 	if err != nil {
 		return err
@@ -208,7 +219,7 @@ func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err 
 	return table.Write(a.stdout, shell.Width(a.stdout, a.env))
 }
 
-// onJob calls do with the one job that the arguments name.
+// onJob connects to a coordinator and calls do with the job that the only argument names.
 func (a *app) onJob(ctx context.Context, server string, args []string, do func(c *client.Client, jobID string) error) error {
 	given, err := oneArgument(args, "job")
 	if err != nil {
@@ -223,11 +234,18 @@ func (a *app) onJob(ctx context.Context, server string, args []string, do func(c
 	})
 }
 
-// onJobNoFolder is onJob of an argument that could also have been the folder of a run.
-func (a *app) onJobNoFolder(ctx context.Context, server string, args []string, do func(c *client.Client, jobID string) error) error {
-	err := a.onJob(ctx, server, args, do)
-	if fault.Is(err, "NO_COORDINATOR") && len(args) == 1 {
-		return shell.Usage("there is no folder %s; if it is a job of a coordinator, give --server HOST:PORT or set %s", args[0], serverVariable)
+// onFolderOrJob calls folder if the only argument is a folder, and otherwise job with the job that it names.
+func (a *app) onFolderOrJob(ctx context.Context, server string, args []string, folder func(path string) error, job func(c *client.Client, jobID string) error) error {
+	what, err := oneArgument(args, "job or folder")
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(what); err == nil && info.IsDir() {
+		return folder(what)
+	}
+	err = a.onJob(ctx, server, args, job)
+	if fault.Is(err, "NO_COORDINATOR") {
+		return shell.Usage("there is no folder %s; for a job of a coordinator, give --server HOST:PORT or set %s", what, serverVariable)
 	}
 	return err
 }
@@ -242,13 +260,15 @@ func (a *app) onServer(server string, do func(c *client.Client) error) error {
 	return c.Explain(do(c))
 }
 
-// oneArgument is the id after a command that takes exactly one.
+// oneArgument returns the only argument of a command, which what names, or "" if what is "".
 func oneArgument(args []string, what string) (string, error) {
 	switch {
+	case what == "":
+		return "", nil
 	case len(args) == 0:
-		return "", shell.Usage("which %s? Give its id after the command", what)
+		return "", shell.Usage("the %s is missing; give it after the command", what)
 	case len(args) > 1:
-		return "", shell.Usage("one %s at a time: what is %q?", what, args[1])
+		return "", shell.Usage("unexpected argument %q: give one %s", args[1], what)
 	}
 	return args[0], nil
 }

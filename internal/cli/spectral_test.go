@@ -39,12 +39,12 @@ func startSpectral(t *testing.T, steps ...*cleavev1.WatchJobResponse) *fake {
 		}
 		return nil
 	}
-	data, _, err := jobflags.LoadPoints("p.csv", 0)
+	data, err := jobflags.LoadPoints("p.csv", false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.spec = &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}}
-	id, err := dataset.ID(data)
+	id, err := dataset.ID(data.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestFilesOfAnEmbedding(t *testing.T) {
 	if picture := clitest.Read(t, "o/clusters.svg"); strings.Contains(picture, "iteration") {
 		t.Error("the picture of the clusters speaks of iterations")
 	}
-	refused(t, "predict --model o --data p.csv", "o: spectral clustering places only the points that it was given")
+	refused(t, "predict --model o --data p.csv", "o: spectral clustering cannot assign new points")
 
 	f = startSpectral(t) // solved at once
 	f.result.Spectral.Beta, f.result.Spectral.FeasibleVectors = nil, nil

@@ -207,3 +207,22 @@ func TestBadTables(t *testing.T) {
 		}
 	}
 }
+
+// New rows get the classes of their clusters from a job as they do from the folder of the same run.
+func TestPredictByAJobNamesClasses(t *testing.T) {
+	clitest.Folder(t, map[string]string{"people.csv": people, "gaps.csv": strings.Replace(people, "ann,0,", "ann,,", 1)})
+	address := startServe(t, "--workers 1 --data-dir state")
+	for _, job := range []string{"--data people.csv", "--data gaps.csv --missing drop"} {
+		job = "--quiet --k 2 --algorithm seeded-kmeans --label-column team " + job
+		succeed(t, "run --out o "+job)
+		id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
+		want, got := succeed(t, "predict --model o --data people.csv"), succeed(t, "predict --job "+id+" --data people.csv --server "+address)
+		if got != want || !strings.Contains(got, ",red,") || !strings.Contains(got, ",blue,") {
+			t.Errorf("%s: got\n%s\nwant\n%s", job, got, want)
+		}
+	}
+	id := strings.TrimSpace(succeed(t, "submit --wait --quiet --k 2 --label-column team --data people.csv --server "+address))
+	if got := succeed(t, "predict --job "+id+" --data people.csv --server "+address); !strings.HasPrefix(got, "id,label,class") || strings.Count(got, ",red") != 3 {
+		t.Errorf("auto: got\n%s", got)
+	}
+}

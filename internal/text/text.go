@@ -1,17 +1,20 @@
-// Package text writes numbers for messages: counted nouns, sizes in bytes, and the beginnings of lists. It also fills
-// documents.
+// Package text formats numbers and names for messages, wraps lines, and finds the name that a mistyped one was meant to be.
 package text
 
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Plural is a count and its noun: "1 row", "2 rows".
+// Plural returns a count and its noun: "1 row", "2 rows".
 func Plural(count int, noun string) string { return Count(count, noun, noun+"s") }
 
-// Count is a count with the words that go with one or with more: "1 row has", "2 rows have".
+// Count returns a count with the words for one or for more: "1 row has", "2 rows have".
 func Count(count int, one, more string) string {
 	if count == 1 {
 		return "1 " + one
@@ -19,23 +22,20 @@ func Count(count int, one, more string) string {
 	return fmt.Sprintf("%d %s", count, more)
 }
 
-// First is the beginning of a list, up to a limit, and how many more there are.
+// First lists at most limit items, and says how many more there are: "2, 3, 5 and 2 more".
 func First[T any](list []T, limit int) string {
-	var b strings.Builder
-	for at, v := range list {
-		if at == limit {
-			fmt.Fprintf(&b, " and %d more", len(list)-limit)
-			break
-		}
-		if at > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, v)
+	var items []string
+	for _, v := range list[:min(len(list), limit)] {
+		items = append(items, fmt.Sprint(v))
 	}
-	return b.String()
+	out := strings.Join(items, ", ")
+	if more := len(list) - len(items); more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
 }
 
-// Bytes is a number of bytes with the unit that fits: "1.5 GiB".
+// Bytes formats a number of bytes with three digits and a binary unit: "1.5 GiB".
 func Bytes[N int64 | uint64](bytes N) string {
 	value, units := float64(bytes), []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	for len(units) > 1 && value >= 1024 {
@@ -47,7 +47,7 @@ func Bytes[N int64 | uint64](bytes N) string {
 	return fmt.Sprintf("%.3g %s", value, units[0])
 }
 
-// Roughly writes a predicted time, the longer the coarser.
+// Roughly formats an estimated time in seconds; the longer, the coarser.
 func Roughly(seconds float64) string {
 	switch tens := 10 * int64(math.Round(seconds/10)); {
 	case seconds < 1:
@@ -62,4 +62,106 @@ func Roughly(seconds float64) string {
 		return fmt.Sprintf("%.0f minutes", seconds/60)
 	}
 	return fmt.Sprintf("%.0f hours", seconds/3600)
+}
+
+// Wrap breaks text at spaces into lines of at most width characters. A longer word gets its own line.
+func Wrap(text string, width int) []string {
+	var lines []string
+	line, length := "", 0
+	for _, word := range strings.Fields(text) {
+		more := utf8.RuneCountInString(word)
+		switch {
+		case line == "":
+			line, length = word, more
+		case length+1+more > width:
+			lines = append(lines, line)
+			line, length = word, more
+		default:
+			line, length = line+" "+word, length+1+more
+		}
+	}
+	return append(lines, line)
+}
+
+// OneLine escapes everything in text that is not printable, such as line breaks and terminal control codes. Use it for text
+// that other users chose.
+func OneLine(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			out.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		out.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return out.String()
+}
+
+// Fill replaces the lines of a document between the lines begin and end, and keeps everything else.
+func Fill(document, begin, end, content string) (string, error) {
+	before, rest, found := strings.Cut(document, begin+"\n")
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", fmt.Errorf("the document has no line %s, or none %s after it", begin, end)
+	}
+	return before + begin + "\n" + content + end + after, nil
+}
+
+// compared is how many bytes of a name are compared, so that a whole file given as a name costs no time.
+const compared = 100
+
+// Nearest returns the first of the names with the smallest edit distance to a mistyped one, or "" if there are no names.
+func Nearest(mistyped string, names []string) string {
+	nearest, fewest := "", 0
+	mistyped = mistyped[:min(len(mistyped), compared)]
+	for _, name := range names {
+		if changes := editDistance(mistyped, name[:min(len(name), compared)]); nearest == "" || changes < fewest {
+			nearest, fewest = name, changes
+		}
+	}
+	return nearest
+}
+
+// Similar returns the name that a mistyped one was probably meant to be: the nearest, if few changes lead to it, or the only
+// one that begins with it. It returns "" if there is none.
+func Similar(mistyped string, names []string) string {
+	if nearest := Nearest(mistyped, names); nearest != "" {
+		shorter := min(len(mistyped), len(nearest))
+		if changes := editDistance(mistyped, nearest); changes <= max(1, shorter/3) && changes < shorter { // x is not like y
+			return nearest
+		}
+	}
+	begun := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, mistyped) })
+	if len(begun) == 1 && len(mistyped) > 1 {
+		return begun[0]
+	}
+	return ""
+}
+
+// editDistance counts the bytes to add, remove, replace or swap with their neighbor to turn a into b.
+func editDistance(a, b string) int {
+	// Rows are prefixes of a, of which the last three are kept; columns are prefixes of b.
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := last[j]
+			if a[i] != b[j] {
+				replaced++
+			}
+			row[j+1] = min(replaced, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
 }

@@ -67,7 +67,7 @@ func TestLogin(t *testing.T) {
 	env = env[:1]
 	run(0, "", "logout")
 	run(0, "", "logout", "--context", "boss")
-	if gone := run(2, "", "list"); !strings.Contains(gone.Stderr, "which coordinator?") {
+	if gone := run(2, "", "list"); !strings.Contains(gone.Stderr, "no coordinator; give --server") {
 		t.Errorf("after the logout: %s", gone.Stderr)
 	}
 	if kept, err := os.ReadFile(filepath.Join(config, "contexts.json")); err != nil || strings.Contains(string(kept), token) {

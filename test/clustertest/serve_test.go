@@ -29,15 +29,15 @@ func TestServeOutlivesItsWorkers(t *testing.T) {
 	c := startServe(t, "--workers", "2")
 	drain := func(worker, said string) {
 		t.Helper()
-		if got := Cleave(t, "drain", worker, "--server", c.Addr); got.ExitCode != 0 || !strings.HasSuffix(got.Stdout, "): draining; it has no tiles and leaves\n") {
+		if got := Cleave(t, "drain", worker, "--server", c.Addr); got.ExitCode != 0 || !strings.HasSuffix(got.Stdout, "): draining; it has no tiles and leaves now\n") {
 			t.Fatalf("exit code %d: %s%s", got.ExitCode, got.Stdout, got.Stderr)
 		}
 		Eventually(t, worker+" has left", func() (bool, string) {
-			return strings.Contains(c.Stderr(), "cleave: "+worker+" is drained and has left"+said+"\n"), c.Stderr()
+			return strings.Contains(c.Stderr(), "cleave: "+worker+" was drained and has left"+said+"\n"), c.Stderr()
 		})
 	}
-	drain("worker-1", "; workers that remain in this process: 1")
-	drain("worker-0", ", the last worker of this process. Jobs wait until another joins: worker --coordinator "+c.Addr)
+	drain("worker-1", "; workers in this process: 1")
+	drain("worker-0", "; it was the last worker in this process. Jobs wait until another joins: worker --coordinator "+c.Addr)
 	job, w := warmUp().run(c)
 	Eventually(t, "the job waits", func() (bool, string) {
 		status := c.Job(job).GetStatusMessage()

@@ -4,32 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
+
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
 // Cluster is a coordinator and its workers in this process.
 type Cluster struct {
 	Address      net.Addr
-	AwaitWorkers func(ctx context.Context, workers int) error // until that many are ready
-	Ready        func(ctx context.Context) error              // nil, or why the coordinator is not ready
+	AwaitWorkers func(ctx context.Context, workers int) error // waits until that many workers are ready
+	Ready        func(ctx context.Context) error              // returns nil, or why the coordinator is not ready
 
-	// Drained is told that a worker of AddWorkers was drained, and how many of them are left. If it is nil, nobody can
-	// drain them, and one that is drained is broken.
+	// Drained is called when a worker was drained, with the number of workers that are left. If it is nil, a worker that ends is
+	// a failure. Set it before AddWorkers.
 	Drained func(name string, left int)
 
 	shareDataset  func(ctx context.Context, name string, data dataset.Dataset) (id string, err error)
 	sharedDataset func(id string) dataset.Dataset
 
-	broken context.Context // ends, with the cause, when a part breaks down
+	broken context.Context // ends, with the cause, when a part fails
 	fail   context.CancelCauseFunc
 
 	stopWorkers, stopCoordinator context.CancelFunc
@@ -37,7 +44,7 @@ type Cluster struct {
 	coordinator, workers         sync.WaitGroup
 }
 
-// StartCluster starts a coordinator. It runs until Stop is called, also when ctx ends.
+// StartCluster starts a coordinator, which runs until Stop is called, even if ctx ends before.
 func StartCluster(ctx context.Context, cfg coordinator.Config) (*Cluster, error) {
 	c, err := coordinator.New(ctx, cfg)
 	if err != nil {
@@ -52,7 +59,7 @@ func StartCluster(ctx context.Context, cfg coordinator.Config) (*Cluster, error)
 	return cluster, nil
 }
 
-// AddWorkers starts workers that share the machine's cores and memory.
+// AddWorkers starts workers that share the cores and the memory of the machine equally.
 func (c *Cluster) AddWorkers(count int, cfg worker.Config) {
 	worker.LimitProcess(shell.DefaultMemory())
 	var left atomic.Int32
@@ -63,7 +70,7 @@ func (c *Cluster) AddWorkers(count int, cfg worker.Config) {
 		cfg.Threads = max(1, runtime.GOMAXPROCS(0)/count)
 		cfg.MemoryBytes = shell.DefaultMemory() / uint64(count)
 		cfg.SharedDataset = c.sharedDataset
-		cfg.LeaveTimeout = time.Millisecond // all leave together: no worker is left to take over
+		cfg.LeaveTimeout = time.Millisecond // all workers leave together, so none could take over
 		c.workers.Go(func() {
 			err := worker.Run(c.working, cfg)
 			if err == nil && c.working.Err() == nil && c.Drained != nil {
@@ -75,7 +82,7 @@ func (c *Cluster) AddWorkers(count int, cfg worker.Config) {
 	}
 }
 
-// checkEnd reports a part as broken when it ended without having been stopped.
+// checkEnd ends c.broken if a part ended without having been stopped.
 func (c *Cluster) checkEnd(ctx context.Context, part string, err error) {
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		return
@@ -83,10 +90,10 @@ func (c *Cluster) checkEnd(ctx context.Context, part string, err error) {
 	if err == nil {
 		err = errors.New("it ended before it was stopped")
 	}
-	c.fail(fmt.Errorf("%s broke down: %w", part, err))
+	c.fail(fmt.Errorf("%s failed: %w", part, err))
 }
 
-// Context is ctx, but it also ends, with the cause, when a part of the cluster breaks down.
+// Context returns a copy of ctx that also ends, with the cause, when a part of the cluster fails.
 func (c *Cluster) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.broken, func() { cancel(context.Cause(c.broken)) })
@@ -96,7 +103,7 @@ func (c *Cluster) Context(ctx context.Context) (context.Context, context.CancelF
 	}
 }
 
-// Stop ends the workers, then the coordinator.
+// Stop stops the workers, then the coordinator, and waits for them.
 func (c *Cluster) Stop() {
 	c.stopWorkers()
 	c.workers.Wait()
@@ -104,5 +111,57 @@ func (c *Cluster) Stop() {
 	c.coordinator.Wait()
 }
 
-// Err is why a part broke down, nil when none did.
+// Err returns why a part failed, or nil.
 func (c *Cluster) Err() error { return context.Cause(c.broken) }
+
+// embeddedAddress is a placeholder: the dialer connects to a pipe.
+const embeddedAddress = "passthrough:///embedded"
+
+// StartEmbedded starts a coordinator that keeps everything in memory, and its workers, connected by pipes. They run until the
+// client is closed, even if ctx ends before, so that there is time to cancel a job. Only errors are logged.
+func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, error) {
+	logger, err := (&shell.Logs{Level: "error"}).Logger("cleave", log)
+	if err != nil {
+		return nil, err
+	}
+	const pipeBytes = 1 << 20
+	listener := bufconn.Listen(pipeBytes)
+	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
+
+	cfg := coordinator.DefaultConfig()
+	cfg.Listener, cfg.Store, cfg.Blobs = listener, "memory", "mem://"
+	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
+	cluster, err := StartCluster(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	cluster.AddWorkers(workers, worker.Config{
+		Coordinator: embeddedAddress,
+		Version:     shell.Version(),
+		Logger:      logger.Named("worker"),
+		DialOptions: []grpc.DialOption{dial},
+	})
+	waiting, done := cluster.Context(ctx)
+	defer done()
+	if err := cluster.AwaitWorkers(waiting, workers); err != nil {
+		cluster.Stop()
+		return nil, err
+	}
+	c, err := Connect(embeddedAddress, credentials.Dial{}, dial)
+	if err != nil {
+		cluster.Stop()
+		return nil, err
+	}
+	c.embedded = cluster
+	return c, nil
+}
+
+// limitGarbage makes garbage collection more frequent for large data, unless GOGC is set. By default garbage may become as large
+// as the data. Large data are a few arrays, which cost little to collect.
+func limitGarbage(dataBytes int64) {
+	const large, percent = 32 << 20, 20
+	if dataBytes >= large && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+		debug.FreeOSMemory()
+	}
+}

@@ -14,37 +14,40 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Outcome is what a job found.
+// Outcome is what a job found. Fields are nil if the job has no such part or the extent does not include it.
 type Outcome struct {
 	Result      *cleavev1.Result
-	Labels      []int32                // of the rows that were clustered
-	Kept        []int32                // these rows, of a table; nil: all
-	IDs         []string               // of these rows; nil: they have none
-	Rows        *clustering.RowScores  // distances, margins and confidences of these rows; nil: there are none or they were not wanted
-	Model       *clustering.Model      // nil: there is none or it was not wanted
-	Embedding   *clustering.Embedding  // nil: likewise
-	SolverSteps []*cleavev1.SolverStep // of the eigensolver, with the embedding
-	KLabels     map[int][]int32        // of a job with a range of k: the labels for each of them; nil: likewise
+	Labels      []int32                // the labels of the clustered rows
+	Kept        []int32                // the clustered rows of a table, in ascending order; nil means all
+	IDs         []string               // the ids of the clustered rows
+	Rows        *clustering.RowScores  // distances, margins and confidences of the clustered rows
+	Model       *clustering.Model      // the centroids
+	Embedding   *clustering.Embedding  // the coordinates of spectral methods
+	SolverSteps []*cleavev1.SolverStep // the steps of the eigensolver, with the embedding
+	KLabels     map[int][]int32        // the labels for each k of a range
 }
 
-// Extent is how much of an outcome is fetched, since some of it can be large.
+// TableRows returns the number of rows of the table that was clustered, including dropped rows.
+func (o *Outcome) TableRows() int { return len(o.Labels) + int(o.Result.GetDroppedRows()) }
+
+// Extent is how much of an outcome is fetched, because some parts can be large. Each extent includes those before it.
 type Extent int
 
-// Each extent has what those before it have.
+// The extents.
 const (
-	Labels     Extent = iota // with the result's numbers
-	Scores                   // of the rows: distances, margins and confidences
+	Labels     Extent = iota // the result and the labels
+	Scores                   // distances, margins and confidences of rows
 	Everything               // the model, the embedding and the labels for each k
 )
 
-// Fetch fetches the outcome of a job.
+// Fetch fetches the outcome of a job that has ended.
 func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outcome, error) {
 	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.Explain(err)
 	}
 	o := &Outcome{Result: response.GetResult()}
-	if err = c.fetchLabels(ctx, jobID, o); err != nil {
+	if err = c.fetchLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID, WithRows: true}, o); err != nil {
 		return nil, err
 	}
 	if extent >= Scores && o.Result.GetRowScores() != nil {
@@ -56,7 +59,7 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 		return o, nil
 	}
 	if o.Result.GetEmbedding() != nil {
-		if o.Embedding, err = c.fetchEmbedding(ctx, jobID); err != nil {
+		if o.Embedding, err = receive(ctx, c, c.Jobs.GetEmbedding, &cleavev1.GetEmbeddingRequest{JobId: jobID}, wire.ReceiveEmbedding); err != nil {
 			return nil, err
 		}
 		if o.SolverSteps, err = c.fetchSolverSteps(ctx, jobID); err != nil {
@@ -68,12 +71,20 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 			return nil, err
 		}
 	}
-	o.KLabels, err = c.fetchKLabels(ctx, jobID, o.Result.GetKSelection())
-	return o, err
+	for _, s := range o.Result.GetKSelection().GetScores() {
+		one := &Outcome{}
+		if err := c.fetchLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID, K: s.GetK()}, one); err != nil {
+			return nil, err
+		}
+		if o.KLabels == nil {
+			o.KLabels = map[int][]int32{}
+		}
+		o.KLabels[int(s.GetK())] = one.Labels
+	}
+	return o, nil
 }
 
-// receive makes a call and reads what it sends. A stream that breaks, that the coordinator refuses, or gives up because it was
-// read too slowly, is read again.
+// receive makes a streaming call and reads the stream. It starts over if the stream breaks or the coordinator refuses it.
 func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Context, *P, ...grpc.CallOption) (grpc.ServerStreamingClient[R], error), request *P, read func(receive func() (*R, error)) (T, error)) (value T, _ error) {
 	err := c.repeat(ctx, func() error {
 		stream, err := call(ctx, request)
@@ -85,12 +96,7 @@ func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Cont
 	return value, c.Explain(err)
 }
 
-// fetchEmbedding fetches the coordinates that a job of the spectral family found.
-func (c *Client) fetchEmbedding(ctx context.Context, jobID string) (*clustering.Embedding, error) {
-	return receive(ctx, c, c.Jobs.GetEmbedding, &cleavev1.GetEmbeddingRequest{JobId: jobID}, wire.ReceiveEmbedding)
-}
-
-// fetchSolverSteps fetches the steps of the eigensolver of a job that has ended, from its events.
+// fetchSolverSteps fetches the steps of the eigensolver from the events of a job that has ended.
 func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev1.SolverStep, error) {
 	return receive(ctx, c, c.Jobs.WatchJob, &cleavev1.WatchJobRequest{JobId: jobID}, func(receive func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
 		err = wire.Receive(receive, func(item *cleavev1.WatchJobResponse) error {
@@ -103,17 +109,17 @@ func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev
 	})
 }
 
-// FetchTables fetches tables by their ids.
+// FetchTables returns a function that fetches tables by their ids.
 func (c *Client) FetchTables(ctx context.Context) wire.Tables {
 	return func(id string) (*table.Table, error) {
 		return receive(ctx, c, c.Tables.GetTableRows, &cleavev1.GetTableRowsRequest{TableId: id}, wire.ReceiveTable)
 	}
 }
 
-// fetchLabels fetches the labels of a job that has ended, with the rows and ids of a table.
-func (c *Client) fetchLabels(ctx context.Context, jobID string, o *Outcome) (err error) {
-	request := &cleavev1.GetLabelsRequest{JobId: jobID, WithRows: true}
-	_, err = receive(ctx, c, c.Jobs.GetLabels, request, func(receive func() (*cleavev1.GetLabelsResponse, error)) (none struct{}, err error) {
+// fetchLabels fetches labels into o, with the rows and ids of a table if the request asks for them. It changes the first index of
+// the request, so that a stream that breaks continues where it stopped.
+func (c *Client) fetchLabels(ctx context.Context, request *cleavev1.GetLabelsRequest, o *Outcome) error {
+	_, err := receive(ctx, c, c.Jobs.GetLabels, request, func(receive func() (*cleavev1.GetLabelsResponse, error)) (none struct{}, err error) {
 		return none, wire.Receive(receive, func(part *cleavev1.GetLabelsResponse) (err error) {
 			if o.Labels, err = appendLabels(o.Labels, part.GetFirstIndex(), part.GetLabels()); err != nil {
 				return err
@@ -122,7 +128,7 @@ func (c *Client) fetchLabels(ctx context.Context, jobID string, o *Outcome) (err
 				o.Kept = append(o.Kept, int32(row))
 			}
 			o.IDs = append(o.IDs, part.GetIds()...)
-			request.FirstIndex = uint32(len(o.Labels)) // if the stream breaks, the next one goes on from here
+			request.FirstIndex = uint32(len(o.Labels))
 			return nil
 		})
 	})
@@ -132,18 +138,9 @@ func (c *Client) fetchLabels(ctx context.Context, jobID string, o *Outcome) (err
 	return err
 }
 
-// joinLabels joins the parts of a stream of labels.
-func joinLabels(receive func() (*cleavev1.GetLabelsResponse, error)) (labels []int32, err error) {
-	err = wire.Receive(receive, func(part *cleavev1.GetLabelsResponse) error {
-		labels, err = appendLabels(labels, part.GetFirstIndex(), part.GetLabels())
-		return err
-	})
-	return labels, err
-}
-
 func appendLabels(labels []int32, first uint32, more []uint32) ([]int32, error) {
 	if int(first) != len(labels) {
-		return nil, fmt.Errorf("the coordinator sent labels from %d on where %d was next", first, len(labels))
+		return nil, fmt.Errorf("the coordinator sent labels from row %d, expected row %d", first, len(labels))
 	}
 	for _, label := range more {
 		labels = append(labels, int32(label))
@@ -151,7 +148,7 @@ func appendLabels(labels []int32, first uint32, more []uint32) ([]int32, error) 
 	return labels, nil
 }
 
-// joinPrediction joins the parts of a stream of labels of new points, which may come with their distances.
+// joinPrediction joins the parts of a prediction, which may include distances and margins.
 func joinPrediction(receive func() (*cleavev1.PredictJobResponse, error)) (*clustering.Prediction, error) {
 	p, scores := &clustering.Prediction{}, &clustering.RowScores{Measure: clustering.MeasureDistortion}
 	err := wire.Receive(receive, func(part *cleavev1.PredictJobResponse) (err error) {
@@ -165,21 +162,61 @@ func joinPrediction(receive func() (*cleavev1.PredictJobResponse, error)) (*clus
 	return p, err
 }
 
-// FetchModel fetches the model of a job of the k-means family.
+// FetchModel fetches the centroids of a job of the k-means family.
 func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Model, error) {
 	return receive(ctx, c, c.Jobs.GetModel, &cleavev1.GetModelRequest{JobId: jobID}, wire.ReceiveModel)
 }
 
-// FetchNeighborGraph fetches the graph of neighbors that a job clustered.
+// FetchNeighborGraph fetches the neighbor graph that a job clustered.
 func (c *Client) FetchNeighborGraph(ctx context.Context, jobID string) (*dataset.Graph, error) {
 	return receive(ctx, c, c.Jobs.GetNeighborGraph, &cleavev1.GetNeighborGraphRequest{JobId: jobID}, wire.ReceiveNeighborGraph)
 }
 
-// Predict has the coordinator assign new points to the clusters of one of its jobs.
+// Predict uploads new points and has the coordinator assign them to the clusters of a job.
 func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset, w Watcher) (*clustering.Prediction, error) {
 	id, err := c.upload(ctx, points, "new points", w)
 	if err != nil {
 		return nil, err
 	}
 	return receive(ctx, c, c.Jobs.PredictJob, &cleavev1.PredictJobRequest{JobId: jobID, DatasetId: id}, joinPrediction)
+}
+
+// EachTableRows calls yield with successive parts of a table, with each row exactly once even if the stream breaks. It stops at
+// the first error of yield.
+func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error) error {
+	done := 0
+	err := c.repeat(ctx, func() error {
+		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
+		defer cancel()
+		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: tableID})
+		if err != nil {
+			return err
+		}
+		at := 0
+		return wire.Receive(stream.Recv, func(part *cleavev1.GetTableRowsResponse) error {
+			t, err := wire.TableRows(part.GetRows())
+			if err != nil {
+				return err
+			}
+			var more []int // rows that yield has not had yet
+			for row := max(0, done-at); row < t.Rows(); row++ {
+				more = append(more, row)
+			}
+			at += t.Rows()
+			switch {
+			case len(more) == 0:
+				return nil
+			case len(more) < t.Rows():
+				t = t.Take(more)
+			}
+			done = at
+			return yield(t)
+		})
+	})
+	return c.Explain(err)
+}
+
+// SampleTable fetches evenly spaced rows of a table, see table.SampleRows.
+func (c *Client) SampleTable(ctx context.Context, tableID string, rows int) (*table.Table, error) {
+	return receive(ctx, c, c.Tables.GetTableRows, &cleavev1.GetTableRowsRequest{TableId: tableID, MaxRows: uint32(rows)}, wire.ReceiveTable)
 }

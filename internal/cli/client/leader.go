@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,24 +16,24 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Calls are repeated when the coordinator is UNAVAILABLE. The answer may only have been lost on the way, so that every
-// method must bear being called twice: jobs are created with a request id, data sets and tables are identified by their
-// content, and it is no error to cancel or delete again.
+// repeats paces the retries of calls when the coordinator is UNAVAILABLE. Perhaps only the response was lost, so all methods are
+// idempotent: jobs are created with a request id, data sets and tables are identified by their content, and canceling or deleting
+// twice is no error.
 var repeats = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
 
 const (
-	// maxRounds is how often all coordinators are asked. While one of them says that it is a standby there will be a
-	// leader soon, and they are asked for electionTimeout; and for reconnectTimeout, if one has answered before.
+	// maxRounds is how often all coordinators are tried. If one of them is a standby, there will be a leader soon, and they are
+	// tried for electionTimeout; if one has answered before, for reconnectTimeout.
 	maxRounds       = 5
 	electionTimeout = 30 * time.Second
 )
 
-// leader is a connection to the coordinator that leads, among those that the client knows. It asks one after the other,
-// and next the one that a standby names, until one answers.
+// leader is a connection to the coordinator that leads. It tries the known coordinators in turn, and the one that a standby
+// names, until one answers. It is safe for concurrent use.
 type leader struct {
 	mu         sync.Mutex
 	candidates *candidates.Candidates
-	answered   atomic.Bool // one has, whatever
+	answered   atomic.Bool // a coordinator has responded, even with an error
 	warn       func(format string, args ...any)
 }
 
@@ -45,24 +46,25 @@ func newLeader(addresses string, options func(address string) ([]grpc.DialOption
 
 func (l *leader) several() bool { return l.candidates.Count() > 1 }
 
-// choose is the coordinator to ask.
+// choose returns the coordinator to call.
 func (l *leader) choose() (string, *grpc.ClientConn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c, err := l.candidates.Connection()
-	if err != nil { // of an address that a standby told
+	if err != nil { // a standby named a bad address
 		l.candidates.Advance()
 		return "", nil, status.Error(codes.Unavailable, err.Error())
 	}
 	return l.candidates.Current, c, nil
 }
 
-// failed notes that a coordinator did not answer, and goes to the one that it names or to the next.
+// failed moves on from a coordinator that returned an error, to the one that it names or to the next, unless the coordinator
+// answered.
 func (l *leader) failed(address string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.candidates.Current != address || status.Code(err) != codes.Unavailable {
-		return // another call has gone on already, or it did answer
+		return // another call has moved on already, or the coordinator answered
 	}
 	if hint, _ := wire.LeaderOf(err); hint != "" && hint != address {
 		l.candidates.Current = hint
@@ -74,7 +76,7 @@ func (l *leader) failed(address string, err error) {
 	}
 }
 
-// leave goes to another coordinator, and returns the error that says why.
+// leave moves to another coordinator, and returns an UNAVAILABLE error that says why.
 func (l *leader) leave(why string) error {
 	err := status.Error(codes.Unavailable, why)
 	address, _, chooseErr := l.choose()
@@ -84,7 +86,7 @@ func (l *leader) leave(why string) error {
 	return err
 }
 
-// repeat makes a call until it gives anything but UNAVAILABLE, or too many attempts have failed.
+// repeat makes a call until it returns anything but UNAVAILABLE, or too many attempts have failed.
 func (l *leader) repeat(ctx context.Context, call func() error) error {
 	began, standby := time.Now(), false
 	for pause, tries := backoff.New(repeats), 1; ; tries++ {
@@ -104,8 +106,8 @@ func (l *leader) repeat(ctx context.Context, call func() error) error {
 	}
 }
 
-// patient tells whether to try again after so much time and so many rounds. A coordinator that has answered and is gone is
-// mostly one that is started again; a client that is in the middle of its work waits for it.
+// patient reports whether to try again after some time and some rounds. A coordinator that answered before is probably
+// restarting, so the client waits longer for it.
 func (l *leader) patient(err error, standby bool, since time.Duration, rounds int) bool {
 	switch {
 	case standby:
@@ -113,7 +115,7 @@ func (l *leader) patient(err error, standby bool, since time.Duration, rounds in
 	case !l.answered.Load() || wire.Reason(err) != "":
 		return rounds < maxRounds-1
 	case rounds == maxRounds-1:
-		l.warn("the connection to the coordinator broke; trying to get back")
+		l.warn("the connection to the coordinator broke; reconnecting")
 	}
 	return since <= reconnectTimeout
 }
@@ -134,7 +136,7 @@ func (l *leader) Invoke(ctx context.Context, method string, args, reply any, opt
 	})
 }
 
-// NewStream implements grpc.ClientConnInterface. Whoever reads the stream repeats the call if it breaks.
+// NewStream implements grpc.ClientConnInterface. The reader of the stream repeats the call if it breaks.
 func (l *leader) NewStream(ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
 	address, c, err := l.choose()
 	if err != nil {
@@ -145,11 +147,11 @@ func (l *leader) NewStream(ctx context.Context, description *grpc.StreamDesc, me
 		l.failed(address, err)
 		return nil, err
 	}
-	l.answered.Store(true) // there is a connection
+	l.answered.Store(true)
 	return &followedStream{ClientStream: stream, leader: l, address: address}, nil
 }
 
-// followedStream tells the leader when it breaks.
+// followedStream reports its errors to the leader.
 type followedStream struct {
 	grpc.ClientStream
 	leader  *leader
@@ -168,4 +170,44 @@ func (l *leader) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.candidates.Close()
+}
+
+// An overloaded coordinator refuses calls and says when to retry. Pauses grow from there, up to maxRefusalPause.
+const (
+	maxRefusals     = 6
+	maxRefusalPause = 20 * time.Second
+)
+
+// repeatRefused calls do, and again while the coordinator refuses it temporarily, at most maxRefusals times.
+func (c *Client) repeatRefused(ctx context.Context, do func() error) error {
+	for refusals := 1; ; refusals++ {
+		err := do()
+		pause, helps := wire.RetryDelay(err)
+		if !helps || refusals > maxRefusals {
+			return err
+		}
+		pause = min(pause<<(refusals-1), maxRefusalPause)
+		pause += rand.N(pause/2 + 1) // so that refused clients do not all come back at once
+		c.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond), refusals, maxRefusals)
+		if backoff.Sleep(ctx, pause) != nil {
+			return err
+		}
+	}
+}
+
+// repeat is repeatRefused, and also retries when the connection breaks or there is no leader.
+func (c *Client) repeat(ctx context.Context, do func() error) error {
+	return c.repeatRefused(ctx, func() error { return c.leader.repeat(ctx, do) })
+}
+
+// repeatUnary is a grpc.UnaryClientInterceptor that retries calls that are temporarily refused.
+func (c *Client) repeatUnary(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	return c.repeatRefused(ctx, func() error { return invoke(ctx, method, request, reply, connection, options...) })
+}
+
+// warn calls Warn if it is set.
+func (c *Client) warn(format string, args ...any) {
+	if c.Warn != nil {
+		c.Warn(format, args...)
+	}
 }

@@ -98,7 +98,7 @@ func TestDownloadsGoOn(t *testing.T) {
 		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
 	})
 	o := &Outcome{}
-	if err := c.fetchLabels(t.Context(), "job", o); err != nil || !slices.Equal(o.Labels, []int32{1, 0, 2, 1, 1}) {
+	if err := c.fetchLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: "job"}, o); err != nil || !slices.Equal(o.Labels, []int32{1, 0, 2, 1, 1}) {
 		t.Errorf("labels are %v, %v", o.Labels, err)
 	}
 }
@@ -141,7 +141,7 @@ func TestWatchesGoOn(t *testing.T) {
 	if err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || fmt.Sprint(w.events) != "[1 2]" {
 		t.Errorf("the watch ended with %v, %v after %v", ended, err, w.events)
 	}
-	want := []string{"there is too much to do; trying again", "the coordinator ended the watch because it was not read for a while; going on from the last event"}
+	want := []string{"there is too much to do; trying again", "the coordinator ended the watch because it was not read for a while; continuing after the last event"}
 	if fmt.Sprintf("%q", w.warnings) != fmt.Sprintf("%q", want) {
 		t.Errorf("the watcher is told %q", w.warnings)
 	}

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	"github.com/google/uuid"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -17,8 +16,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// UploadInputs uploads the data of a job with a name, unless data is nil, and the tables of its spec, as far as the
-// coordinator does not have them. The spec then names them by their ids.
+// UploadInputs uploads the data of a job, unless data is nil, and the inline tables of its spec, and replaces them in the spec
+// by their ids. It does not upload what the coordinator has already. name is the display name.
 func (c *Client) UploadInputs(ctx context.Context, name string, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) error {
 	if data != nil {
 		id, err := c.upload(ctx, data, name, w)
@@ -30,8 +29,7 @@ func (c *Client) UploadInputs(ctx context.Context, name string, spec *cleavev1.J
 	return c.uploadTables(ctx, name, spec)
 }
 
-// upload sends a data set to the coordinator, unless it has it already, and returns its id. An embedded coordinator uses
-// it where it is.
+// upload uploads a data set, unless the coordinator has it, and returns its id. An embedded coordinator shares the memory of data.
 func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, w Watcher) (string, error) {
 	if c.embedded != nil {
 		limitGarbage(dataset.EncodedSize(data))
@@ -49,22 +47,21 @@ func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, 
 	})
 }
 
-// Remote tells whether the coordinator is another process.
-func (c *Client) Remote() bool { return c.embedded == nil }
-
-// UploadTable sends a table to the coordinator, unless it has it already, and returns its id.
+// UploadTable uploads a table, unless the coordinator has it, and returns its id. w may be nil.
 func (c *Client) UploadTable(ctx context.Context, name string, t *table.Table, w Watcher) (string, error) {
 	id := t.ID()
 	_, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
 	return id, c.sendMissing(ctx, "table", id, err, func(start wire.UploadStart) (string, error) {
-		w.Uploading(t.Rows(), uint64(t.EncodedSize()))
+		if w != nil {
+			w.Uploading(t.Rows(), uint64(t.EncodedSize()))
+		}
 		stored, err := wire.ResumeTable(ctx, c.Tables, name, t, start)
 		return stored.GetTableId(), err
 	})
 }
 
-// sendMissing sends what the coordinator does not have. found is how it answered when it was asked. An upload that breaks off
-// goes on where it was, if the coordinator has kept what arrived.
+// sendMissing calls send if found, the error of a call that asked for the id, is NOT_FOUND. It continues a broken upload where it
+// stopped, if the coordinator kept the parts that arrived.
 func (c *Client) sendMissing(ctx context.Context, noun, id string, found error, send func(wire.UploadStart) (storedID string, err error)) error {
 	if status.Code(found) != codes.NotFound {
 		return c.Explain(found)
@@ -74,7 +71,7 @@ func (c *Client) sendMissing(ctx context.Context, noun, id string, found error, 
 	err := c.repeat(ctx, func() (err error) {
 		if again {
 			arrived, _ := c.Datasets.GetUpload(ctx, &cleavev1.GetUploadRequest{UploadId: start.ID})
-			start.FirstPart = arrived.GetParts() // 0: it starts over
+			start.FirstPart = arrived.GetParts() // 0 starts over
 		}
 		again = true
 		stored, err = send(start)
@@ -89,8 +86,7 @@ func (c *Client) sendMissing(ctx context.Context, noun, id string, found error, 
 	return nil
 }
 
-// uploadTables sends the tables that a spec has inline to the coordinator, unless it has them already, and
-// names them in the spec by their ids: they may be larger than a request.
+// uploadTables uploads the inline tables of a spec, which may be larger than a request, and replaces them by their ids.
 func (c *Client) uploadTables(ctx context.Context, of string, spec *cleavev1.JobSpec) error {
 	for _, used := range wire.UsedTables(spec) {
 		if used.Input.GetInline() == nil {
@@ -100,16 +96,33 @@ func (c *Client) uploadTables(ctx context.Context, of string, spec *cleavev1.Job
 		if err != nil {
 			return fault.Wrap(err, "%s", used.Field)
 		}
-		id, name := t.ID(), used.Name()+" of "+of
-		_, err = c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
-		err = c.sendMissing(ctx, "table", id, err, func(start wire.UploadStart) (string, error) {
-			stored, err := wire.ResumeTable(ctx, c.Tables, name, t, start)
-			return stored.GetTableId(), err
-		})
+		id, err := c.UploadTable(ctx, used.Name()+" of "+of, t, nil)
 		if err != nil {
 			return err
 		}
 		used.Input.Source = &cleavev1.TableInput_TableId{TableId: id}
 	}
 	return nil
+}
+
+// StreamTable uploads a table while it is read, and returns its description. read starts at the first row and calls send with a
+// function that returns the next rows. It is called again if the connection breaks, because unfinished uploads are lost.
+func (c *Client) StreamTable(ctx context.Context, name string, read func(send func(next func() (*table.Table, error)) error) error) (stored *cleavev1.Table, _ error) {
+	again := false
+	err := c.repeat(ctx, func() error {
+		if again {
+			c.warn("the connection to the coordinator broke; sending the table again from its first row")
+		}
+		return read(func(next func() (*table.Table, error)) (err error) {
+			stored, err = wire.SendBatches(ctx, c.Tables, name, func() (*table.Table, error) {
+				again = true
+				return next()
+			})
+			return err
+		})
+	})
+	if err == nil {
+		limitGarbage(int64(stored.GetBytes())) // its labels will be large as well
+	}
+	return stored, c.Explain(err)
 }

@@ -1,4 +1,4 @@
-// Package clitest has the small files, messages and helpers that the tests of the command line share.
+// Package clitest has small files, messages and helpers for the tests of the command line.
 package clitest
 
 import (
@@ -14,7 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Folder writes files into a new folder and changes to it.
+// Folder writes files into a new folder and makes it the working directory of the test.
 func Folder(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -28,7 +28,7 @@ func Folder(t *testing.T, files map[string]string) {
 	}
 }
 
-// SmallFiles are small inputs of every kind, and some that are wrong.
+// SmallFiles are small inputs of every kind, some of them invalid.
 var SmallFiles = map[string]string{
 	"p.csv":      "x,y\n0,0\n0,1\n5,5\n5,6\n",
 	"e.csv":      "src,dst,weight\n0,1,1\n1,2,2\n2,3,1\n",
@@ -50,7 +50,7 @@ var SmallFiles = map[string]string{
 	"hmrf.yaml":  "k: 2\nhmrfKmeans: {distortion: DISTORTION_COSINE, inference: INFERENCE_BP}\n",
 }
 
-// Read is the text of a file.
+// Read returns the content of a file.
 func Read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -68,28 +68,28 @@ func Write(t *testing.T, name, text string) {
 	}
 }
 
-// IterationItem is what a watch sends for an iteration.
+// IterationItem returns the item of a watch for an iteration.
 func IterationItem(iteration, moved uint32, objective float64, restart uint32) *cleavev1.WatchJobResponse {
 	return EventItem(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{
 		Iteration: iteration, Moved: moved, Objective: objective, Restart: restart}}})
 }
 
-// EventItem is what a watch sends for an event.
+// EventItem returns the item of a watch for an event.
 func EventItem(event *cleavev1.Event) *cleavev1.WatchJobResponse {
 	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: event}}
 }
 
-// ProgressItem is what a watch sends for live progress.
+// ProgressItem returns the item of a watch for live progress.
 func ProgressItem(p *cleavev1.Progress) *cleavev1.WatchJobResponse {
 	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Progress{Progress: p}}
 }
 
-// EndedItem is what a watch sends for the end of a job that succeeded.
+// EndedItem returns the item of a watch for the end of a job that succeeded.
 func EndedItem() *cleavev1.WatchJobResponse {
 	return EventItem(&cleavev1.Event{What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}})
 }
 
-// ExampleResult is a result in which most fields are set.
+// ExampleResult returns a result in which most fields are set.
 func ExampleResult() *cleavev1.Result {
 	return &cleavev1.Result{
 		State:         cleavev1.JobState_JOB_STATE_SUCCEEDED,
@@ -128,7 +128,7 @@ var SpectralFiles = func() map[string]string {
 	return files
 }()
 
-// SolverItem is what a watch sends for a step of an eigensolver.
+// SolverItem returns the item of a watch for a step of an eigensolver.
 func SolverItem(step uint32, residual float64, converged uint32) *cleavev1.WatchJobResponse {
 	return EventItem(&cleavev1.Event{Sequence: uint32(step), What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{
 		Step: step, Products: 10 * step, Residual: residual, Tolerance: 1e-8, Converged: converged, Wanted: 2}}})

@@ -1,6 +1,8 @@
 package jobflags
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +17,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// apply lays the flags that were given over the spec of a job on data of a kind; it reads no files.
+// apply applies the flags that were given to the spec of a job on data of a kind. It reads no files.
 func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	spec := j.Spec
 	if err := f.setAlgorithm(j, kind); err != nil {
@@ -47,12 +49,12 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	return nil
 }
 
-// setAlgorithm makes the spec one of the algorithm that a flag or the job file names, or else of the one that suits what
-// they give.
+// setAlgorithm sets the algorithm of the spec: the one that a flag or the job file names, or else the one that fits the
+// other options.
 func (f *Flags) setAlgorithm(j *Job, kind dataset.Kind) error {
 	if f.Given("algorithm") {
 		a, _ := catalog.FindAlgorithm(f.options["algorithm"].text)
-		wire.SetAlgorithm(j.Spec, a) // options in the job file were for its own
+		wire.SetAlgorithm(j.Spec, a) // clears options in the job file for another algorithm
 		return nil
 	}
 	if j.Spec.Algorithm != nil {
@@ -64,17 +66,13 @@ func (f *Flags) setAlgorithm(j *Job, kind dataset.Kind) error {
 	}
 	wire.SetAlgorithm(j.Spec, a)
 	if len(because) > 0 {
-		are := " is an option"
-		if len(because) > 1 {
-			are = " are options"
-		}
-		j.Chosen = "--" + strings.Join(because, " and --") + are + " of " + a.Name + ", which is used; --algorithm names another"
+		j.Chosen = fmt.Sprintf("using %s because of --%s; --algorithm selects another", a.Name, strings.Join(because, " and --"))
 	}
 	return nil
 }
 
-// forget drops what a job file says in connection with values that flags replace: the parameters of another
-// kernel, and what another start began with.
+// forget clears what a job file sets for values that flags replace: the parameters of another kernel, and the input of
+// another start.
 func (f *Flags) forget(spec *cleavev1.JobSpec) {
 	if kernel := wire.KernelOf(spec); kernel != nil && f.Given("kernel") && wire.EnumWord(kernel.GetFunction()) != f.options["kernel"].text {
 		proto.Reset(kernel)
@@ -84,8 +82,7 @@ func (f *Flags) forget(spec *cleavev1.JobSpec) {
 	}
 }
 
-// check refuses what makes no sense for data of a kind, by the rules of the service. An option that is given
-// with the value that it always has is accepted.
+// check checks the spec by the rules of the service. It accepts options that are given with their only possible value.
 func (f *Flags) check(spec *cleavev1.JobSpec, kind dataset.Kind) error {
 	if refusal := f.request(spec, kind).Check(); refusal != nil {
 		return shell.Usage("%s", refusal.Text(shell.FlagName))
@@ -93,7 +90,7 @@ func (f *Flags) check(spec *cleavev1.JobSpec, kind dataset.Kind) error {
 	return nil
 }
 
-// request is what a spec asks for, and the flags: tables that are yet to be read, and options that have no field.
+// request returns what the spec and the flags ask for, including tables that are not read yet and options without a field.
 func (f *Flags) request(spec *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
 	request := wire.Request(spec, kind)
 	for name, flag := range f.options {
@@ -106,4 +103,48 @@ func (f *Flags) request(spec *cleavev1.JobSpec, kind dataset.Kind) catalog.Reque
 	}
 	f.supervise(request)
 	return request
+}
+
+// cutRange splits a range of k, 2..10 or 2-10. last is empty for a single number.
+func cutRange(text string) (first, last string) {
+	for _, between := range []string{"..", "-"} {
+		if first, last, found := strings.Cut(text, between); found && first != "" && last != "" {
+			return first, last
+		}
+	}
+	return text, ""
+}
+
+// applyK sets a range of --k. A single number was set with the other options.
+func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
+	if flag := f.options["k"]; f.Given("k") && flag.last != "" {
+		last, _ := strconv.ParseUint(flag.last, 10, 32) // Set has checked it
+		spec.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: uint32(flag.Uint64()), Max: uint32(last)}}
+	}
+	switch {
+	case spec.GetK() == 0 && spec.GetKRange() == nil:
+		return shell.Usage("the number of clusters is missing; give --k N, or a range such as --k 2..10")
+	case spec.GetKRange() != nil && f.options["init"].path != "":
+		return shell.Usage("--init %s has one number of clusters; it does not go with a range of --k", f.options["init"].text)
+	}
+	return nil
+}
+
+// beginRange raises the beginning of a range of k to the number of classes, if that is in it: each class needs a cluster.
+func (j *Job) beginRange(classes int) {
+	j.Notices = append(j.Notices, wire.BeginRange(j.Spec, classes)...)
+}
+
+// checkClasses refuses more classes than clusters, after beginRange.
+func (j *Job) checkClasses() error {
+	j.beginRange(len(j.classes.Names))
+	return j.classes.Check(int(max(j.Spec.GetK(), j.Spec.GetKRange().GetMax())))
+}
+
+// FirstK returns the number of clusters of a spec, or the first of its range.
+func FirstK(spec *cleavev1.JobSpec) uint32 {
+	if r := spec.GetKRange(); r != nil {
+		return r.GetMin()
+	}
+	return spec.GetK()
 }

@@ -17,12 +17,12 @@ func TestFlagsChooseTheAlgorithm(t *testing.T) {
 		{"--data p.csv --k 2 --constraints c.csv", "auto", ""},
 		{"--data p.csv --k 2 --rho 1 --algorithm spectral", "spectral", ""},
 		{"--data p.csv -f hmrf.yaml --inference lp", "hmrf-kmeans", ""},
-		{"--data p.csv --k 2 --rho 1", "kernel-kmeans", "--rho is an option of kernel-kmeans, which is used; --algorithm names another"},
+		{"--data p.csv --k 2 --rho 1", "kernel-kmeans", "using kernel-kmeans because of --rho; --algorithm selects another"},
 		{"--data p.csv --k 2 --metric full --inference bp --constraints c.csv", "mpc-kmeans",
-			"--metric and --inference are options of mpc-kmeans, which is used; --algorithm names another"},
-		{"--data p.csv --k 2 --init centroids:m.csv", "kmeans", "--init is an option of kmeans, which is used; --algorithm names another"},
-		{"--data x.svm --k 2 --init random", "kernel-kmeans", "--init is an option of kernel-kmeans, which is used; --algorithm names another"},
-		{"--data p.csv -f byid.yaml --storage none", "kernel-kmeans", "--storage is an option of kernel-kmeans, which is used; --algorithm names another"},
+			"using mpc-kmeans because of --metric and --inference; --algorithm selects another"},
+		{"--data p.csv --k 2 --init centroids:m.csv", "kmeans", "using kmeans because of --init; --algorithm selects another"},
+		{"--data x.svm --k 2 --init random", "kernel-kmeans", "using kernel-kmeans because of --init; --algorithm selects another"},
+		{"--data p.csv -f byid.yaml --storage none", "kernel-kmeans", "using kernel-kmeans because of --storage; --algorithm selects another"},
 	} {
 		j, err := prepareFlags(t, c.args)
 		if err != nil {

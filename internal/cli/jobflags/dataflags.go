@@ -2,6 +2,9 @@ package jobflags
 
 import (
 	"cmp"
+	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -15,39 +18,57 @@ import (
 type DataFlags struct {
 	set *pflag.FlagSet
 
-	data, graph, kernelMatrix string
-	vertices                  *OptionFlag
+	graph, kernelMatrix string
+	vertices            *OptionFlag
 	inputFlags
 	vertexList    string
 	namedVertices bool
 	tableFlags
 
-	// Stream says that a large table may be sent as it is read.
+	// Stream allows a large table to be sent while it is read.
 	Stream bool
-	// Rows are what the table says besides points, once it is loaded; nil: the data are no table.
-	Rows *Rows
 }
 
-// newDataFlags has no flags declared yet.
+// newDataFlags returns flags that are not declared yet.
 func newDataFlags(set *pflag.FlagSet) DataFlags {
 	return DataFlags{set: set, vertices: NewWhole(0, 0, dataset.MaxRows)}
 }
 
-// AddDataFlags declares the flags that name the data of a job that has ended, to be drawn.
+// AddDataFlags declares the flags for the data of a job that has ended, to draw them.
 func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f := newDataFlags(set)
-	f.inputFlags.add(set, &f.data, "the job's points in this `FILE`, to draw clusters.svg")
-	set.StringVar(&f.graph, "graph", "", "the job's graph in this `FILE`, to draw clusters.svg")
+	f.inputFlags.add(set, "the points of the job in this `FILE`, to draw clusters.svg")
+	set.StringVar(&f.graph, "graph", "", "the graph of the job in this `FILE`, to draw clusters.svg")
 	f.addGraphFlags(set)
-	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the job's kernel matrix in this `FILE`, to draw clusters.svg")
+	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the kernel matrix of the job in this `FILE`, to draw clusters.svg")
 	f.tableFlags.add(set)
 	return &f
 }
 
-// Given tells whether a flag is on the command line.
+// addGraphFlags declares the flags about the vertices of a graph.
+func (f *DataFlags) addGraphFlags(set *pflag.FlagSet) {
+	set.Var(f.vertices, "vertices", "number of vertices of the graph, if some of the last have no edge")
+	set.StringVar(&f.vertexList, "vertex-list", "", "names of all vertices in this `FILE`, one per line, including those without an edge")
+	set.BoolVar(&f.namedVertices, "named-vertices", false, "vertices are identified by names even if these are numbers, such as numbers from 1 or with gaps")
+}
+
+// checkGraph refuses flags about vertices if the data are not a graph.
+func (f *DataFlags) checkGraph(source string) error {
+	for _, flag := range []string{"vertices", "vertex-list", "named-vertices"} {
+		if f.Given(flag) && source != "graph" {
+			return shell.Usage("--%s goes with --graph only", flag)
+		}
+	}
+	if f.Given("vertices") && f.Given("vertex-list") {
+		return shell.Usage("--vertices and --vertex-list both say how many vertices there are; give one of them")
+	}
+	return nil
+}
+
+// Given reports whether a flag is on the command line.
 func (f *DataFlags) Given(flag string) bool { return f.set.Changed(flag) }
 
-// source is the flag that names the data, empty when none does.
+// source returns the flag that names the data, or "" if none does.
 func (f *DataFlags) source() (flag string, err error) {
 	var given []string
 	for _, name := range []string{"data", "graph", "kernel-matrix"} {
@@ -64,7 +85,7 @@ func (f *DataFlags) source() (flag string, err error) {
 	return "", shell.Usage("--%s and --%s were both given; a job clusters one data set", given[0], given[1])
 }
 
-// kindOf is the kind of data that a source flag names.
+// kindOf returns the kind of data that a source flag names.
 func (f *DataFlags) kindOf(flag string) dataset.Kind {
 	switch {
 	case flag == "graph":
@@ -77,55 +98,231 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 	return dataset.KindPoints
 }
 
-// Load reads the data that the flags name, nil when they name none, and the names of its columns
-// where it has any.
-func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
+// Load reads the data that the flags name.
+func (f *DataFlags) Load() (*Loaded, error) {
 	flag, err := f.source()
-	if err == nil {
-		err = f.checkTable(flag)
-	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if f.IsTable() {
-		var data dataset.Dataset
-		var header []string
-		data, header, _, f.Rows, err = f.loadTable(false)
-		return data, header, err
+	if err := cmp.Or(f.checkTable(flag), f.checkGraph(flag)); err != nil {
+		return nil, err
 	}
-	if err := f.checkGraph(flag); err != nil {
-		return nil, nil, err
+	switch {
+	case f.IsTable():
+		return f.loadTable(false)
+	case flag == "data":
+		return f.loadPoints(0)
+	case flag == "graph":
+		return f.loadGraph()
+	case flag == "kernel-matrix":
+		kernel, err := f.inputOf(f.kernelMatrix).LoadKernel()
+		return &Loaded{Data: kernel}, err
 	}
-	var data dataset.Dataset
-	var header []string
-	switch flag {
-	case "data":
-		data, header, err = f.loadPoints(0)
-	case "graph":
-		data, f.Rows, err = f.loadGraph()
-	case "kernel-matrix":
-		data, err = asDataset(f.inputOf(f.kernelMatrix).LoadKernel())
-	}
-	return data, header, err
+	return &Loaded{}, nil
 }
 
-// LoadKept is Load that leaves out rows which cannot be clustered, if some were left out; where directions were compared,
-// these are also rows of zeros.
-func (f *DataFlags) LoadKept(dropped, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
+// LoadKept is Load for a job that dropped rows, if dropped is set: it drops rows with missing values and, if directions are
+// compared, rows of zeros.
+func (f *DataFlags) LoadKept(dropped, directions bool) (*Loaded, error) {
 	if f.IsTable() && dropped {
 		f.missing.text = string(recipe.Drop)
-		data, header, filter, rows, err := f.loadTable(directions)
-		f.Rows = rows
-		return data, header, filter, err
+		return f.loadTable(directions)
 	}
 	if flag, err := f.source(); err == nil && flag == "data" && dropped {
-		return f.loadUsable(f.data, directions)
+		return f.loadUsable(directions)
 	}
-	data, header, err := f.Load()
-	return data, header, nil, err
+	return f.Load()
 }
 
-// Name is the name of the file of data, without its folder.
+// Name returns the name of the data file without its folder, or "" if there is none.
 func (f *DataFlags) Name() string {
-	return baseName(cmp.Or(f.data, f.graph, f.kernelMatrix))
+	return baseName(cmp.Or(f.name(), f.graph, f.kernelMatrix))
+}
+
+// inputFlags name the files of points: files, a folder of them, or standard input.
+type inputFlags struct {
+	files         []string
+	format, array string
+
+	// Stdin is read for the path "-".
+	Stdin io.Reader
+	kind  *format.InputKind // set by holds
+}
+
+// add declares --data, which may be repeated, --format and --array.
+func (f *inputFlags) add(set *pflag.FlagSet, usage string) {
+	set.StringArrayVar(&f.files, "data", nil, usage)
+	set.StringVar(&f.format, "format", "", "the format of the data: "+strings.Join(format.Formats(), ", ")+" (default: detected by content or name)")
+	set.StringVar(&f.array, "array", "", "`NAME` of the array in an .npz file (default: the only one with two dimensions)")
+}
+
+// name returns the name of the first file, for messages, or "" if there is none.
+func (f *inputFlags) name() string {
+	switch {
+	case len(f.files) == 0:
+		return ""
+	case f.files[0] == StandardInput:
+		return "standard input"
+	}
+	return f.files[0]
+}
+
+// check refuses flags that do not apply to the data.
+func (f *inputFlags) check(source string) error {
+	switch {
+	case f.format != "" && source == "":
+		return shell.Usage("--format goes with --data, --graph or --kernel-matrix only")
+	case f.array != "" && source != "data" && source != "kernel-matrix":
+		return shell.Usage("--array goes with --data or --kernel-matrix only, an .npz file")
+	case f.format == "":
+		return nil
+	case source == "graph":
+		return format.CheckGraphFormat(f.format)
+	case source == "kernel-matrix":
+		return format.CheckKernelFormat(f.format)
+	}
+	return format.CheckFormat(f.format)
+}
+
+// holds reports whether the files are of a kind, by their content, or by their names if they cannot be read; parts then
+// returns the error.
+func (f *inputFlags) holds(kind format.InputKind) bool {
+	if len(f.files) == 0 {
+		return false
+	}
+	if f.kind == nil {
+		found, err := format.KindOf(f.files, f.input())
+		switch {
+		case err != nil && format.IsTable(f.files[0]):
+			found = format.InputTable
+		case err != nil && format.IsSparse(f.files[0]):
+			found = format.InputSparse
+		case err != nil:
+			found = format.InputDense
+		}
+		f.kind = &found
+	}
+	return *f.kind == kind
+}
+
+func (f *inputFlags) input() format.Input { return f.inputOf(f.files[0]) }
+
+// inputOf returns the input at a path in the format that was given.
+func (f *inputFlags) inputOf(path string) format.Input {
+	return format.Input{Path: path, Format: f.format, Array: f.array, Stdin: f.Stdin}
+}
+
+// parts returns the files of points that are not in a table.
+func (f *inputFlags) parts() (format.PointParts, error) {
+	if _, err := format.KindOf(f.files, f.input()); err != nil {
+		return nil, err
+	}
+	return format.PointPartsOf(f.files, f.input())
+}
+
+// readingFlags tell how the text of a table is split into cells.
+type readingFlags struct {
+	delimiter string
+	header    *OptionFlag
+}
+
+func (f *readingFlags) add(set *pflag.FlagSet) {
+	f.header = NewChoice("auto", "auto", "yes", "no")
+	set.StringVar(&f.delimiter, "delimiter", "", "separator of the cells of a table: comma, semicolon, tab, space, pipe or a `CHARACTER` (default: detected)")
+	set.Var(f.header, "header", "whether the first line of a table names its columns")
+}
+
+// apply sets the options of a table reader.
+func (f *readingFlags) apply(o *format.TableOptions) error {
+	o.Header = f.header.text
+	switch f.delimiter {
+	case "":
+	case "comma":
+		o.Delimiter = ','
+	case "semicolon":
+		o.Delimiter = ';'
+	case "tab", `\t`:
+		o.Delimiter = '\t'
+	case "space":
+		o.Delimiter = ' '
+	case "pipe":
+		o.Delimiter = '|'
+	default:
+		if len(f.delimiter) != 1 || strings.ContainsAny(f.delimiter, "\"\r\n.-+") || f.delimiter[0] >= '0' && f.delimiter[0] <= '9' {
+			return shell.Usage("--delimiter %q cannot separate cells; use comma, semicolon, tab, space, pipe or one character", f.delimiter)
+		}
+		o.Delimiter = f.delimiter[0]
+	}
+	return nil
+}
+
+// tableFlags tell how a table is read and how its rows become points.
+type tableFlags struct {
+	readingFlags
+	id, label                    string
+	ignore, columns, categorical []string
+	keep                         []string
+	missing, dates               *OptionFlag
+	keepLastRow                  bool
+}
+
+// onlyForTables lists the flags that apply only to tables.
+var onlyForTables = []string{"delimiter", "header", "id-column", "label-column", "ignore", "columns", "categorical", "keep", "dates", "keep-last-row"}
+
+// The values of --dates.
+const datesIgnored, datesAsNumbers = "ignore", "numbers"
+
+func (f *tableFlags) add(set *pflag.FlagSet) {
+	f.readingFlags.add(set)
+	f.missing = NewChoice(string(recipe.Auto), recipe.Ways()...)
+	set.StringVar(&f.id, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
+	set.StringVar(&f.label, "label-column", "", "the `COLUMN` with known classes, empty where unknown; it is not used as a feature")
+	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
+	set.StringSliceVar(&f.columns, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
+	set.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
+	set.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
+	f.dates = NewChoice(datesIgnored, datesIgnored, datesAsNumbers)
+	set.Var(f.dates, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
+	set.BoolVar(&f.keepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
+	set.Var(f.missing, "missing", "missing values: fill them from similar rows (auto, which also leaves out columns that are mostly empty), with the mean, or with the median or most frequent category; report an error (the default for .npy, .mtx and sparse files); or drop the rows (label -1), and rows of zeros if directions are compared")
+}
+
+// reading returns the options of the table reader.
+func (f *tableFlags) reading() (format.TableOptions, error) {
+	o := format.TableOptions{Texts: slices.Concat([]string{f.id, f.label}, f.categorical, f.ignore), Ignore: f.ignore}
+	if len(f.columns) > 0 {
+		o.Only = slices.Concat([]string{f.id, f.label}, f.columns, f.categorical, f.keep)
+	}
+	return o, f.apply(&o)
+}
+
+// wishes returns what the flags say about columns.
+func (f *tableFlags) wishes() recipe.Wishes {
+	return recipe.Wishes{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.text),
+		Keep: f.keep, Dates: f.dates.text == datesAsNumbers, KeepLastRow: f.keepLastRow}
+}
+
+// IsTable reports whether the data are a table.
+func (f *DataFlags) IsTable() bool { return f.holds(format.InputTable) }
+
+// checkTable refuses flags about tables if the data are not one.
+func (f *DataFlags) checkTable(source string) error {
+	if err := f.inputFlags.check(source); err != nil {
+		return err
+	}
+	if f.IsTable() {
+		return nil
+	}
+	for _, flag := range onlyForTables {
+		if f.Given(flag) {
+			return shell.Usage("--%s goes with a table as --data only, such as a .csv file", flag)
+		}
+	}
+	switch {
+	case f.Given("missing") && source != "data":
+		return shell.Usage("--missing goes with --data only: it is about rows of a file of points")
+	case f.missing.text == string(recipe.Mean) || f.missing.text == string(recipe.Median):
+		return shell.Usage("--missing %s goes with a table as --data only; in this format use --missing drop", f.missing.text)
+	}
+	return nil
 }

@@ -4,25 +4,28 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/format"
 )
 
-// plainFiles are the flags that name files to be read and are no options of the catalog.
+// plainFiles lists the flags that name input files and are not options of the catalog.
 var plainFiles = []string{"data", "graph", "kernel-matrix", "file", "truth", "score-on", "vertex-list"}
 
 // NamedFile is a file that a flag names.
 type NamedFile struct{ Flag, Path string }
 
-// NamedFiles are the files that the flags which were given name, for reading, by the names of the flags. A folder stands
-// for the files in it, and paths that are not absolute start from a directory.
+// NamedFiles returns the input files that flags name. A folder stands for the files in it. Relative paths start from
+// directory.
 func NamedFiles(set *pflag.FlagSet, directory string) []NamedFile {
 	var files []NamedFile
 	visitPaths(set, func(flag, path string) string {
-		entries, err := os.ReadDir(Within(directory, path))
-		if err != nil { // it is no folder
+		entries, err := os.ReadDir(ResolvePath(directory, path))
+		if err != nil { // not a folder
 			files = append(files, NamedFile{flag, path})
 			return path
 		}
@@ -36,23 +39,23 @@ func NamedFiles(set *pflag.FlagSet, directory string) []NamedFile {
 	return files
 }
 
-// ResolveFiles makes the paths of files that flags name absolute: they start from a directory.
+// ResolveFiles replaces relative paths of input files in flags by paths within directory.
 func ResolveFiles(set *pflag.FlagSet, directory string) {
-	visitPaths(set, func(_, path string) string { return Within(directory, path) })
+	visitPaths(set, func(_, path string) string { return ResolvePath(directory, path) })
 }
 
-// StandardInput stands for a file that is read from there.
+// StandardInput is the path that stands for standard input.
 const StandardInput = "-"
 
-// Within is a path that starts from a directory unless it is absolute.
-func Within(directory, path string) string {
+// ResolvePath returns a path within directory, unless the path is absolute or standard input.
+func ResolvePath(directory, path string) string {
 	if path == StandardInput || filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(directory, path)
 }
 
-// visitPaths replaces every path that a given flag names for reading.
+// visitPaths replaces every path of an input file in the flags that were given.
 func visitPaths(set *pflag.FlagSet, replace func(flag, path string) string) {
 	set.Visit(func(flag *pflag.Flag) {
 		switch value := flag.Value.(type) {
@@ -69,7 +72,7 @@ func visitPaths(set *pflag.FlagSet, replace func(flag, path string) string) {
 				for at, path := range paths {
 					paths[at] = replace(flag.Name, path)
 				}
-				_ = value.Replace(paths) // they were given before
+				_ = value.Replace(paths) // never fails
 			}
 		default:
 			if slices.Contains(plainFiles, flag.Name) {
@@ -77,4 +80,51 @@ func visitPaths(set *pflag.FlagSet, replace func(flag, path string) string) {
 			}
 		}
 	})
+}
+
+// fromStdin lists the flags whose file may be standard input.
+var fromStdin = []string{"data", "graph", "kernel-matrix", "constraints", "seeds", "weights", "truth"}
+
+// checkStandardInput refuses empty paths, and standard input for flags that do not support it or for more than one flag.
+func (f *Flags) checkStandardInput() error {
+	var users []string
+	var err error
+	visitPaths(f.set, func(flag, path string) string {
+		if path == "" {
+			err = shell.Usage("--%s names no file", flag)
+		}
+		if path == StandardInput {
+			users = append(users, "--"+flag+" -")
+			if !slices.Contains(fromStdin, flag) {
+				err = shell.Usage("--%s is not read from standard input; --%s and --%s are", flag,
+					strings.Join(fromStdin[:len(fromStdin)-1], ", --"), fromStdin[len(fromStdin)-1])
+			}
+		}
+		return path
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(users) > 1:
+		return shell.Usage("standard input is one file, but %s both name it; give one of them as a file", strings.Join(users[:2], " and "))
+	case f.Given("sample-constraints") && f.TruthFile == StandardInput:
+		return shell.Usage("--sample-constraints reads the truth a second time; give --truth as a file")
+	}
+	return nil
+}
+
+// small returns the input of an option that names a table about the data.
+func (f *Flags) small(option string) format.Input {
+	return format.Input{Path: f.path(option), Stdin: f.Stdin}
+}
+
+// baseName returns the name of a file without its folder.
+func baseName(path string) string {
+	switch path {
+	case "":
+		return ""
+	case StandardInput:
+		return "standard input"
+	}
+	return filepath.Base(path)
 }

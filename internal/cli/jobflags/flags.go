@@ -1,8 +1,9 @@
-// Package jobflags has the flags that describe a job, which come from the catalog, and makes a JobSpec and a
-// data set of them and of the files they name.
+// Package jobflags declares the flags that describe a job, most of which come from the catalog, and turns them and the files
+// that they name into a JobSpec and a data set.
 package jobflags
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -23,34 +24,34 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Flags are the flags that describe a job: what is clustered and how. run, submit and plan share them.
+// Flags are the flags that describe a job, shared by run, submit and plan.
 type Flags struct {
 	DataFlags
 	options map[string]*OptionFlag // those of the catalog, by name
 	labelAs *OptionFlag
 	sample  *OptionFlag
 	file    string
-	name    string
+	display string // --name
 	timeout shell.Duration
 	urgency *OptionFlag
 	verify  *OptionFlag
 
 	streamFrom *OptionFlag // in bytes
 
-	// TruthFile is the file of true labels, for commands that have one.
+	// TruthFile is the file of true labels, for commands that have --truth.
 	TruthFile string
 }
 
-// Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that defaults
-// are the service's own.
+// Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that the service's default
+// applies.
 func Add(set *pflag.FlagSet) *Flags {
 	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
-	f.inputFlags.add(set, &f.data, "cluster the points in this `FILE`, which may also be a folder of parts, or - for standard input (tables: "+suffixes(format.TableSuffixes())+
-		"; arrays: .npy, .npz, .mtx; sparse: "+suffixes(format.SparseSuffixes())+"; also compressed by gzip or zstd); several make one table")
+	f.inputFlags.add(set, "cluster the points in this `FILE`, a folder of parts, or - for standard input (tables: "+suffixes(format.TableSuffixes())+
+		"; arrays: .npy, .npz, .mtx; sparse: "+suffixes(format.SparseSuffixes())+"; gzip and zstd are decompressed); may be repeated to read several files as one table")
 	f.tableFlags.add(set)
 	f.labelAs, f.sample = NewChoice("auto", wire.LabelUses()...), NewWhole(0, 1, math.MaxInt32)
-	set.Var(f.labelAs, "label-as", "what the classes of --label-column are: to start from and to keep, pairs to respect, or the truth to score against (auto: the truth if all are known, else seeds)")
-	set.Var(f.sample, "sample-constraints", "draw so many constraints from --truth or --label-column, by --seed")
+	set.Var(f.labelAs, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
+	set.Var(f.sample, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz, .zst)")
 	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz, .zst)")
@@ -65,45 +66,35 @@ func Add(set *pflag.FlagSet) *Flags {
 			declared.NoOptDefVal = "true"
 		}
 	}
-	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of the API's JobSpec, and of display_name, priority, time_limit and verify; flags override it")
-	set.Var(&f.timeout, "timeout", "end the job, with the labels so far, when it has taken this long since its turn came, such as 10m")
+	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec, and display_name, priority, time_limit and verify; flags override it")
+	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in the queue does not count")
 	f.urgency = NewChoice("normal", "low", "normal", "high")
 	set.Var(f.urgency, "priority", "low: after your other jobs; high: before all others, for administrators")
 	f.verify = &OptionFlag{option: catalog.Option{Type: catalog.Number, Max: 1}}
-	set.Var(f.verify, "verify", "share of the work that a second worker does too, such as 0.01: a worker whose answers are wrong is found (default: the coordinator's --verify)")
+	set.Var(f.verify, "verify", "share of the work that a second worker repeats, such as 0.01, to find workers with wrong answers (default: the coordinator's --verify)")
 	f.addStreamFlags(set)
-	set.StringVar(&f.name, "name", "", "a name for people (default: the data file's)")
+	set.StringVar(&f.display, "name", "", "display name of the job (default: the name of the data file)")
 	return f
 }
 
 func suffixes(list []string) string { return strings.Join(list, ", ") }
 
-// Constrained tells whether a file of constraints was given, if perhaps one without any.
-func (f *Flags) Constrained() bool { return f.Given("constraints") }
-
-// path is the file that an option names, "" when it is not given.
+// path returns the file that an option names, or "" if the option is not given.
 func (f *Flags) path(option string) string { return f.options[option].text }
 
-// displayName is the name of the job and its data: the one given, or that of the data file. File names may
-// be any bytes, but the API takes only valid UTF-8.
+// displayName returns the name of the job: the one given, or that of the data file as valid UTF-8, which the API requires.
 func (f *Flags) displayName() string {
-	name := f.name
-	for _, path := range []string{f.data, f.graph, f.kernelMatrix} {
-		if name == "" && path != "" {
-			name = baseName(path)
-		}
-	}
-	return strings.ToValidUTF8(name, "?")
+	return strings.ToValidUTF8(cmp.Or(f.display, f.Name()), "?")
 }
 
-// jobFile is what a job file says: a spec, and beside it the name and the scheduling of the job.
+// jobFile is the content of a job file: a spec, and the name and scheduling of the job.
 type jobFile struct {
 	spec       *cleavev1.JobSpec
 	name       string
 	scheduling *cleavev1.Scheduling
 }
 
-// readJobFile reads a job from YAML or JSON with the field names of the API.
+// readJobFile reads a job from YAML or JSON with the field names of the API. It returns an empty job if path is "".
 func readJobFile(path string) (jobFile, error) {
 	job := jobFile{spec: &cleavev1.JobSpec{}, scheduling: &cleavev1.Scheduling{}}
 	if path == "" {
@@ -121,7 +112,7 @@ func readJobFile(path string) (jobFile, error) {
 		return job, nil
 	}
 	if err := job.unmarshal(document); err != nil {
-		return job, fault.Invalid("BAD_JOB_FILE", "%s: this is no job: %s", path, strings.TrimPrefix(err.Error(), "proto: "))
+		return job, fault.Invalid("BAD_JOB_FILE", "%s: this is not a job: %s", path, strings.TrimPrefix(err.Error(), "proto: "))
 	}
 	return job, nil
 }
@@ -130,7 +121,7 @@ func readJobFile(path string) (jobFile, error) {
 func (j *jobFile) unmarshal(document []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(document, &fields); err != nil {
-		return protojson.Unmarshal(document, j.spec) // which says what is wrong
+		return protojson.Unmarshal(document, j.spec) // for its error message
 	}
 	scheduling := map[string]json.RawMessage{}
 	for name, value := range fields {

@@ -3,44 +3,48 @@ package jobflags
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Job is a job to be submitted: its spec, with the tables from files inline, and its data unless the
-// coordinator has them already.
+// Job is a job to submit: its spec, with the tables of files inline, and its data unless the coordinator has them.
 type Job struct {
-	Spec *cleavev1.JobSpec
-	Name string // for people
-	// Scheduling is when and how the job runs.
+	Spec       *cleavev1.JobSpec
+	Name       string // the display name
 	Scheduling *cleavev1.Scheduling
 	Data       dataset.Dataset
 	Rows       int
-	Columns    int        // of points
-	Header     []string   // the names of the columns, nil when they have none
-	Filter     *RowFilter // nil: no row was dropped
-	Table      *Rows      // what else an ordinary table says; nil: the data are none
-	Notices    []string   // what there is to say about the input, besides what Table says
-	Chosen     string     // for people: why the algorithm is not the default though none was named; "": there is nothing to say
-	// Constraints are those of the spec, unless only the coordinator has them.
+	Columns    int        // the number of columns of points
+	Header     []string   // the names of the columns; nil if they have none
+	Filter     *RowFilter // nil if no row was dropped
+	Table      *Rows      // what a table or a graph has besides its points; nil for other data
+	Notices    []string   // what to tell the user about the input, besides the notices of Table
+	Chosen     string     // why the algorithm is not the default although none was named, for the user; may be ""
+	// Constraints are those of the spec, or nil if only the coordinator has them.
 	Constraints []constraint.Constraint
 
-	classes table.Classes // those that seeds and the truth name
-	seeds   [][2]int32    // rows of the file and their classes
+	classes table.Classes // the classes that seeds and the truth name
+	seeds   [][2]int32    // rows of the file and the numbers of their classes
 	stdin   io.Reader
-	known   *Truth // what the column of classes says, about the rows of the file
+	known   *Truth // the classes in the label column, of all rows of the file
 }
 
-// Prepare makes a job of the flags and their files. What is wrong with the flags alone is found before a
-// large file is read. describe asks the coordinator about a data set that it has; it is nil when there is no
-// coordinator yet.
+// Prepare makes a job of the flags and the files that they name. It checks the flags before it reads large files. describe
+// asks the coordinator about a data set; it is nil if there is no coordinator yet.
 func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)) (*Job, error) {
 	source, err := f.source()
 	if err != nil {
@@ -53,7 +57,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	spec := file.spec
 	switch {
 	case source == "" && spec.GetDatasetId() == "":
-		return nil, shell.Usage("what is to be clustered? Give --data, --graph or --kernel-matrix")
+		return nil, shell.Usage("no data to cluster; give --data, --graph or --kernel-matrix")
 	case source == "" && describe == nil:
 		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file by --data, --graph or --kernel-matrix", f.file)
 	}
@@ -80,35 +84,38 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if f.streams() {
 		return j, f.openLater(j)
 	}
-	if f.IsTable() {
-		j.Data, j.Header, j.Filter, j.Table, err = f.loadTable(wire.ComparesDirections(spec))
-	} else if f.DropsRows() {
-		j.Data, j.Header, j.Filter, err = f.loadUsable(f.data, wire.ComparesDirections(spec))
-	} else if j.Data, j.Header, err = f.Load(); source == "data" {
-		err = hintMissingDrop(err)
-	}
-	if source == "graph" {
-		j.Table = f.Rows
+	var l *Loaded
+	switch directions := wire.ComparesDirections(spec); {
+	case f.IsTable():
+		l, err = f.loadTable(directions)
+	case f.DropsRows():
+		l, err = f.loadUsable(directions)
+	default:
+		if l, err = f.Load(); source == "data" {
+			err = hintMissingDrop(err)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	j.Data, j.Header, j.Filter, j.Table = l.Data, l.Header, l.Filter, l.Rows
 	j.Rows, j.Columns = j.Data.Rows(), ColumnsOf(j.Data)
 	return j, f.loadTables(j)
 }
 
 // Request returns the request that creates the job. The spec is that of the job, with its data and tables by their ids. A
-// request id makes the call repeatable; it may be empty.
+// request id makes the call idempotent; it may be empty.
 func (j *Job) Request(spec *cleavev1.JobSpec, requestID string) *cleavev1.CreateJobRequest {
 	return &cleavev1.CreateJobRequest{Spec: spec, RequestId: requestID, DisplayName: j.Name, Scheduling: j.Scheduling}
 }
 
-// AllNotices are what there is to say before the job begins, here or on a remote coordinator.
+// AllNotices returns what to tell the user before the job begins. A remote coordinator reports how columns became features,
+// so that part is left out if remote is set.
 func (j *Job) AllNotices(remote bool) []string {
 	var all []string
 	if j.Table != nil {
 		all = append(all, j.Table.Notices...)
-		if !remote { // else the coordinator says it
+		if !remote {
 			all = append(all, j.Table.Fitted...)
 		}
 	}
@@ -117,4 +124,77 @@ func (j *Job) AllNotices(remote bool) []string {
 		all = append(all, j.Chosen)
 	}
 	return all
+}
+
+// rememberInputs keeps the tables of the spec as they are before dropped rows are removed from them: a coordinator that gets
+// the table drops the rows itself.
+func (j *Job) rememberInputs() {
+	if j.Table == nil || j.Filter == nil {
+		return
+	}
+	for _, used := range wire.UsedTables(j.Spec) {
+		used.Input = &cleavev1.TableInput{Source: used.Input.GetSource()} // Apply replaces the source and never changes it
+		j.Table.inputs = append(j.Table.inputs, used)
+	}
+}
+
+// RemoteSpec returns the spec for a coordinator that makes points of the rows of a table, and the table. It returns nil if the
+// data are no table.
+func (j *Job) RemoteSpec() (*cleavev1.JobSpec, *table.Table) {
+	if j.Table == nil {
+		return nil, nil
+	}
+	spec := proto.CloneOf(j.Spec)
+	spec.Data = &cleavev1.JobSpec_Table{Table: wire.TablePointsProto(j.Table.wishes)}
+	if spec.GetTable().GetLabelColumn() != "" {
+		wire.UseLabelsAs(spec, wire.LabelsTruth) // the spec has tables of what is used
+	}
+	for at, used := range wire.UsedTables(spec) {
+		if j.Table.inputs != nil {
+			used.Input.Source = j.Table.inputs[at].Input.GetSource()
+		}
+	}
+	return spec, j.Table.Data
+}
+
+// Locate adds the line of a file to an error of the coordinator about a row: a row of the data, or of a table that only the
+// coordinator could check, because it has the ids of the rows.
+func (j *Job) Locate(err error) error {
+	bad, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	if j.Stream() == nil {
+		return j.locatePoint(bad)
+	}
+	row, rowErr := strconv.Atoi(bad.Metadata["row"])
+	for _, used := range wire.UsedTables(j.Spec) {
+		path, at := j.Stream().files[used.Name()], "row "+bad.Metadata["row"]+", "
+		if used.Field != bad.Field || path == "" || rowErr != nil || !strings.HasPrefix(bad.Message, at) {
+			continue
+		}
+		located := *bad
+		located.Field = ""
+		located.Message = fmt.Sprintf("%s, line %d, ", path, table.LineOf(row)) + strings.TrimPrefix(bad.Message, at)
+		return &located
+	}
+	return err
+}
+
+// locatePoint adds the line and the name of the column to an error about a row of the table that was read.
+func (j *Job) locatePoint(bad *fault.Error) error {
+	point, err := strconv.Atoi(bad.Metadata["row"])
+	rest, about := strings.CutPrefix(bad.Message, "row "+bad.Metadata["row"])
+	if err != nil || !about || j.Table == nil || j.Table.Data == nil || point < 0 || point >= j.Rows {
+		return bad
+	}
+	if j.Filter != nil {
+		point = int(j.Filter.Kept[point])
+	}
+	if column, err := strconv.Atoi(bad.Metadata["column"]); err == nil && column >= 0 && column < len(j.Header) {
+		rest = strings.Replace(rest, fmt.Sprintf(", column %d", column), fmt.Sprintf(", column %q", j.Header[column]), 1)
+	}
+	located := *bad
+	located.Message = "the row " + j.Table.Data.Place(point) + rest
+	return &located
 }

@@ -10,48 +10,48 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
-// OptionFlag is the flag of an option of the catalog, or of one that is described in the same way.
+// OptionFlag is a pflag.Value for an option of the catalog, or for one that is described like it.
 type OptionFlag struct {
 	option catalog.Option
-	text   string // as the catalog writes it; "": not given
-	path   string // of a start from a file: labels:FILE, centroids:FILE
-	last   string // of a range of k: its last number
+	text   string // in the notation of the catalog; "" if not given
+	path   string // the file of a start, such as labels:FILE
+	last   string // the last number of a range of k
 }
 
-// NewChoice is a flag that takes one of a few words.
+// NewChoice returns a flag that takes one of a few words. value is the default.
 func NewChoice(value string, words ...string) *OptionFlag {
 	return &OptionFlag{option: catalog.Option{Type: catalog.Choice, Values: words}, text: value}
 }
 
-// NewNumber is a flag that takes a number from a lowest one on, or one of a few words.
+// NewNumber returns a flag that takes a number that is at least lowest, or one of a few words. value is the default.
 func NewNumber(value string, lowest float64, words ...string) *OptionFlag {
 	return &OptionFlag{option: catalog.Option{Type: catalog.Number, Min: lowest, Max: math.MaxFloat64, Values: words}, text: value}
 }
 
-// NewWhole is a flag that takes a whole number within bounds.
+// NewWhole returns a flag that takes a whole number within bounds. value is the default.
 func NewWhole(value, lowest, highest uint64) *OptionFlag {
 	return &OptionFlag{option: catalog.Option{Type: catalog.Whole, Min: float64(lowest), Max: float64(highest)}, text: strconv.FormatUint(value, 10)}
 }
 
-// Positive is the lowest number of a flag that takes only those greater than 0.
+// Positive is the lowest value of a flag that takes numbers greater than 0.
 const Positive = math.SmallestNonzeroFloat64
 
-// Number is the number that was given, 0 for a word.
+// Number returns the number that was given, or 0 for a word.
 func (f *OptionFlag) Number() float64 {
 	value, _ := strconv.ParseFloat(f.text, 64) // Set has checked it
 	return value
 }
 
-// Whole is the whole number that was given.
+// Whole returns the whole number that was given.
 func (f *OptionFlag) Whole() int { return int(f.Uint64()) }
 
-// Uint64 is the whole number that was given, such as a seed, which may have all 64 bits.
+// Uint64 returns the whole number that was given; a seed may use all 64 bits.
 func (f *OptionFlag) Uint64() uint64 {
 	value, _ := strconv.ParseUint(f.text, 10, 64) // Set has checked it
 	return value
 }
 
-// fromFile are the starts that name a file.
+// fromFile lists the starts that name a file.
 var fromFile = []string{"labels", "centroids"}
 
 // String implements pflag.Value.
@@ -62,7 +62,7 @@ func (f *OptionFlag) String() string {
 	return f.text
 }
 
-// Type implements pflag.Value: what stands for the value in help.
+// Type implements pflag.Value. It returns the placeholder of the value in help.
 func (f *OptionFlag) Type() string {
 	switch f.option.Type {
 	case catalog.Choice:
@@ -87,7 +87,7 @@ func (f *OptionFlag) Set(text string) error {
 		return fmt.Errorf("use %s", catalog.Or(f.Words()))
 	}
 	option := f.option
-	if option.Spectral != nil { // the algorithm, which is not known yet, has the last word
+	if option.Spectral != nil { // checked again once the algorithm is known
 		option.Min = min(option.Min, option.Spectral.Min)
 	}
 	last := ""
@@ -105,7 +105,7 @@ func (f *OptionFlag) Set(text string) error {
 	return nil
 }
 
-// Words are the values of a choice as they are typed.
+// Words implements shell.Chosen.
 func (f *OptionFlag) Words() []string {
 	words := slices.Clone(f.option.Values)
 	for at, word := range words {
@@ -116,7 +116,7 @@ func (f *OptionFlag) Words() []string {
 	return words
 }
 
-// usage is the line of help.
+// usage returns the line of help.
 func (f *OptionFlag) usage() string {
 	text := f.option.Help
 	if f.option.Type == catalog.Start || f.option.Name == "algorithm" {

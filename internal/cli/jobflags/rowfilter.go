@@ -17,22 +17,21 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// RowFilter says which rows of a data file are clustered when others are dropped (--missing drop). The
-// coordinator gets the kept rows only and numbers them from 0; the files that people read and write number the
-// rows of the data file. nil keeps all rows.
+// RowFilter tells which rows of a data file are clustered if others are dropped. The coordinator gets only the kept rows and
+// numbers them from 0; files of users number the rows of the data file. A nil filter keeps all rows.
 type RowFilter struct {
-	Kept     []int32 // rows of the file that are kept, in ascending order
-	position []int32 // for each row of the file its number among the kept ones, or droppedRow
+	Kept     []int32 // kept rows of the file, in ascending order
+	position []int32 // the index in Kept of each row of the file, or droppedRow
 
-	incomplete, zero, either, total int // rows that were dropped, by reason
-	constraints, seeds, beliefs     int // dropped because they name a dropped row
+	incomplete, zero, either, total int // the number of dropped rows by reason; either if the reason is unknown
+	constraints, seeds, beliefs     int // the number of entries that were removed with them
 }
 
-// droppedRow is the number among the kept rows, and the label in labels.csv, of a dropped row.
+// droppedRow is the position, and the label in labels.csv, of a dropped row.
 const droppedRow = -1
 
-// newRowFilter drops the incomplete rows of a file, which data does not contain, and, where directions are
-// compared, the rows of zeros.
+// newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, rows of
+// zeros.
 func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *RowFilter {
 	f := &RowFilter{position: make([]int32, data.Rows()+len(incomplete)), incomplete: len(incomplete)}
 	for _, row := range incomplete {
@@ -54,9 +53,17 @@ func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *Ro
 	return f
 }
 
-// newTableFilter drops the rows of a table of which a recipe made no points.
+// newTableFilter drops the rows of a table that a recipe turned into no point.
 func newTableFilter(rows int, p *recipe.Prepared, directions bool) *RowFilter {
-	f := newRowFilter(p.Points, others(rows, p.Kept), directions)
+	var dropped []int32
+	for row, at := int32(0), 0; p.Kept != nil && int(row) < rows; row++ {
+		if at < len(p.Kept) && p.Kept[at] == row {
+			at++
+		} else {
+			dropped = append(dropped, row)
+		}
+	}
+	f := newRowFilter(p.Points, dropped, directions)
 	if p.Total {
 		f.incomplete--
 		f.total++
@@ -64,7 +71,7 @@ func newTableFilter(rows int, p *recipe.Prepared, directions bool) *RowFilter {
 	return f
 }
 
-// FilterOf keeps some rows of a file of so many.
+// FilterOf returns the filter that keeps the given rows, in ascending order, of a file.
 func FilterOf(kept []int32, rows int) *RowFilter {
 	f := &RowFilter{Kept: kept, position: slices.Repeat([]int32{droppedRow}, rows), either: rows - len(kept)}
 	for at, row := range kept {
@@ -73,7 +80,7 @@ func FilterOf(kept []int32, rows int) *RowFilter {
 	return f
 }
 
-// String says what was dropped.
+// String says how many rows were dropped and why.
 func (f *RowFilter) String() string {
 	var why, with []string
 	count := func(list *[]string, n int, singular, rest string) {
@@ -95,7 +102,7 @@ func (f *RowFilter) String() string {
 	return text
 }
 
-// FileRows is the number of rows of the file, given the number of kept ones.
+// FileRows returns the number of rows of the file, given the number of kept ones.
 func (f *RowFilter) FileRows(kept int) int {
 	if f == nil {
 		return kept
@@ -103,14 +110,22 @@ func (f *RowFilter) FileRows(kept int) int {
 	return len(f.position)
 }
 
-// Dropped is the number of dropped rows.
+// FileRow returns the row of the file for a kept row.
+func (f *RowFilter) FileRow(kept int) int {
+	if f == nil {
+		return kept
+	}
+	return int(f.Kept[kept])
+}
+
+// Dropped returns the number of dropped rows. The filter must not be nil.
 func (f *RowFilter) Dropped() int { return len(f.position) - len(f.Kept) }
 
-// keeps tells whether a row of the file is kept.
+// keeps reports whether a row of the file is kept.
 func (f *RowFilter) keeps(row int) bool { return f == nil || f.position[row] != droppedRow }
 
-// Apply renumbers the rows in the tables of a spec from those of the file to the kept ones, and drops what
-// names a dropped row.
+// Apply renumbers the rows in the inline tables of a spec from rows of the file to kept rows, and removes entries about
+// dropped rows.
 func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	if f == nil {
 		return nil
@@ -118,7 +133,7 @@ func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	for _, used := range wire.UsedTables(spec) {
 		name := used.Name()
 		if used.Input.GetInline() == nil {
-			return shell.Usage("--missing drop numbers the points anew, but the %s are a table of the coordinator's: give them as a file", name)
+			return shell.Usage("--missing drop renumbers the rows, but the %s are a table of the coordinator; give them as a file", name)
 		}
 		all, err := wire.TableRows(used.Input.GetInline())
 		if err != nil {
@@ -142,7 +157,7 @@ func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	return nil
 }
 
-// Constraints are those between kept rows, by their numbers among these.
+// Constraints returns the constraints between kept rows, renumbered to kept rows.
 func (f *RowFilter) Constraints(all []constraint.Constraint) []constraint.Constraint {
 	if f == nil {
 		return all
@@ -150,59 +165,97 @@ func (f *RowFilter) Constraints(all []constraint.Constraint) []constraint.Constr
 	return constraint.Among(len(f.position), f.Kept, all)
 }
 
-// keptValues are the values of the kept rows. An empty list stays empty.
-func keptValues[T any](f *RowFilter, values []T, what string) ([]T, error) {
-	if f == nil || len(values) == 0 {
-		return values, nil
-	}
-	if len(values) != len(f.position) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s for %s", what, text.Plural(len(values), "value"), text.Plural(len(f.position), "row"))
-	}
-	kept := make([]T, len(f.Kept))
-	for at, row := range f.Kept {
-		kept[at] = values[row]
-	}
-	return kept, nil
-}
-
-// Truth is the truth about the kept rows.
+// Truth returns the truth about the kept rows, or nil for nil.
 func (f *RowFilter) Truth(t *Truth) (*Truth, error) {
 	if f == nil || t == nil {
 		return t, nil
 	}
-	labels, err := keptValues(f, t.Labels, "true labels")
-	kept := &Truth{Labels: labels, Classes: t.Classes}
+	if len(t.Labels) != len(f.position) {
+		return nil, fault.Invalid("SIZE_MISMATCH", "true labels: %s for %s", text.Plural(len(t.Labels), "value"), text.Plural(len(f.position), "row"))
+	}
+	kept := &Truth{Labels: make([]int64, len(f.Kept)), Classes: t.Classes}
+	for at, row := range f.Kept {
+		kept.Labels[at] = t.Labels[row]
+	}
 	for _, row := range t.ScoreOn {
 		if f.keeps(int(row)) {
 			kept.ScoreOn = append(kept.ScoreOn, f.position[row])
 		}
 	}
-	if err == nil && len(t.ScoreOn) > 0 && len(kept.ScoreOn) == 0 {
-		err = fault.Invalid("NOTHING_TO_SCORE", "all points that --score-on names were left out")
+	if len(t.ScoreOn) > 0 && len(kept.ScoreOn) == 0 {
+		return nil, fault.Invalid("NOTHING_TO_SCORE", "all points that --score-on names were left out")
 	}
-	return kept, err
+	return kept, nil
 }
 
-// RestoreScores gives each row of the file its score, given those of the kept rows. The others have none.
-func (f *RowFilter) RestoreScores(scores []float64) []float64 {
-	if f == nil || scores == nil {
-		return scores
+// RestoreScores returns the score of each row of the file, given those of the kept rows. Dropped rows have NaN.
+func (f *RowFilter) RestoreScores(scores []float64) []float64 { return restore(f, scores, math.NaN()) }
+
+// Restore returns the label of each row of the file, given those of the kept rows. Dropped rows have -1.
+func (f *RowFilter) Restore(labels []int32) []int32 { return restore(f, labels, droppedRow) }
+
+func restore[T any](f *RowFilter, kept []T, dropped T) []T {
+	if f == nil || kept == nil {
+		return kept
 	}
-	all := slices.Repeat([]float64{math.NaN()}, len(f.position))
+	all := slices.Repeat([]T{dropped}, len(f.position))
 	for at, row := range f.Kept {
-		all[row] = scores[at]
+		all[row] = kept[at]
 	}
 	return all
 }
 
-// Restore gives each row of the file its label, given those of the kept rows.
-func (f *RowFilter) Restore(labels []int32) []int32 {
-	if f == nil {
-		return labels
+// usable removes the rows of zeros that are dropped from data. It returns a nil filter if no row is dropped, and an error if
+// no row is left.
+func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, dataset.Dataset, error) {
+	switch {
+	case len(f.Kept) == len(f.position):
+		return nil, data, nil
+	case len(f.Kept) == 0:
+		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left; %s", path, f)
+	case f.zero > 0:
+		data, err := withoutZeros(data)
+		return f, data, err
 	}
-	all := slices.Repeat([]int32{droppedRow}, len(f.position))
-	for at, row := range f.Kept {
-		all[row] = labels[at]
+	return f, data, nil
+}
+
+// DropsRows reports whether rows with missing values are dropped.
+func (f *Flags) DropsRows() bool { return f.missing.text == "drop" }
+
+func allZero(data dataset.Dataset, row int) bool {
+	switch data := data.(type) {
+	case *dataset.Points:
+		return !slices.ContainsFunc(data.Row(row), func(v float64) bool { return v != 0 })
+	case *dataset.SparsePoints:
+		return data.RowStart[row] == data.RowStart[row+1]
 	}
-	return all
+	return false
+}
+
+// withoutZeros returns the points without rows of zeros.
+func withoutZeros(data dataset.Dataset) (dataset.Dataset, error) {
+	switch data := data.(type) {
+	case *dataset.Points:
+		var values []float64
+		for i := range data.N {
+			if !allZero(data, i) {
+				values = append(values, data.Row(i)...)
+			}
+		}
+		left, err := dataset.NewPoints(len(values)/data.D, data.D, values)
+		if err != nil {
+			return nil, err
+		}
+		left.Words = data.Words
+		return left, nil
+	case *dataset.SparsePoints:
+		starts := slices.Compact(slices.Clone(data.RowStart))
+		left, err := dataset.NewSparsePoints(len(starts)-1, data.D, starts, data.Column, data.Value)
+		if err != nil {
+			return nil, err
+		}
+		return left, nil
+	}
+	return data, nil
 }

@@ -14,27 +14,26 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// streamFrom is the size of the files from which on a table is sent to a coordinator as it is read, in constant memory. Smaller
-// ones are read first: then what is wrong with them is said before anything is sent. Tests have a flag for it.
+// streamFrom is the size of the files from which a table is sent to a coordinator while it is read, in constant memory.
+// Smaller tables are read first, so that errors are found before anything is sent. Tests have a flag for it.
 const streamFrom = 256 << 20
 
-// addStreamFlags declares what no help shows.
+// addStreamFlags declares a hidden flag for tests.
 func (f *Flags) addStreamFlags(set *pflag.FlagSet) {
 	f.streamFrom = NewWhole(streamFrom, 0, math.MaxInt64)
-	set.Var(f.streamFrom, "stream-from", "the `BYTES` from which on a table is sent as it is read")
+	set.Var(f.streamFrom, "stream-from", "send tables of at least this many `BYTES` while they are read")
 	_ = set.MarkHidden("stream-from") // it was just declared
 }
 
-// needRows are flags that need the rows of the data before they are sent: matrices of beliefs are about all pairs of them.
+// needRows lists flags that need all rows of the data before they are sent, because they are about pairs of rows.
 var needRows = []string{"beliefs", "source-graph", "source-data"}
 
-// streams tells whether the table is sent as it is read.
+// streams reports whether the table is sent while it is read.
 func (f *Flags) streams() bool {
 	if !f.Stream || !f.IsTable() || slices.ContainsFunc(needRows, f.Given) {
 		return false
 	}
-	// Constraints are drawn among rows that are clustered; which ones are dropped, and the numbers of rows that a truth names, only
-	// the coordinator would know.
+	// Constraints are sampled from clustered rows. Only the coordinator would know which rows are dropped, and which rows a truth names.
 	if f.Given("sample-constraints") && (f.DropsRows() || f.TruthFile != "") {
 		return false
 	}
@@ -50,19 +49,19 @@ func (f *Flags) streams() bool {
 	return size >= int64(f.streamFrom.Whole())
 }
 
-// Stream is a table that is sent as it is read. The coordinator finds out what its rows are called.
+// Stream is a table that is sent while it is read. The coordinator finds the ids of its rows.
 type Stream struct {
 	open  func() (*format.TableReader, error)
-	label string            // the column of classes, "" for none
-	found *classColumn      // what it says; nil: there is none
-	table *table.Table      // without rows
-	marks string            // before decimals in it; "": unknown
-	files map[string]string // the files of the tables of the spec
-	seeds *table.Table      // those of a file, by the names of rows; nil: there are none
-	sent  func() error      // what is to be done once the number of rows is known
+	label string            // the label column, or ""
+	found *classColumn      // the classes in it; nil if there is no label column
+	table *table.Table      // the columns, without rows
+	marks string            // the decimal mark; "" if unknown
+	files map[string]string // the files of the tables of the spec, by name
+	seeds *table.Table      // the seeds of a file, by ids of rows; nil if there are none
+	sent  func() error      // completes the spec once the number of rows is known
 }
 
-// Stream is the table of a job that is sent as it is read; nil: it was read.
+// Stream returns the table of a job that is sent while it is read, or nil if the table was read first.
 func (j *Job) Stream() *Stream {
 	if j.Table == nil {
 		return nil
@@ -70,7 +69,7 @@ func (j *Job) Stream() *Stream {
 	return j.Table.stream
 }
 
-// openLater leaves the table to be read when it is sent.
+// openLater prepares a job whose table is read when it is sent.
 func (f *Flags) openLater(j *Job) error {
 	o, err := f.reading()
 	if err != nil {
@@ -78,7 +77,7 @@ func (f *Flags) openLater(j *Job) error {
 	}
 	o.Format = f.format
 	if slices.Contains(f.files, StandardInput) {
-		o.Stdin = format.NewSpool(f.Stdin) // in case that it has to be sent again
+		o.Stdin = format.NewSpool(f.Stdin) // it may have to be sent twice
 	}
 	s := &Stream{label: f.label, files: map[string]string{}, open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) }}
 	for _, name := range []string{"constraints", "seeds", "weights"} {
@@ -100,8 +99,8 @@ func (f *Flags) openLater(j *Job) error {
 	return f.loadFiles(j)
 }
 
-// Read reads the table from its first row. It calls send with what gives the next rows; send is called again where the end of
-// a table shows that its beginning was misread. Notices are what there is to say about how it was read.
+// Read reads the table from its first row. It calls send with a function that returns the next rows, and calls send again if
+// a later row shows that the beginning was misread. Notices are for the user.
 func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notices []string, err error) {
 	r, err := s.open()
 	if err != nil {
@@ -128,7 +127,7 @@ func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notic
 	}
 }
 
-// begin is the place of the column of classes, -1 where there is none: what is wrong with its name the coordinator says.
+// begin returns the index of the label column, or -1 if there is none. The coordinator reports a wrong name.
 func (s *Stream) begin(columns []table.Column) int {
 	s.table, s.found = &table.Table{Columns: columns}, nil
 	at, err := recipe.Find(s.table, s.label)
@@ -139,8 +138,8 @@ func (s *Stream) begin(columns []table.Column) int {
 	return at
 }
 
-// Sent completes the spec of a job whose table of so many rows was sent: classes become what they are used as, which the notices
-// tell.
+// Sent completes the spec of a job whose table was sent, given its number of rows: classes become seeds, constraints or the
+// truth. Notices are for the user.
 func (j *Job) Sent(rows int) (notices []string, err error) {
 	j.Rows, j.Notices = rows, nil
 	j.Table.classes, j.Table.wishes.Decimals = j.Table.stream.found, j.Table.stream.marks
@@ -148,8 +147,8 @@ func (j *Job) Sent(rows int) (notices []string, err error) {
 	return slices.Concat(j.Table.Notices, j.Notices), err
 }
 
-// Clustered says what the rows of a table are called that was sent as it was read, which of them were clustered, and how points were
-// made of them.
+// Clustered sets the ids of the rows of a table that was sent while it was read, which of them were clustered, and how they
+// became points.
 func (j *Job) Clustered(rows *recipe.Rows, made *recipe.Recipe) error {
 	if names := made.Names(); !unnamed(j.Table.stream.table, names) {
 		j.Header = names

@@ -1,8 +1,12 @@
 package jobflags
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -12,17 +16,16 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// loadFiles reads the small files, constraints, seeds, weights and the like, into the spec of a job. They number or name the rows
-// of the data file; where these are not known yet, the spec names them too.
+// loadFiles reads the small files (constraints, seeds, weights and the like) into the spec of a job. They number or name the
+// rows of the data file; if the rows are not known yet, the tables in the spec name them, too.
 func (f *Flags) loadFiles(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.Given("constraints") {
-		naming := j.naming()
-		constraints, _, err := format.LoadNamedFrom(f.small("constraints"), table.Constraints, rows, naming)
+		constraints, _, err := format.LoadNamedFrom(f.small("constraints"), table.Constraints, rows, j.naming())
 		if err != nil {
 			return err
 		}
-		supervision(spec).Constraints = wire.InlineTable(constraints.Named(naming.IDs))
+		supervision(spec).Constraints = wire.InlineTable(constraints.Named(j.naming().IDs))
 	}
 	if f.Given("seeds") {
 		if err := f.loadSeeds(rows, j); err != nil {
@@ -30,12 +33,11 @@ func (f *Flags) loadFiles(j *Job) error {
 		}
 	}
 	if f.Given("weights") {
-		naming := j.naming()
-		weights, _, err := format.LoadNamedFrom(f.small("weights"), table.Weights, rows, naming)
+		weights, _, err := format.LoadNamedFrom(f.small("weights"), table.Weights, rows, j.naming())
 		if err != nil {
 			return err
 		}
-		spec.GetKernelKmeans().Weights = wire.InlineTable(weights.Named(naming.IDs))
+		spec.GetKernelKmeans().Weights = wire.InlineTable(weights.Named(j.naming().IDs))
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
 		if err := f.loadBeliefs(o, rows, j.naming()); err != nil {
@@ -52,8 +54,8 @@ func (f *Flags) loadFiles(j *Job) error {
 	return err
 }
 
-// loadTables is loadFiles of a job whose data are known, with what their classes become. The spec then numbers the rows that are
-// clustered.
+// loadTables calls loadFiles for a job whose rows are known, uses the classes of the label column, and renumbers the tables
+// of the spec to the rows that are clustered.
 func (f *Flags) loadTables(j *Job) error {
 	if err := f.loadFiles(j); err != nil {
 		return err
@@ -62,12 +64,11 @@ func (f *Flags) loadTables(j *Job) error {
 		return err
 	}
 	j.rememberInputs()
-	spec := j.Spec
-	if err := j.Filter.Apply(spec); err != nil {
+	if err := j.Filter.Apply(j.Spec); err != nil {
 		return err
 	}
-	var err error
-	if constraints := spec.GetSupervision().GetConstraints(); constraints.GetTableId() == "" { // not one that only the coordinator has
+	if constraints := j.Spec.GetSupervision().GetConstraints(); constraints.GetTableId() == "" { // inline
+		var err error
 		if j.Constraints, err = wire.ReadTable(constraints, "constraints", j.Rows, wire.NoTables, table.Constraints); err != nil {
 			return err
 		}
@@ -76,8 +77,8 @@ func (f *Flags) loadTables(j *Job) error {
 	return nil
 }
 
-// forgetFarthest drops --farthest where a file of constraints has none: the start is then kmeans++, to which it does not apply. So
-// a series of runs with more and more constraints can begin with none by the same flags.
+// forgetFarthest clears --farthest if the file of constraints is empty: it does not apply to kmeans++, which is then the
+// start. So a series of runs with a growing number of constraints can use the same flags.
 func (f *Flags) forgetFarthest(j *Job) {
 	start := j.Spec.GetInitialization()
 	if f.Given("constraints") && wire.InlineRows(j.Spec.GetSupervision().GetConstraints()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
@@ -85,6 +86,7 @@ func (f *Flags) forgetFarthest(j *Job) {
 	}
 }
 
+// supervision returns the supervision of a spec, which it adds if there is none.
 func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 	if spec.Supervision == nil {
 		spec.Supervision = &cleavev1.Supervision{}
@@ -92,8 +94,8 @@ func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 	return spec.Supervision
 }
 
-// loadBeliefs reads the constraint matrix of a job, if a flag names one. Its entries are beliefs, the edges of a
-// source graph, or the affinities of source data.
+// loadBeliefs reads the constraint matrix of a job, if a flag names one: beliefs, the edges of a source graph, or the
+// affinities of source data.
 func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming table.Naming) error {
 	var beliefs []constraint.Belief
 	var err error
@@ -136,4 +138,96 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 	}
 	o.Beliefs = wire.InlineTable(table.FromBeliefs(beliefs))
 	return nil
+}
+
+// loadSeeds reads the file of seeds. Their labels are numbers of clusters, or classes, each of which becomes a cluster.
+func (f *Flags) loadSeeds(rows int, j *Job) error {
+	in, naming := f.small("seeds"), j.naming()
+	path := in.Name()
+	t, seeds, err := format.LoadNamedFrom(in, table.Seeds, rows, naming)
+	if err == nil {
+		err = within(path, j.checkClasses())
+	}
+	if err != nil {
+		return err
+	}
+	clusters := 0
+	for _, s := range seeds {
+		clusters = max(clusters, int(s.Label)+1)
+	}
+	j.beginRange(clusters)
+	spec := j.Spec
+	k := FirstK(spec)
+	for _, s := range seeds {
+		if int64(s.Label) >= int64(k) {
+			most := max(k, spec.GetKRange().GetMax())
+			return fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; seeds name clusters, 0..%d for k = %d",
+				path, naming.IDs.Of(int(s.Index)), s.Label, int64(most)-1, most)
+		}
+		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
+			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %s has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans",
+				path, naming.IDs.Of(int(s.Index)))
+		}
+	}
+	t = t.WithoutIgnored(table.Seeds.Columns)
+	if s := j.Stream(); s != nil {
+		s.seeds = t.Named(naming.IDs)
+	}
+	return j.useSeeds(t, naming.IDs)
+}
+
+// LoadStartLabels reads the labels to start from. They must be numbers of clusters, except for dropped rows.
+func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming table.Naming) (*cleavev1.TableInput, error) {
+	t, labels, err := format.LoadNamed(path, table.Labels, rows, naming)
+	if err != nil {
+		return nil, err
+	}
+	for i, label := range labels {
+		if filter.keeps(i) && (label < 0 || label >= int64(k)) {
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; a start names clusters, 0..%d for k = %d",
+				path, naming.IDs.Of(i), label, int64(k)-1, k)
+		}
+	}
+	return wire.InlineTable(t.WithoutIgnored(table.Labels.Columns).Named(naming.IDs)), nil
+}
+
+// loadCentroids reads the centroids to start from: one row for each cluster, with the columns of the data.
+func loadCentroids(path string, j *Job) ([]float64, error) {
+	points, header, err := format.LoadPointsOf(path, j.Header)
+	if err != nil {
+		return nil, err
+	}
+	k := int(j.Spec.GetK())
+	switch {
+	case points.N != k:
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, text.Plural(points.N, "centroid"), text.Plural(k, "cluster"))
+	case j.Columns == 0: // only the coordinator knows their number
+	case points.D != j.Columns:
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, the data %d", path, text.Plural(points.D, "column"), j.Columns)
+	case header != nil && j.Header != nil && !slices.Equal(header, j.Header):
+		return nil, fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, those of the data %s; they must be the same in the same order",
+			path, FirstNames(header), FirstNames(j.Header))
+	}
+	return points.Values, nil
+}
+
+// FirstNames lists at most the first eight names of columns.
+func FirstNames(names []string) string {
+	const limit = 8
+	if len(names) > limit {
+		return strings.Join(names[:limit], ",") + ",..."
+	}
+	return strings.Join(names, ",")
+}
+
+// loadSourceGraph reads a graph on the vertices of the job's data.
+func loadSourceGraph(path string, rows int, ids *table.IDs) (*dataset.Graph, error) {
+	if ids == nil {
+		return format.LoadGraph(path, rows)
+	}
+	g, err := format.LoadNamedGraph(path, format.GraphOptions{List: ids.All()})
+	if err != nil {
+		return nil, err
+	}
+	return g.Graph, nil
 }

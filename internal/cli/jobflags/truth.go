@@ -6,19 +6,15 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 )
 
-// Truth is what the labels are scored against.
+// Truth has the labels that a result is scored against.
 type Truth struct {
 	Labels  []int64
-	Classes []string // the names of the labels, which are numbers of classes then; nil: they have none
-	ScoreOn []int32  // nil: all points
+	Classes []string // the names of the labels; nil if they have none
+	ScoreOn []int32  // the points to score; nil means all
 }
 
-// LoadTruth reads the truth, nil when there is none to read.
-func LoadTruth(path, scoreOn string, rows int, naming table.Naming) (*Truth, error) {
-	return loadTruth(format.Input{Path: path}, scoreOn, rows, naming)
-}
-
-func loadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (*Truth, error) {
+// LoadTruth reads true labels and the points to score. It returns nil if the path is "".
+func LoadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (*Truth, error) {
 	if in.Path == "" {
 		return nil, nil
 	}
@@ -33,7 +29,7 @@ func loadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (
 	return t, t.loadScoreOn(scoreOn, naming.IDs)
 }
 
-// loadScoreOn reads which points are scored, if a file says so.
+// loadScoreOn reads the points to score, unless path is "".
 func (t *Truth) loadScoreOn(path string, ids *table.IDs) (err error) {
 	if path == "" {
 		return nil
@@ -44,17 +40,17 @@ func (t *Truth) loadScoreOn(path string, ids *table.IDs) (err error) {
 	return err
 }
 
-// LoadTruth is the truth about the rows of the job's data, in a file or in the column of classes; nil when there is
-// none.
+// LoadTruth returns the true labels of the job's points, from a file or the label column, or nil if there are none. Before
+// the rows of a streamed table are sent, it only checks the files and returns nil.
 func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
-	if j.Stream() != nil && j.Rows == 0 { // what is wrong whatever the rows are is said before they are sent
+	if j.Stream() != nil && j.Rows == 0 {
 		if path == StandardInput {
-			return nil, nil // which is read once
+			return nil, nil // it can be read only once
 		}
-		_, err := LoadTruth(path, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
+		_, err := LoadTruth(format.Input{Path: path}, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
 		return nil, err
 	}
-	t, err := loadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), j.naming())
+	t, err := LoadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), j.naming())
 	if err == nil && t == nil && j.known != nil {
 		t = j.known
 		if scoreOn != "" {
@@ -67,9 +63,9 @@ func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 	return j.Filter.Truth(t)
 }
 
-// LoadAnswer reads the labels that a run wrote, and how a truth about the same points may call them: by their ids, if
-// that is what the file does.
-func LoadAnswer(path string) ([]int64, table.Naming, error) {
+// LoadRunLabels reads the labels that a run wrote, and how a truth about the same points may name them: by ids, if the file has
+// ids.
+func LoadRunLabels(path string) ([]int64, table.Naming, error) {
 	naming := table.Naming{Classes: &table.Classes{}}
 	_, labels, err := format.LoadTable(path, table.Labels, 0)
 	if !fault.Is(err, "NOT_AN_INTEGER") && !fault.Is(err, "INDEX_OUT_OF_RANGE") {
@@ -78,12 +74,7 @@ func LoadAnswer(path string) ([]int64, table.Naming, error) {
 	if _, labels, err = format.LoadNamed(path, table.Labels, 0, table.Naming{InOrder: true}); err != nil {
 		return nil, naming, err
 	}
-	r, err := format.OpenTable([]string{path}, format.TableOptions{Header: "yes", Texts: []string{"id", "index"}})
-	if err != nil {
-		return nil, naming, err
-	}
-	defer r.Close()
-	t, err := r.ReadAll()
+	t, _, err := (&inputFlags{files: []string{path}}).readTable(format.TableOptions{Header: "yes", Texts: []string{"id", "index"}})
 	if err != nil {
 		return nil, naming, err
 	}

@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -15,16 +16,15 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// configFlag names the file that has flags as keys.
 const configFlag = "config"
 
-// Configurable lets every flag of a command also come from the environment and from a file: --log-level is the variable
-// PREFIX_LOG_LEVEL, and the key log-level of the YAML file that --config names. The command line comes before the
-// environment, that before the file, and that before the default. environ is as os.Environ gives it.
+// Configurable lets every flag of a command be set in the environment and in a file, too: --log-level is the variable
+// PREFIX_LOG_LEVEL, and the key log-level of the YAML file of --config. The command line takes precedence over the environment,
+// and that over the file. environ is in the form of os.Environ.
 func Configurable(command *cobra.Command, prefix string, environ []string) {
 	command.Flags().String(configFlag, "", "a YAML `FILE` with flags as keys, such as \"log-level: warn\"")
-	help := fmt.Sprintf("Every flag is also an environment variable, such as %s for --log-level, and a key of the file of --%s.\n"+
-		"The command line comes before the environment, and that before the file.", variable(prefix, "log-level"), configFlag)
+	help := fmt.Sprintf("Every flag is also an environment variable, such as %s for --log-level, and a key of the --%s file.\n"+
+		"The command line takes precedence over the environment, and the environment over the file.", variable(prefix, "log-level"), configFlag)
 	command.Long = strings.TrimSpace(command.Short + ".\n\n" + help)
 	command.PreRunE = func(command *cobra.Command, _ []string) error {
 		set := command.Flags()
@@ -39,24 +39,19 @@ func Configurable(command *cobra.Command, prefix string, environ []string) {
 	}
 }
 
-// variable is the environment variable of a flag.
+// variable returns the environment variable of a flag.
 func variable(prefix, flag string) string {
 	return prefix + "_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// kubernetesVariable matches what Kubernetes sets in every container for a service, which may well be named as our programs
-// are: CLEAVE_COORDINATOR_SERVICE_HOST, CLEAVE_COORDINATOR_PORT_7400_TCP_ADDR.
+// kubernetesVariable matches the variables that Kubernetes sets for a service, which may have the name of our program, such as
+// CLEAVE_COORDINATOR_SERVICE_HOST or CLEAVE_COORDINATOR_PORT_7400_TCP_ADDR.
 var kubernetesVariable = regexp.MustCompile(`^(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
 // fromEnvironment sets the flags that the command line does not.
 func fromEnvironment(set *pflag.FlagSet, prefix string, environ []string) error {
-	flags := map[string]*pflag.Flag{}
-	set.VisitAll(func(f *pflag.Flag) {
-		if isSetting(f) {
-			flags[variable(prefix, f.Name)] = f
-		}
-	})
-	for _, pair := range slices.Sorted(slices.Values(environ)) { // so that the error does not vary
+	flags := flagsBy(set, func(flag string) string { return variable(prefix, flag) })
+	for _, pair := range slices.Sorted(slices.Values(environ)) { // so that always the same error is reported
 		name, value, _ := strings.Cut(pair, "=")
 		rest, ours := strings.CutPrefix(name, prefix+"_")
 		if !ours || kubernetesVariable.MatchString(rest) {
@@ -64,9 +59,9 @@ func fromEnvironment(set *pflag.FlagSet, prefix string, environ []string) error 
 		}
 		flag := flags[name]
 		if flag == nil {
-			return Usage("the environment variable %s is no flag; %s", name, didYouMean(name, flags))
+			return Usage("the environment variable %s is not a flag; %s", name, didYouMean(name, flags))
 		}
-		if value == "" || flag.Changed { // an empty variable is one that is not set
+		if value == "" || flag.Changed { // an empty variable counts as unset
 			continue
 		}
 		if err := set.Set(flag.Name, value); err != nil {
@@ -86,16 +81,12 @@ func fromFile(set *pflag.FlagSet, path string) error {
 	if err != nil {
 		return Usage("the configuration %s cannot be understood: %v", path, err)
 	}
-	flags := map[string]*pflag.Flag{}
-	set.VisitAll(func(f *pflag.Flag) {
-		if isSetting(f) && f.Name != configFlag {
-			flags[f.Name] = f
-		}
-	})
-	for _, key := range sortedKeys(values) {
+	flags := flagsBy(set, func(flag string) string { return flag })
+	delete(flags, configFlag)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
 		flag := flags[key]
 		if flag == nil {
-			return Usage("the configuration %s has the key %q, which is no flag; %s", path, key, didYouMean(key, flags))
+			return Usage("the configuration %s has the key %q, which is not a flag; %s", path, key, didYouMean(key, flags))
 		}
 		if flag.Changed {
 			continue
@@ -109,7 +100,7 @@ func fromFile(set *pflag.FlagSet, path string) error {
 			continue
 		}
 		if values[key].list {
-			return Usage("the configuration %s: %s is a list; it takes one value", path, key)
+			return Usage("the configuration %s: %s is a list; give one value", path, key)
 		}
 		if err := set.Set(key, items[0]); err != nil {
 			return badValue(path+": "+key, items[0], err)
@@ -118,11 +109,25 @@ func fromFile(set *pflag.FlagSet, path string) error {
 	return nil
 }
 
-// isSetting tells whether a flag configures the program.
-func isSetting(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
+// flagsBy returns the flags that configure the program, by name.
+func flagsBy(set *pflag.FlagSet, name func(flag string) string) map[string]*pflag.Flag {
+	flags := map[string]*pflag.Flag{}
+	set.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" && f.Name != "version" {
+			flags[name(f.Name)] = f
+		}
+	})
+	return flags
+}
 
-// parseConfig reads a YAML mapping of keys to one value or a list. Values are taken as they are written: YAML's readers
-// disagree on whether `off` is a text.
+// setting is the value of a key in the configuration file.
+type setting struct {
+	items []string
+	list  bool
+}
+
+// parseConfig reads a YAML mapping of keys to a value or a list of values. It takes values as they are written, because
+// versions of YAML disagree on whether off is text.
 func parseConfig(content []byte) (map[string]setting, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(content, &document); err != nil {
@@ -148,7 +153,7 @@ func parseConfig(content []byte) (map[string]setting, error) {
 		}
 		for _, item := range items {
 			if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
-				return nil, fmt.Errorf("line %d: %s has no value that a flag can have; use text, a number, true, false or a list of them", item.Line, key.Value)
+				return nil, fmt.Errorf("line %d: %s has no value for a flag; use text, a number, true, false or a list of them", item.Line, key.Value)
 			}
 			value.items = append(value.items, item.Value)
 		}
@@ -157,31 +162,14 @@ func parseConfig(content []byte) (map[string]setting, error) {
 	return values, nil
 }
 
-// setting is the value of a key.
-type setting struct {
-	items []string
-	list  bool
-}
-
 func badValue(where, value string, err error) error {
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		err = invalid.Unwrap()
 	}
 	return Usage("%s is %q; %s", where, value, sentence(err))
 }
 
-// didYouMean names the flag that a wrong name is nearest to.
+// didYouMean asks for the flag that is nearest to a wrong name.
 func didYouMean(name string, flags map[string]*pflag.Flag) string {
-	names := sortedKeys(flags)
-	return fmt.Sprintf("did you mean %s?", text.Nearest(name, names))
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return fmt.Sprintf("did you mean %s?", text.Nearest(name, slices.Sorted(maps.Keys(flags))))
 }

@@ -16,7 +16,7 @@ import (
 type settings struct {
 	name    string
 	wait    time.Duration
-	size    Bytes
+	size    Size
 	threads int
 	on      bool
 	roots   []string
@@ -84,16 +84,16 @@ func TestWrongSettings(t *testing.T) {
 		file    string
 		want    string
 	}{
-		{"unknown variable", []string{"CLEAVE_PROG_TREADS=1"}, "", "prog: the environment variable CLEAVE_PROG_TREADS is no flag; did you mean CLEAVE_PROG_THREADS?"},
-		{"bad variable", []string{"CLEAVE_PROG_SIZE=lots"}, "", `prog: CLEAVE_PROG_SIZE is "lots"; "lots" is no size in bytes`},
-		{"unknown key", nil, "wait_time: 3s", `has the key "wait_time", which is no flag; did you mean wait-time?`},
-		{"a file that names a file", nil, "config: other.yaml", `has the key "config", which is no flag`},
+		{"unknown variable", []string{"CLEAVE_PROG_TREADS=1"}, "", "prog: the environment variable CLEAVE_PROG_TREADS is not a flag; did you mean CLEAVE_PROG_THREADS?"},
+		{"bad variable", []string{"CLEAVE_PROG_SIZE=lots"}, "", `prog: CLEAVE_PROG_SIZE is "lots"; "lots" is not a size in bytes`},
+		{"unknown key", nil, "wait_time: 3s", `has the key "wait_time", which is not a flag; did you mean wait-time?`},
+		{"a file that names a file", nil, "config: other.yaml", `has the key "config", which is not a flag`},
 		{"bad value", nil, "threads: many", `config.yaml: threads is "many"`},
 		{"a key twice", nil, "name: a\nname: b", `line 2 has "name" for the second time`},
-		{"a list for one value", nil, "name: [a, b]", "name is a list; it takes one value"},
-		{"a list of lists", nil, "roots: [[a, b]]", "line 1: roots has no value that a flag can have"},
-		{"nested", nil, "name: {first: a}", "name has no value that a flag can have"},
-		{"no value", nil, "name:", "name has no value that a flag can have"},
+		{"a list for one value", nil, "name: [a, b]", "name is a list; give one value"},
+		{"a list of lists", nil, "roots: [[a, b]]", "line 1: roots has no value for a flag"},
+		{"nested", nil, "name: {first: a}", "name has no value for a flag"},
+		{"no value", nil, "name:", "name has no value for a flag"},
 		{"no keys", nil, "- a\n- b", "cannot be understood: "},
 		{"no YAML", nil, "a: b: c", "cannot be understood: "},
 	} {

@@ -1,8 +1,10 @@
 package shell
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,44 +15,42 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Group is a heading of the help, and the flags or commands under it, in this order.
+// Group is a heading in the help and the names of the flags or commands under it.
 type Group struct {
 	Title string
 	Names []string
 }
 
-// NewGroup is a group of the names in a line of text.
+// NewGroup returns a group of names that are separated by spaces.
 func NewGroup(title, names string) Group { return Group{title, strings.Fields(names)} }
 
-// Help is how the help of a program is ordered: examples first, then what there is, in groups. A group is shown if a
-// command has something of it.
+// Help prints the help of a program and its commands: examples first, then commands and flags in groups. It leaves out groups
+// of which a command has nothing.
 type Help struct {
 	Commands, Flags []Group
-	Examples        map[string]string // of a command, by its path without the program: "generate picture"
-	Essential       []string          // the flags that --help lists for commands with more than manyFlags; --help-all lists all
-	Width           func() int        // of the screen; 0: unknown
+	Examples        map[string]string // by the path of a command without the program: "generate picture"
+	Essential       []string          // flags that --help lists for commands with more than manyFlags; --help-all lists all
+	Width           func() int        // width of the screen, 0 if unknown; nil means unknown
 }
 
-// ServerHelp is the help of a program without commands that serves until it is stopped: its groups of flags, and those that
-// all such programs have.
+// ServerHelp returns the help of a server program without commands: its own groups of flags, and those that all servers have.
 func ServerHelp(examples string, flags ...Group) *Help {
 	return &Help{
 		Width:    func() int { return Width(os.Stdout, os.Getenv) },
 		Examples: map[string]string{"": examples},
-		Flags:    append(flags, NewGroup("What it tells", "log-level log-format admin admin-insecure traces"), NewGroup("More", "config version help")),
+		Flags:    append(flags, NewGroup("Logs and metrics", "log-level log-format admin admin-insecure traces"), NewGroup("More", "config version help")),
 	}
 }
 
-// others is the heading of what is in no group.
+// others is the heading for names in no group.
 const others = "More"
 
-// manyFlags is the number of flags above which --help lists only the essential ones, so that it fits two screens.
+// manyFlags is the number of flags above which --help lists only the essential ones.
 const manyFlags = 40
 
-// helpAll is the flag that lists all flags of a command.
 const helpAll = "help-all"
 
-// Install makes it the help of a program and all its commands.
+// Install makes h the help of a program and its commands, and adds --help-all to commands with many flags.
 func (h *Help) Install(program *cobra.Command) {
 	program.SetHelpFunc(func(command *cobra.Command, _ []string) { h.print(command, command.OutOrStdout(), false) })
 	for _, command := range program.Commands() {
@@ -77,7 +77,7 @@ func countFlags(command *cobra.Command) (count int) {
 	return count
 }
 
-// Width of help where that of the screen is unknown, and beyond which lines are hard to read.
+// The width of help if that of the screen is unknown, and the width beyond which lines are hard to read.
 const (
 	usualWidth = 80
 	wideWidth  = 100
@@ -89,11 +89,7 @@ func (h *Help) print(command *cobra.Command, w io.Writer, all bool) {
 		width = min(h.Width(), wideWidth)
 	}
 	p := &printer{w, max(width, 20)}
-	about := command.Long
-	if about == "" {
-		about = command.Short
-	}
-	for _, paragraph := range strings.Split(about, "\n\n") {
+	for paragraph := range strings.SplitSeq(cmp.Or(command.Long, command.Short), "\n\n") {
 		p.paragraph("", paragraph)
 		fmt.Fprintln(w)
 	}
@@ -116,11 +112,11 @@ func (h *Help) print(command *cobra.Command, w io.Writer, all bool) {
 	}
 	if command.HasAvailableSubCommands() {
 		fmt.Fprintln(w)
-		p.paragraph("", fmt.Sprintf("%s COMMAND --help tells more of a command.", command.CommandPath()))
+		p.paragraph("", fmt.Sprintf("%s COMMAND --help describes a command.", command.CommandPath()))
 	}
 }
 
-// Path is a command's path without the program.
+// Path returns the path of a command without the program: "generate picture".
 func Path(command *cobra.Command) string {
 	_, path, _ := strings.Cut(command.CommandPath(), " ")
 	return path
@@ -133,8 +129,7 @@ func (h *Help) printCommands(command *cobra.Command, p *printer) {
 			about[c.Name()] = c.Short
 		}
 	}
-	names := sortedKeys(about)
-	for _, group := range grouped(h.Commands, names, "Commands") {
+	for _, group := range grouped(h.Commands, slices.Sorted(maps.Keys(about)), "Commands") {
 		p.gap(group.Title)
 		for _, name := range group.Names {
 			p.entry(name, about[name], 12)
@@ -164,7 +159,7 @@ func (h *Help) printFlags(command *cobra.Command, p *printer, short bool) {
 	}
 }
 
-// grouped are the groups of some names; those that are in none come last.
+// grouped sorts names into groups. Those in no group come last, under the heading rest.
 func grouped(groups []Group, names []string, rest string) (found []Group) {
 	left := slices.Clone(names)
 	for _, group := range groups {
@@ -185,10 +180,10 @@ func grouped(groups []Group, names []string, rest string) (found []Group) {
 	return found
 }
 
-// kinds are what stands for a value whose flag does not say, by its type.
+// kinds are the placeholders for values of flags whose usage text has none, by type.
 var kinds = map[string]string{"bool": "", "string": "TEXT", "strings": "LIST", "duration": "TIME", "int": "N", "uint": "N", "float": "NUMBER"}
 
-// describe is a flag as it is typed, and what it does.
+// describe returns a flag as it is typed, and its usage with the default value.
 func describe(f *pflag.Flag) (head, about string) {
 	value, about := pflag.UnquoteUsage(f)
 	if plain, is := kinds[value]; is {
@@ -202,8 +197,8 @@ func describe(f *pflag.Flag) (head, about string) {
 		head += " " + value
 	}
 	value = f.DefValue
-	if size, is := f.Value.(*Bytes); is {
-		value = text.Bytes(uint64(*size))
+	if size, is := f.Value.(*Size); is {
+		value = text.Bytes(int64(*size))
 	}
 	if !slices.Contains([]string{"", "0", "0 B", "0s", "false", "[]"}, value) && !strings.Contains(about, "(default") {
 		about += " (default " + value + ")"
@@ -211,7 +206,7 @@ func describe(f *pflag.Flag) (head, about string) {
 	return head, about
 }
 
-// printer writes help of a width.
+// printer writes help that fits a width.
 type printer struct {
 	w     io.Writer
 	width int
@@ -224,17 +219,17 @@ func (p *printer) gap(title string) {
 	p.title(title)
 }
 
-// paragraph writes lines that begin alike.
+// paragraph wraps text and writes its lines with a prefix.
 func (p *printer) paragraph(begin, says string) {
 	for _, line := range text.Wrap(says, p.width-len(begin)) {
 		fmt.Fprintln(p.w, begin+line)
 	}
 }
 
-// narrow is the width below which what is explained stands above the explanation.
+// narrow is the width below which explanations go below the flags.
 const narrow = 72
 
-// entry writes what is explained, and the explanation beside it or, where that leaves no room, below it.
+// entry writes a flag or command with its explanation beside it, or below it if there is no room.
 func (p *printer) entry(head, about string, beside int) {
 	const before, between = 2, 2
 	indent := before + beside + between

@@ -9,16 +9,16 @@ import (
 	"github.com/cleave-project/cleave/internal/security/redact"
 )
 
-// Logs is how a program logs.
+// Logs configures the log of a program. The zero Format is text.
 type Logs struct{ Level, Format string }
 
-// AddFlags declares --log-level and --log-format; level is the default.
+// AddFlags declares --log-level and --log-format. level is the default level.
 func (l *Logs) AddFlags(set *pflag.FlagSet, level string) {
 	set.StringVar(&l.Level, "log-level", level, "trace, debug, info, warn, error or off")
 	set.StringVar(&l.Format, "log-format", "text", "text, or json for one object a line")
 }
 
-// Logger writes log lines to w, without secrets that somebody put in a wrong place.
+// Logger returns a logger that writes to w and redacts secrets.
 func (l *Logs) Logger(name string, w io.Writer) (hclog.Logger, error) {
 	level := hclog.LevelFromString(l.Level)
 	if level == hclog.NoLevel {

@@ -1,6 +1,5 @@
-// Package shell is what the three programs share: how they end (exit codes, one sentence on standard error),
-// how they log, and how they read and write sizes and counts. It imports neither the coordinator nor the
-// worker, so that each program links only what it needs.
+// Package shell has what the three programs share: exit codes, error messages, help, logs, and flags for sizes and times. It
+// imports neither the coordinator nor the worker, so that each program links only what it needs.
 package shell
 
 import (
@@ -8,15 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/redact"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // The exit codes of every program.
@@ -24,12 +26,12 @@ const (
 	ExitDone     = 0
 	ExitFailed   = 1
 	ExitBadInput = 2 // bad input or usage: trying again does not help
-	ExitLate     = 3 // a time limit ended the job; the labels so far can be used
+	ExitLate     = 3 // a time limit ended the job, which has usable labels
 	ExitCanceled = 130
 )
 
-// Run executes a command line and returns the exit code. An error becomes one sentence on stderr
-// after the program's name; there is no usage dump, --help is there for that.
+// Run executes a command line and returns the exit code. It prints an error as one sentence after the program's name, without
+// a usage text.
 func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.Writer) int {
 	started := false
 	program.SilenceErrors, program.SilenceUsage = true, true
@@ -37,7 +39,7 @@ func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.W
 	program.Version = LongVersion(program.Name())
 	program.SetVersionTemplate("{{.Version}}\n")
 	if program.Flags().Lookup("version") == nil {
-		program.Flags().Bool("version", false, "say which version this is, and of which commit")
+		program.Flags().Bool("version", false, "print the version and the commit")
 	}
 	program.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	program.SetErr(stderr)
@@ -47,24 +49,24 @@ func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.W
 		return ExitDone
 	}
 	if !started {
-		err = misuse(command, err) // what fails before a command starts is wrong usage
+		err = misuse(command, err) // errors before a command starts are usage errors
 	}
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled) {
-		err = Canceled("cancelled")
+		err = Canceled("canceled")
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", program.Name(), sentence(err))
 	return ExitCode(err)
 }
 
-// FlagsOnly checks the arguments of commands that take only flags.
+// FlagsOnly is a cobra.PositionalArgs for commands that take only flags.
 func FlagsOnly(command *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("what is %q? %s takes flags only", args[0], command.CommandPath())
+		return fmt.Errorf("unexpected argument %q: %s takes flags only", args[0], command.CommandPath())
 	}
 	return nil
 }
 
-// Stopped is the error of a server that ran until ctx ended, which is how servers are meant to end.
+// Stopped returns nil instead of the error of a server that ended because ctx ended, which is how servers are stopped.
 func Stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
@@ -72,24 +74,31 @@ func Stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// Usage is an error in how a program was called.
+// Usage returns an error in how a program was called.
 func Usage(format string, args ...any) error { return fault.Invalid("USAGE", format, args...) }
 
-// Canceled is the error of what the user interrupted.
+// Canceled returns the error of an operation that the user interrupted.
 func Canceled(format string, args ...any) error {
 	return fault.New(fault.Canceled, "CANCELLED", format, args...)
 }
 
-// LabelsSoFar is the reason of the error of a job that its time limit ended, and that has labels.
+// WithoutPath returns the cause of a failed file operation, for messages that name the path themselves.
+func WithoutPath(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	return err
+}
+
+// LabelsSoFar is the reason of the error for a job that reached its time limit and has labels.
 const LabelsSoFar = "LABELS_SO_FAR"
 
-// ExitCode is the exit code for an error, by its fault or its gRPC status.
+// ExitCode returns the exit code for an error, by its fault or its gRPC status.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitDone
 	}
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
 		switch f.Kind {
 		case fault.Canceled:
 			return ExitCanceled
@@ -118,20 +127,18 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// sentence is an error's message on one line, without the code of a gRPC status.
+// sentence returns the message of an error on one line, without the code of a gRPC status and without secrets.
 func sentence(err error) string {
 	message := err.Error()
-	var f *fault.Error
-	switch s, ok := status.FromError(err); {
-	case errors.As(err, &f):
+	if f, ok := errors.AsType[*fault.Error](err); ok {
 		message = withFlag(message, f.Field)
-	case ok:
+	} else if s, ok := status.FromError(err); ok {
 		message = s.Message()
 	}
 	return redact.Text(strings.Join(strings.Fields(message), " "))
 }
 
-// withFlag makes a message about a field of the API one about its flag.
+// withFlag turns a message about a field of the API into one about its flag.
 func withFlag(message, field string) string {
 	o, known := catalog.OptionAt(field)
 	flag := FlagName(o.Name)
@@ -144,10 +151,54 @@ func withFlag(message, field string) string {
 	return flag + ": " + message
 }
 
-// FlagName is what an option of the catalog is called on the command line.
+// FlagName returns the flag of an option of the catalog.
 func FlagName(option string) string {
 	if start, isTable := strings.CutPrefix(option, "initial-"); isTable {
 		return "--init " + start + ":FILE"
 	}
 	return "--" + option
+}
+
+// Chosen is implemented by flag values that are one of a few words.
+type Chosen interface{ Words() []string }
+
+// Suggest returns "; did you mean NAME?" for the name that a mistyped one resembles, or "" if it resembles none.
+func Suggest(mistyped string, names []string) string {
+	if name := text.Similar(mistyped, names); name != "" && name != mistyped {
+		return fmt.Sprintf("; did you mean %s?", name)
+	}
+	return ""
+}
+
+// misuse returns a usage error that says what was probably meant, or which help to read.
+func misuse(command *cobra.Command, err error) error {
+	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		suggestion := ""
+		if chosen, is := value.GetFlag().Value.(Chosen); is {
+			suggestion = Suggest(value.GetValue(), chosen.Words())
+		}
+		return Usage("--%s is %q; %s%s", value.GetFlag().Name, value.GetValue(), sentence(errors.Unwrap(value)), suggestion)
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		command.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		if suggestion := Suggest("--"+unknown.GetSpecifiedName(), names); suggestion != "" {
+			return Usage("%s%s", sentence(err), suggestion)
+		}
+	}
+	return Usage("%s; see %s --help", sentence(err), command.CommandPath())
+}
+
+// NoCommand returns the error for a command that a program does not have.
+func NoCommand(program *cobra.Command, name string) error {
+	var names []string
+	for _, command := range program.Commands() {
+		if command.IsAvailableCommand() {
+			names = append(names, command.Name())
+		}
+	}
+	if suggestion := Suggest(name, names); suggestion != "" {
+		return Usage("there is no command %q%s", name, suggestion)
+	}
+	return Usage("there is no command %q; see %s --help", name, program.CommandPath())
 }

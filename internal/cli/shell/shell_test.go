@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-func TestParseBytes(t *testing.T) {
-	for text, want := range map[string]uint64{
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]Size{
 		"1":        1,
 		"4GiB":     4 << 30,
 		"512MiB":   512 << 20,
@@ -27,12 +27,14 @@ func TestParseBytes(t *testing.T) {
 		"100b":     100,
 		" 10 MB  ": 10_000_000,
 	} {
-		if got, err := ParseBytes(text); err != nil || got != want {
+		var got Size
+		if err := got.Set(text); err != nil || got != want {
 			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "GiB", "-1GiB", "0", "four", "1e30", "nan", "inf", "1 PiB", "0.2"} {
-		if got, err := ParseBytes(text); ExitCode(err) != ExitBadInput {
+		var got Size
+		if err := got.Set(text); ExitCode(err) != ExitBadInput {
 			t.Errorf("%q: %d, %v; want a usage error", text, got, err)
 		}
 	}
@@ -89,12 +91,12 @@ func TestRunEndsWithOneSentence(t *testing.T) {
 		{"failed", nil, errors.New("two\nlines"), 1, "prog: two lines\n"},
 		{"status", nil, status.Error(codes.NotFound, "no job 7"), 2, "prog: no job 7\n"},
 		{"unknown flag", []string{"--frob"}, nil, 2, "prog: unknown flag: --frob; see prog --help\n"},
-		{"bad value", []string{"--memory", "lots"}, nil, 2, `prog: --memory is "lots"; "lots" is no size in bytes; write for example 4GiB, 512MiB or 2GB` + "\n"},
-		{"argument", []string{"stray"}, nil, 2, "prog: what is \"stray\"? prog takes flags only; see prog --help\n"},
+		{"bad value", []string{"--memory", "lots"}, nil, 2, `prog: --memory is "lots"; "lots" is not a size in bytes; write for example 4GiB, 512MiB or 2GB` + "\n"},
+		{"argument", []string{"stray"}, nil, 2, "prog: unexpected argument \"stray\": prog takes flags only; see prog --help\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stderr bytes.Buffer
-			memory := Bytes(0)
+			memory := Size(0)
 			cmd := &cobra.Command{Use: "prog", Args: FlagsOnly, RunE: func(*cobra.Command, []string) error { return c.err }}
 			cmd.Flags().Var(&memory, "memory", "")
 			cmd.SetOut(&stderr)
@@ -110,7 +112,7 @@ func TestRunOfAnEndedContextIsCanceled(t *testing.T) {
 	cancel()
 	var stderr bytes.Buffer
 	cmd := &cobra.Command{Use: "prog", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Context().Err() }}
-	if code := Run(ctx, cmd, []string{}, &stderr); code != 130 || stderr.String() != "prog: cancelled\n" {
+	if code := Run(ctx, cmd, []string{}, &stderr); code != 130 || stderr.String() != "prog: canceled\n" {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
 	if err := Stopped(ctx, ctx.Err()); err != nil {

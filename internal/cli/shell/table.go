@@ -10,26 +10,26 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Table is a list for people: a header, and rows whose first cell is an id.
+// Table formats a list: a header, and rows whose first cell is an id.
 type Table struct {
 	Header []string
 	rows   [][]string
 }
 
-// Add adds a row.
+// Add adds a row. Cells are escaped by text.OneLine, because other users choose names.
 func (t *Table) Add(cells ...any) {
 	row := make([]string, len(cells))
 	for at, cell := range cells {
-		row[at] = text.OneLine(fmt.Sprint(cell)) // others have chosen names
+		row[at] = text.OneLine(fmt.Sprint(cell))
 	}
 	t.rows = append(t.rows, row)
 }
 
-// between is the space between columns.
+// between is the number of spaces between columns.
 const between = 2
 
-// Write writes the table. Where it is too wide for the screen its ids are shortened, but never so much that one begins like
-// another; if that does not suffice, every row becomes a paragraph. A width of 0 fits everything.
+// Write writes the table. If it is wider than width, ids are shortened as far as they stay distinct; if that is not enough, every
+// row becomes a paragraph. A width of 0 means no limit.
 func (t *Table) Write(w io.Writer, width int) error {
 	var out strings.Builder
 	switch short := t.shortened(); {
@@ -44,7 +44,7 @@ func (t *Table) Write(w io.Writer, width int) error {
 	return err
 }
 
-// widths are those of the columns.
+// widths returns the width of each column.
 func (t *Table) widths() []int {
 	widths := make([]int, len(t.Header))
 	for _, row := range append([][]string{t.Header}, t.rows...) {
@@ -74,7 +74,7 @@ func (t *Table) columns(out *strings.Builder) {
 	}
 }
 
-// paragraphs writes a line for every cell that is not empty.
+// paragraphs writes a line or more for every cell that is not empty, with an empty line between rows.
 func (t *Table) paragraphs(out *strings.Builder, width int) {
 	indent := between
 	for _, name := range t.Header {
@@ -99,10 +99,10 @@ func (t *Table) paragraphs(out *strings.Builder, width int) {
 	}
 }
 
-// shortestID is how much of an id is left at least.
+// shortestID is the minimum length of a shortened id.
 const shortestID = 8
 
-// shortened is the table with the shortest ids that tell its rows apart.
+// shortened returns the table with ids cut to the shortest length that keeps them distinct.
 func (t *Table) shortened() *Table {
 	var ids []string
 	for _, row := range t.rows {
@@ -122,7 +122,7 @@ func (t *Table) shortened() *Table {
 	return short
 }
 
-// common is how many letters two texts have in common at the beginning.
+// common returns the length of the common prefix of two strings.
 func common(a, b string) int {
 	at := 0
 	for at < min(len(a), len(b)) && a[at] == b[at] {

@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 )
 
-// version and commit are set by the linker: -X github.com/cleave-project/cleave/internal/cli/shell.version=v1.2.3
+// The linker sets version and commit: -X github.com/cleave-project/cleave/internal/cli/shell.version=v1.2.3
 var version, commit string
 
-// Version is this build's version: what the linker was told, or else what Go recorded from the repository.
+// Version returns the version that the linker set, or the one that Go recorded from the repository, or "devel".
 func Version() string {
 	if version != "" {
 		return version
@@ -21,12 +21,12 @@ func Version() string {
 	return "devel"
 }
 
-// LongVersion is what a program says of itself: version, commit, Go and the kind of machine.
+// LongVersion returns the program's name, version and commit, and the version of Go and platform it was built for.
 func LongVersion(program string) string {
 	return fmt.Sprintf("%s %s (commit %s, %s, %s/%s)", program, Version(), cmp.Or(commit, recordedCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// recordedCommit is the commit that Go recorded, "" if it did not.
+// recordedCommit returns the commit that Go recorded, or "".
 func recordedCommit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

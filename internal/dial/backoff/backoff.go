@@ -1,6 +1,5 @@
-// Package backoff paces attempts that are repeated until one succeeds: each pause is about twice as
-// long as the one before, up to a limit, and partly random, so that many clients of one server do not
-// come back at the same moment.
+// Package backoff paces repeated attempts: each pause is about twice as long as the one before, up to a limit, and partly
+// random, so that the clients of a server do not all come back at the same moment.
 package backoff
 
 import (
@@ -9,14 +8,14 @@ import (
 	"time"
 )
 
-// Policy says how long the pauses are.
+// Policy limits the pauses.
 type Policy struct {
-	First time.Duration // the longest that the first pause may be
-	Max   time.Duration // the longest that any pause may be
+	First time.Duration // upper limit of the first pause
+	Max   time.Duration // upper limit of every pause
 }
 
-// Delay is the pause after a number of pauses before it. It grows from First to Max by doubling; random,
-// from 0 to 1, picks a value in its upper half.
+// Delay returns the pause that follows a number of earlier ones. Its upper limit grows from First to Max by doubling;
+// random, from 0 to 1, picks a value in the upper half below that limit.
 func (p Policy) Delay(before int, random float64) time.Duration {
 	longest := p.First
 	for range before {
@@ -29,13 +28,13 @@ func (p Policy) Delay(before int, random float64) time.Duration {
 	return longest/2 + time.Duration(random*float64(longest/2))
 }
 
-// Backoff is the pauses of one sequence of attempts. The zero value is not usable: see New.
+// Backoff paces one sequence of attempts. It is not safe for concurrent use.
 type Backoff struct {
 	policy Policy
-	before int
+	before int // pauses since the start or the last Reset
 }
 
-// New starts a sequence of attempts.
+// New returns a Backoff for a new sequence of attempts.
 func New(p Policy) *Backoff { return &Backoff{policy: p} }
 
 // Wait pauses before the next attempt. It returns early, with the context's error, when ctx ends.
@@ -45,7 +44,7 @@ func (b *Backoff) Wait(ctx context.Context) error {
 	return Sleep(ctx, delay)
 }
 
-// Sleep pauses for a while. It returns early, with the context's error, when ctx ends.
+// Sleep pauses. It returns early, with the context's error, when ctx ends.
 func Sleep(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -57,9 +56,8 @@ func Sleep(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// Reset makes the next pause the first one again. It is for callers that reached the server and then
-// lost it.
+// Reset makes the next pause as short as the first. Call it when an attempt has reached the server.
 func (b *Backoff) Reset() { b.before = 0 }
 
-// Waits is the number of pauses since the start or the last Reset.
+// Waits returns the number of pauses since the start or the last Reset.
 func (b *Backoff) Waits() int { return b.before }

@@ -1,5 +1,4 @@
-// Package candidates has the coordinators that may lead, as workers and clients know them: their addresses, a connection to
-// each, and which one to ask next.
+// Package candidates keeps connections to the coordinators that may lead, and the address of the one to ask next.
 package candidates
 
 import (
@@ -11,19 +10,19 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Candidates are the coordinators that may lead. It is not safe for concurrent use.
+// Candidates are the coordinators that may lead. They are not safe for concurrent use.
 type Candidates struct {
-	// Current is the address of the one to ask: one of those given, or one that a standby named.
+	// Current is the address to ask: one of those given to New, or one that a standby named.
 	Current string
 
 	addresses   []string
-	next        int // of addresses, after Current
+	next        int // index of the address that Advance moves to
 	options     func(address string) ([]grpc.DialOption, error)
 	connections map[string]*grpc.ClientConn
 }
 
-// New has the coordinators at addresses with commas between them. Options are those of a connection to one of them.
-// Nothing is sent yet.
+// New returns the coordinators at comma-separated addresses. It calls options for the dial options of each address. It
+// sends nothing.
 func New(addresses string, options func(address string) ([]grpc.DialOption, error)) (*Candidates, error) {
 	c := &Candidates{options: options, connections: map[string]*grpc.ClientConn{}}
 	for address := range strings.SplitSeq(addresses, ",") {
@@ -32,7 +31,7 @@ func New(addresses string, options func(address string) ([]grpc.DialOption, erro
 		}
 	}
 	if len(c.addresses) == 0 {
-		return nil, fault.Invalid("BAD_ADDRESS", "%q is no address of a coordinator, use HOST:PORT", addresses)
+		return nil, fault.Invalid("BAD_ADDRESS", "%q is not an address of a coordinator; use HOST:PORT", addresses)
 	}
 	for _, address := range c.addresses {
 		if _, err := c.connect(address); err != nil {
@@ -44,16 +43,16 @@ func New(addresses string, options func(address string) ([]grpc.DialOption, erro
 	return c, nil
 }
 
-// Count is how many addresses were given.
+// Count returns the number of addresses given to New.
 func (c *Candidates) Count() int { return len(c.addresses) }
 
-// Advance goes to the next of the addresses that were given.
+// Advance makes the next of the addresses given to New the current one.
 func (c *Candidates) Advance() {
 	c.Current = c.addresses[c.next]
 	c.next = (c.next + 1) % len(c.addresses)
 }
 
-// Connection is that to the current coordinator.
+// Connection returns the connection to the current coordinator.
 func (c *Candidates) Connection() (*grpc.ClientConn, error) { return c.connect(c.Current) }
 
 func (c *Candidates) connect(address string) (*grpc.ClientConn, error) {
@@ -64,10 +63,10 @@ func (c *Candidates) connect(address string) (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// How calls are made is not for the name server to say, and no connection waits until it has been asked.
+	// Service configurations come from the name server, which must not configure our calls or delay the connection.
 	connection, err := grpc.NewClient(address, append(options, grpc.WithDisableServiceConfig())...)
 	if err != nil {
-		return nil, fault.Invalid("BAD_ADDRESS", "%q is no address of a coordinator, use HOST:PORT: %v", address, err)
+		return nil, fault.Invalid("BAD_ADDRESS", "%q is not an address of a coordinator; use HOST:PORT: %v", address, err)
 	}
 	c.connections[address] = connection
 	return connection, nil

@@ -12,12 +12,13 @@ import (
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// naming is what the tables about the job's data may call points and classes by. While the coordinator alone knows the rows, a
-// table may name any.
+// naming returns how tables about the job's data may name points and classes. While only the coordinator knows the ids of
+// the rows, any id is accepted.
 func (j *Job) naming() table.Naming {
 	ids := j.IDs()
 	if j.Stream() != nil && j.Rows == 0 {
@@ -26,7 +27,7 @@ func (j *Job) naming() table.Naming {
 	return table.Naming{IDs: ids, Classes: &j.classes}
 }
 
-// IDs are those of the rows of the data file, nil where these go by their numbers.
+// IDs returns the ids of the rows of the data file, or nil if they go by their numbers.
 func (j *Job) IDs() *table.IDs {
 	if j.Table == nil {
 		return nil
@@ -34,7 +35,7 @@ func (j *Job) IDs() *table.IDs {
 	return j.Table.IDs
 }
 
-// Read is the table of the job as it was read, nil if the data are none.
+// Read returns the table of the job as it was read, or nil if there is none.
 func (j *Job) Read() *table.Table {
 	if j.Table == nil {
 		return nil
@@ -42,7 +43,7 @@ func (j *Job) Read() *table.Table {
 	return j.Table.Data
 }
 
-// checkLabels refuses flags about classes that do not go together.
+// checkLabels refuses flags about classes that contradict each other.
 func (f *Flags) checkLabels() error {
 	switch {
 	case f.Given("label-as") && !f.Given("label-column"):
@@ -50,14 +51,14 @@ func (f *Flags) checkLabels() error {
 	case f.labelAs.text == "seeds" && f.Given("seeds"):
 		return shell.Usage("--label-as seeds and --seeds were both given; the seeds of a job are one table")
 	case (f.labelAs.text == "constraints" || f.Given("sample-constraints")) && f.Given("constraints"):
-		return shell.Usage("--constraints were given besides others from classes; the constraints of a job are one table")
+		return shell.Usage("--constraints cannot be combined with constraints from classes; the constraints of a job are one table")
 	case f.labelAs.text == "constraints" && f.Given("sample-constraints"):
-		return shell.Usage("--label-as constraints makes pairs of all known classes, --sample-constraints draws some; give one of the two")
+		return shell.Usage("--label-as constraints makes pairs of all known classes, --sample-constraints samples some; give one of them")
 	}
 	return nil
 }
 
-// supervise adds what classes will become to a request. Seeds become constraints for algorithms that take no seeds.
+// supervise adds to a request what classes will be used as. Seeds become constraints for algorithms that do not take seeds.
 func (f *Flags) supervise(r catalog.Request) {
 	if f.Given("label-column") {
 		wire.ExpectLabels(r, wire.LabelUse(f.labelAs.text))
@@ -72,7 +73,7 @@ func (f *Flags) supervise(r catalog.Request) {
 	}
 }
 
-// useLabels makes use of the classes that the table says, and draws constraints.
+// useLabels uses the classes of the label column, and samples constraints.
 func (f *Flags) useLabels(j *Job) error {
 	if j.Table != nil && j.Table.classes != nil {
 		if err := f.useColumn(j); err != nil {
@@ -85,12 +86,12 @@ func (f *Flags) useLabels(j *Job) error {
 	return nil
 }
 
-// useColumn makes seeds, constraints or a truth of the column of classes: a truth of one that says all, and else what
-// the algorithm takes.
+// useColumn turns the label column into the truth if every row has a class, and else into seeds or constraints, whichever
+// the algorithm takes, unless --label-as says otherwise.
 func (f *Flags) useColumn(j *Job) error {
 	labels := j.Table.classes
 	if labels.known == 0 {
-		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.data, labels.column)
+		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.name(), labels.column)
 	}
 	j.classes.Add(labels.names)
 	use := wire.LabelUse(f.labelAs.text)
@@ -106,7 +107,7 @@ func (f *Flags) useColumn(j *Job) error {
 		return nil
 	}
 	if err := j.checkClasses(); err != nil {
-		return within(f.data, err)
+		return within(f.name(), err)
 	}
 	seeds := seedsOf(labels, &j.classes)
 	if use == wire.LabelsConstraints {
@@ -115,7 +116,7 @@ func (f *Flags) useColumn(j *Job) error {
 	return j.useSeeds(seeds, nil)
 }
 
-// truthOf is the truth that a column says; rows that it says nothing about are not scored.
+// truthOf returns the truth in a label column. Rows without a class are not scored.
 func truthOf(labels *classColumn, classes *table.Classes) *Truth {
 	t := &Truth{Labels: make([]int64, len(labels.of)), Classes: slices.Clone(classes.Names)}
 	complete := labels.known == len(labels.of)
@@ -136,7 +137,7 @@ func truthOf(labels *classColumn, classes *table.Classes) *Truth {
 	return t
 }
 
-// seedsOf is the table of seeds that a column of classes says.
+// seedsOf returns the table of seeds in a label column.
 func seedsOf(labels *classColumn, classes *table.Classes) *table.Table {
 	index, label := table.Column{Name: "index", Type: table.Integer}, table.Column{Name: "label", Type: table.Integer}
 	numbers := labels.numbers(classes)
@@ -146,17 +147,17 @@ func seedsOf(labels *classColumn, classes *table.Classes) *table.Table {
 			label.Integers = append(label.Integers, numbers[class])
 		}
 	}
-	t, _ := table.New([]table.Column{index, label}) // integers are always fine
+	t, _ := table.New([]table.Column{index, label}) // integers are always valid
 	return t
 }
 
-// useSeeds gives seeds to the job, as constraints where its algorithm takes no seeds. Open ids are what rows are called by in
-// the job.
+// useSeeds sets the seeds of the job, as constraints if its algorithm does not take seeds. If ids is open, the table of the
+// spec names rows by ids.
 func (j *Job) useSeeds(seeds *table.Table, ids *table.IDs) error {
 	a := wire.Algorithm(j.Spec)
 	if !a.Takes("seeds") && a.Takes("constraints") {
 		if j.Spec.GetSupervision().GetConstraints() != nil {
-			return shell.Usage("%s takes no seeds but as constraints, which were given, too; give one of them", a.Name)
+			return shell.Usage("%s takes seeds only as constraints, but --constraints is given, too; give one of them", a.Name)
 		}
 		return j.useAsConstraints(seeds, ids, a.Name)
 	}
@@ -164,7 +165,7 @@ func (j *Job) useSeeds(seeds *table.Table, ids *table.IDs) error {
 	return j.rememberSeeds(seeds, ids)
 }
 
-// rememberSeeds keeps the classes of seeds, to call the clusters by them.
+// rememberSeeds keeps the classes of seeds, to name the clusters after them.
 func (j *Job) rememberSeeds(seeds *table.Table, ids *table.IDs) error {
 	list, err := table.Seeds.Read(seeds, ids.Points(j.Filter.FileRows(j.Rows)))
 	if err != nil {
@@ -177,7 +178,7 @@ func (j *Job) rememberSeeds(seeds *table.Table, ids *table.IDs) error {
 	return nil
 }
 
-// useAsConstraints makes constraints of seeds.
+// useAsConstraints turns seeds into constraints.
 func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm string) error {
 	if err := j.rememberSeeds(seeds, ids); err != nil {
 		return err
@@ -187,27 +188,22 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 		rows, labels = append(rows, s[0]), append(labels, s[1])
 	}
 	pairs := constraint.OfClasses(rows, labels)
-	j.notice("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm)
+	j.Notices = append(j.Notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm))
 	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs).Named(ids))
 	return nil
 }
 
-// notice adds something that there is to say about the job's input.
-func (j *Job) notice(format string, args ...any) {
-	j.Notices = append(j.Notices, fmt.Sprintf(format, args...))
-}
-
-// sampleConstraints draws pairs of points of known class.
+// sampleConstraints samples pairs of points whose classes are known.
 func (f *Flags) sampleConstraints(j *Job) error {
 	truth := j.known
 	if f.TruthFile != "" {
 		var err error
-		if truth, err = LoadTruth(f.TruthFile, "", j.Filter.FileRows(j.Rows), j.naming()); err != nil {
+		if truth, err = LoadTruth(format.Input{Path: f.TruthFile}, "", j.Filter.FileRows(j.Rows), j.naming()); err != nil {
 			return err
 		}
 	}
 	if truth == nil {
-		return shell.Usage("--sample-constraints draws pairs of known classes: give them by --truth or --label-column")
+		return shell.Usage("--sample-constraints samples pairs of known classes; give them by --truth or --label-column")
 	}
 	rows := truth.ScoreOn
 	if rows == nil {
@@ -232,31 +228,23 @@ func (f *Flags) sampleConstraints(j *Job) error {
 	return nil
 }
 
-// sampleStream sets the random numbers for constraints apart from others of the same seed.
+// sampleStream separates the random numbers for constraints from others with the same seed.
 const sampleStream = 0x636f6e73747261
 
-// NameSeeds finds out what the classes of seeds are called that a coordinator has, where they were made of a column of the table.
-// The seeds are points, of which the filter says what rows they are, and the numbers of their classes.
-func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter) {
-	if len(seeds) == 0 || j.Read() == nil || j.Table.Recipe == nil {
-		return
-	}
-	at := slices.IndexFunc(j.Read().Columns, func(c table.Column) bool { return c.Name == j.Table.Recipe.Label })
-	if at < 0 {
-		return
-	}
+// NameSeeds names the classes of a job's seeds, so that ClusterClasses can name its clusters: a coordinator has only the
+// numbers of the classes. Each seed is a point and the number of its class. The filter tells which row of the table the point
+// is, and class returns the class in a row. If a class has two names or none, the seeds come from elsewhere, and it does nothing.
+func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter, class func(row int) string) {
 	names := map[int32]string{}
 	for _, s := range seeds {
-		row, label := s[0], s[1]
-		if filter != nil {
-			row = filter.Kept[row]
-		}
-		name := j.Read().Columns[at].CellText(int(row))
+		row, label := filter.FileRow(int(s[0])), s[1]
+		name := class(row)
 		if before, known := names[label]; name == "" || known && before != name {
-			return // they are of something else
+			j.seeds = nil
+			return
 		}
 		names[label] = name
-		j.seeds = append(j.seeds, [2]int32{row, label})
+		j.seeds = append(j.seeds, [2]int32{int32(row), label})
 	}
 	for label := range int32(len(names)) {
 		j.classes.Names = append(j.classes.Names, names[label])
@@ -264,13 +252,13 @@ func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter) {
 	j.Filter = filter
 }
 
-// ClusterClasses are the classes of the clusters, matched by the seeds, "" where a cluster has none; nil if the job has
-// no classes with names.
+// ClusterClasses returns the class of each cluster, matched by the seeds, or "" for a cluster without one. It returns nil if
+// the job has no seeds with class names.
 func (j *Job) ClusterClasses(labels []int32) []string {
 	if len(j.classes.Names) == 0 || len(j.seeds) == 0 || len(labels) == 0 {
 		return nil
 	}
-	k := max(int(j.Spec.GetK()), int(slices.Max(labels))+1) // of a range of k, only the labels tell
+	k := max(int(j.Spec.GetK()), int(slices.Max(labels))+1) // for a range of k, only the labels tell
 	counts := make([][]int64, len(j.classes.Names))
 	for class := range counts {
 		counts[class] = make([]int64, k)
@@ -292,4 +280,63 @@ func (j *Job) ClusterClasses(labels []int32) []string {
 		classes[cluster] = j.classes.Names[class]
 	}
 	return classes
+}
+
+// classColumn is a label column with 4 bytes per row.
+type classColumn struct {
+	column string
+	names  []string // the classes, in order of appearance
+	of     []int32  // the index of the class of each row, or unknownClass
+	known  int      // the number of rows with a class
+
+	number map[string]int32
+}
+
+const unknownClass = -1
+
+// maxClasses limits the memory for a column that has a different value in each row.
+const maxClasses = 1 << 20
+
+func newClassColumn(column string) *classColumn {
+	return &classColumn{column: column, number: map[string]int32{}}
+}
+
+// classesOf returns the label column with the given cells, or nil if cells is nil.
+func classesOf(column string, cells []string) (*classColumn, error) {
+	if cells == nil {
+		return nil, nil
+	}
+	c := newClassColumn(column)
+	return c, c.add(&table.Column{Type: table.Text, Texts: cells})
+}
+
+// add appends the cells of the next rows.
+func (c *classColumn) add(cells *table.Column) error {
+	for row := range cells.Len() {
+		if cells.IsEmpty(row) {
+			c.of = append(c.of, unknownClass)
+			continue
+		}
+		name := cells.CellText(row)
+		number, known := c.number[name]
+		if !known {
+			if len(c.names) == maxClasses {
+				return fault.Invalid("TOO_MANY_CLASSES", "column %q has more than %d different values; that is too many for classes", c.column, maxClasses).With("column", c.column)
+			}
+			number = int32(len(c.names))
+			c.names, c.number[name] = append(c.names, name), number
+		}
+		c.of = append(c.of, number)
+		c.known++
+	}
+	return nil
+}
+
+// numbers returns the number of each class, in the order of c.names.
+func (c *classColumn) numbers(classes *table.Classes) []int64 {
+	numbers := make([]int64, len(c.names))
+	for at, name := range c.names {
+		numbers[at] = int64(classes.Number(name))
+	}
+	return numbers
 }

@@ -1,0 +1,371 @@
+package jobflags
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Loaded is a data set that was read from files.
+type Loaded struct {
+	Data    dataset.Dataset // nil if no file was named
+	Header  []string        // the names of the columns; nil if they have none
+	Filter  *RowFilter      // nil if no row was dropped
+	Rows    *Rows           // what a table or a graph has besides its points; nil for other data
+	Notices []string        // what to tell the user about a table that a recipe was applied to
+}
+
+// Rows is what a table or a graph has besides its points.
+type Rows struct {
+	Data    *table.Table // the table as it was read; nil for graphs and for tables that are streamed
+	Recipe  *recipe.Recipe
+	IDs     *table.IDs // the ids of all rows; nil if rows go by their numbers
+	Notices []string   // what to tell the user about how the file was read
+	Fitted  []string   // what to tell the user about how columns become features
+
+	wishes  recipe.Wishes
+	classes *classColumn     // the classes of all rows; nil if there are none
+	stream  *Stream          // set if the table is sent to the coordinator while it is read
+	inputs  []wire.UsedTable // the tables of the spec, about rows of the table rather than about points
+}
+
+// Table returns the table as it was read, or nil if the data are no table.
+func (l *Loaded) Table() *table.Table {
+	if l.Rows == nil {
+		return nil
+	}
+	return l.Rows.Data
+}
+
+// IDs returns the ids of all rows of the table, or nil if rows go by their numbers.
+func (l *Loaded) IDs() *table.IDs {
+	if l.Rows == nil {
+		return nil
+	}
+	return l.Rows.IDs
+}
+
+// LoadPoints reads points from a file that is not a table. If dropped is set, it drops rows with missing values and, if directions
+// are compared, rows of zeros.
+func LoadPoints(path string, dropped, directions bool) (*Loaded, error) {
+	in := &inputFlags{files: []string{path}}
+	if dropped {
+		return in.loadUsable(directions)
+	}
+	return in.loadPoints(0)
+}
+
+// loadPoints reads points that are not in a table. Sparse ones have the given number of columns, or as many as the files need if
+// it is 0.
+func (f *inputFlags) loadPoints(columns int) (*Loaded, error) {
+	parts, err := f.parts()
+	if err != nil {
+		return nil, err
+	}
+	if f.holds(format.InputSparse) {
+		points, err := parts.LoadSparsePoints(columns)
+		return &Loaded{Data: points}, err
+	}
+	points, header, err := parts.LoadPoints()
+	return &Loaded{Data: points, Header: header}, err
+}
+
+// loadUsable reads points that are not in a table, and drops rows with missing values and, if directions are compared, rows of
+// zeros.
+func (f *inputFlags) loadUsable(directions bool) (*Loaded, error) {
+	parts, err := f.parts()
+	if err != nil {
+		return nil, err
+	}
+	l, incomplete := &Loaded{}, []int32(nil)
+	if f.holds(format.InputSparse) {
+		l.Data, incomplete, err = parts.LoadCompleteSparsePoints()
+	} else {
+		l.Data, l.Header, incomplete, err = parts.LoadCompletePoints()
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.Filter, l.Data, err = newRowFilter(l.Data, incomplete, directions).usable(f.name(), l.Data)
+	return l, err
+}
+
+// hintMissingDrop adds --missing drop to the error about a file with missing values.
+func hintMissingDrop(err error) error {
+	bad, ok := errors.AsType[*fault.Error](err)
+	if !ok || bad.Reason != "MISSING_VALUE" && bad.Reason != "NOT_FINITE" {
+		return err
+	}
+	hinted := *bad
+	hinted.Message += "; cleave run --missing drop leaves rows with missing values out"
+	return &hinted
+}
+
+// ColumnsOf returns the number of columns of points, or 0 for other data.
+func ColumnsOf(data dataset.Dataset) int {
+	switch data := data.(type) {
+	case *dataset.Points:
+		return data.D
+	case *dataset.SparsePoints:
+		return data.D
+	}
+	return 0
+}
+
+// loadGraph reads the graph and the names of its vertices.
+func (f *DataFlags) loadGraph() (*Loaded, error) {
+	o := format.GraphOptions{Vertices: f.vertices.Whole(), Named: f.namedVertices}
+	if f.vertexList != "" {
+		var err error
+		if o.List, err = format.LoadVertices(f.vertexList); err != nil {
+			return nil, err
+		}
+	}
+	g, err := f.inputOf(f.graph).LoadNamedGraph(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Loaded{Data: g.Graph, Rows: &Rows{IDs: table.NewIDs(g.Names), Notices: g.Notices}}, nil
+}
+
+// loadTable reads the table of a job, fits a recipe to it, and turns the rows that are not dropped into points.
+func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
+	o, err := f.reading()
+	if err != nil {
+		return nil, err
+	}
+	t, from, err := f.readTable(o)
+	if err != nil {
+		return nil, err
+	}
+	wishes := f.wishes()
+	wishes.Decimals = from.Decimals()
+	made, fitted, err := recipe.Fit(t, wishes)
+	if err != nil {
+		return nil, within(f.name(), err)
+	}
+	p, err := made.Apply(t)
+	if err != nil {
+		return nil, within(f.name(), err)
+	}
+	rows := &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(), Fitted: append(fitted, p.Notices...), wishes: wishes}
+	if rows.classes, err = classesOf(made.Label, p.Labels); err != nil {
+		return nil, within(f.name(), err)
+	}
+	if hint := edgeListHint(t); hint != "" {
+		rows.Notices = append(rows.Notices, hint)
+	}
+	l := &Loaded{Data: p.Points, Rows: rows}
+	if !unnamed(t, p.Names) {
+		l.Header = p.Names
+	}
+	if p.Kept != nil || made.Missing == recipe.Drop {
+		l.Filter, l.Data, err = newTableFilter(t.Rows(), p, directions && made.Missing == recipe.Drop).usable(f.name(), p.Points)
+	}
+	return l, err
+}
+
+// readTable reads all of the table. The reader that it returns is closed, but still has its notices.
+func (f *inputFlags) readTable(o format.TableOptions) (*table.Table, *format.TableReader, error) {
+	o.Format, o.Stdin = f.format, f.Stdin
+	r, err := format.OpenTable(f.files, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	t, err := r.ReadAll()
+	return t, r, err
+}
+
+// within puts the name of a file before an error that does not begin with it.
+func within(file string, err error) error {
+	if bad, ok := errors.AsType[*fault.Error](err); ok && strings.HasPrefix(bad.Message, file) {
+		return err
+	}
+	return fault.Wrap(err, "%s", file)
+}
+
+// unnamed reports whether the features are all columns of a table without a header.
+func unnamed(t *table.Table, features []string) bool {
+	if len(features) != len(t.Columns) {
+		return false
+	}
+	for at, name := range features {
+		if name != table.Unnamed(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// unnamedPairs reports whether a table without a header may be a list of edges: distinct pairs of different vertices.
+func unnamedPairs(t *table.Table) bool {
+	if len(t.Columns) != 2 || t.Columns[0].Name != table.Unnamed(0) || t.Columns[0].Type != table.Integer || t.Columns[1].Type != table.Integer {
+		return false
+	}
+	const few, enough = 5, 1000
+	seen := map[[2]int64]bool{}
+	for row := range min(t.Rows(), enough) {
+		from, to := t.Columns[0].Integers[row], t.Columns[1].Integers[row]
+		if from < 0 || to < 0 || from == to || seen[[2]int64{from, to}] {
+			return false
+		}
+		seen[[2]int64{from, to}] = true
+	}
+	return t.Rows() >= few
+}
+
+// edgeListHint returns a hint for a table that looks like a list of edges, or "".
+func edgeListHint(t *table.Table) string {
+	source, target := false, false
+	for at := range t.Columns {
+		switch strings.ToLower(t.Columns[at].Name) {
+		case "src", "source", "from":
+			source = true
+		case "dst", "target", "to":
+			target = true
+		}
+	}
+	if unnamedPairs(t) {
+		return "the table is two columns of whole numbers without names; if these are edges, --graph clusters the vertices that they connect"
+	}
+	if source && target && len(t.Columns) <= 3 {
+		return "the table looks like a list of edges; --graph clusters the vertices that they connect, --data its rows"
+	}
+	return ""
+}
+
+// LoadByRecipe reads the table that the flags name and applies the recipe of a job to it. If directions are compared, rows of zeros are
+// dropped whenever rows with missing values are.
+func (f *DataFlags) LoadByRecipe(r *recipe.Recipe, directions bool) (*Loaded, error) {
+	return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
+}
+
+// loadRows reads a table and applies the recipe of a job to it. If whole is set, it also reads columns that the recipe does not use.
+func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
+	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
+	for _, f := range r.Features {
+		o.Names, o.Only = append(o.Names, f.Column), append(o.Only, f.Column)
+		if f.Categories != nil {
+			o.Texts = append(o.Texts, f.Column)
+		}
+	}
+	if whole {
+		o.Only = nil
+	}
+	if err := reading.apply(&o); err != nil {
+		return nil, err
+	}
+	t, from, err := in.readTable(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := nameByOrder(t, r); err != nil {
+		return nil, within(in.name(), err)
+	}
+	p, err := r.Apply(t)
+	if err == nil && directions && r.Missing == recipe.Drop {
+		_, err = p.DropZeros()
+	}
+	if err != nil {
+		return nil, within(in.name(), err)
+	}
+	l := &Loaded{Data: p.Points, Header: p.Names, Notices: append(from.Notices(), p.Notices...), Rows: &Rows{Data: t, Recipe: r, IDs: table.NewIDs(p.IDs)}}
+	if p.Kept != nil {
+		l.Filter = newTableFilter(t.Rows(), p, false)
+	}
+	return l, nil
+}
+
+// nameByOrder names the columns of a table without a header after the features of a recipe, if the recipe has other names.
+func nameByOrder(t *table.Table, r *recipe.Recipe) error {
+	known := map[string]bool{}
+	for at := range t.Columns {
+		if t.Columns[at].Name != table.Unnamed(at) {
+			return nil
+		}
+		known[t.Columns[at].Name] = true
+	}
+	if !slices.ContainsFunc(r.Features, func(f recipe.Feature) bool { return !known[f.Column] }) {
+		return nil // the job's table had no header either
+	}
+	if len(t.Columns) != len(r.Features) {
+		return fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", len(t.Columns), len(r.Features))
+	}
+	for at := range t.Columns {
+		t.Columns[at].Name = r.Features[at].Column
+	}
+	return nil
+}
+
+// NewPointsFlags are the flags for the files of new points, which are assigned to the clusters of a job.
+type NewPointsFlags struct {
+	Whole bool // read all columns of a table, even those that the model does not use
+
+	inputFlags
+	readingFlags
+	set *pflag.FlagSet
+}
+
+// AddNewPointsFlags declares the flags.
+func AddNewPointsFlags(set *pflag.FlagSet) *NewPointsFlags {
+	f := &NewPointsFlags{set: set}
+	f.inputFlags.add(set, "new points in this `FILE`, with the columns of the old ones; or a folder of parts, or - for standard input; may be repeated to read several files")
+	f.readingFlags.add(set)
+	return f
+}
+
+// Name returns the name of the first file, for messages.
+func (f *NewPointsFlags) Name() string { return f.name() }
+
+// Check checks the flags before anything is read.
+func (f *NewPointsFlags) Check() error {
+	if len(f.files) == 0 {
+		return shell.Usage("no points to assign; give --data FILE")
+	}
+	if err := f.check("data"); err != nil {
+		return err
+	}
+	return f.apply(&format.TableOptions{})
+}
+
+// Load reads the new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise points must have
+// the given number of columns, unless it is 0. If directions are compared, rows of zeros are dropped as in LoadByRecipe.
+func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, directions bool) (*Loaded, error) {
+	f.Stdin = stdin
+	isTable := f.holds(format.InputTable)
+	for _, flag := range []string{"delimiter", "header"} {
+		switch {
+		case !f.set.Changed(flag):
+		case !isTable:
+			return nil, shell.Usage("--%s goes with a table as --data only, such as a .csv file", flag)
+		case r == nil:
+			return nil, shell.Usage("--%s goes with a model that was made of a table; this one was made of points without one", flag)
+		}
+	}
+	if r == nil || !isTable {
+		return f.loadPoints(columns)
+	}
+	l, err := loadRows(&f.inputFlags, &f.readingFlags, r, directions, f.Whole)
+	if err == nil {
+		l.Header = nil // the recipe found the columns by name
+	}
+	return l, err
+}
+
+// LoadRows reads the table that a job clustered, with the flags that tell how the new points are read, and applies the job's recipe.
+// If directions are compared, rows of zeros are dropped as in LoadByRecipe.
+func (f *NewPointsFlags) LoadRows(path string, r *recipe.Recipe, directions bool) (*Loaded, error) {
+	return loadRows(&inputFlags{files: []string{path}}, &f.readingFlags, r, directions, false)
+}
