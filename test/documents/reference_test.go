@@ -1,0 +1,112 @@
+package documents
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/test/testscale"
+)
+
+// reference is the folder with a page for each algorithm.
+const reference = "docs/reference"
+
+// parts are the sections of a page, in order.
+var parts = []string{"Objective", "When to use it", "When not to use it", "Example", "Complexity", "Options"}
+
+// maxPicture is the size in bytes of the largest picture of a page.
+const maxPicture = 60_000
+
+var picture = regexp.MustCompile(`!\[[^\]]+\]\(([^)]+)\)`)
+
+// TestEveryAlgorithmHasAPage: every algorithm of the catalog has a page with all sections, and there are no other pages.
+func TestEveryAlgorithmHasAPage(t *testing.T) {
+	for _, a := range catalog.Algorithms {
+		page := readDocument(t, filepath.Join(reference, a.Name+".md"))
+		wrong := func(format string, args ...any) {
+			t.Helper()
+			t.Errorf(a.Name+".md: "+format, args...)
+		}
+		if !strings.HasPrefix(page, "# "+a.Name+"\n\n<!-- catalog: summary of "+a.Name+" -->\n") {
+			wrong("does not begin with its name and its summary")
+		}
+		var titles []string
+		for _, s := range sections(page) {
+			titles = append(titles, s.title)
+			switch s.title {
+			case "Objective":
+				if !strings.Contains(s.text, "$") {
+					wrong("the objective has no equation")
+				}
+			case "Example":
+				checkExample(t, a, s)
+			case "Options":
+				if !strings.Contains(s.text, "<!-- catalog: options of "+a.Name+" -->\n|") {
+					wrong("has no table of its options")
+				}
+			}
+			if len(strings.TrimSpace(s.text)) < 20 {
+				wrong("%s has no text", s.title)
+			}
+		}
+		if !slices.Equal(titles, parts) {
+			wrong("has the sections %q, want %q", titles, parts)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(root, reference))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if _, known := catalog.FindAlgorithm(strings.TrimSuffix(entry.Name(), ".md")); !known {
+			t.Errorf("%s/%s is not the page of an algorithm", reference, entry.Name())
+		}
+	}
+}
+
+// checkExample checks that an example runs its algorithm and shows a picture of a moderate size.
+func checkExample(t *testing.T, a catalog.Algorithm, s section) {
+	t.Helper()
+	runs := slices.ContainsFunc(s.blocks, func(b block) bool {
+		return b.language == "console" && slices.ContainsFunc(b.lines, func(line string) bool {
+			return strings.HasPrefix(line, "$ cleave run ") && (a.Name == catalog.DefaultAlgorithm || strings.Contains(line, "--algorithm "+a.Name+" "))
+		})
+	})
+	if !runs {
+		t.Errorf("%s.md: the example does not run the algorithm", a.Name)
+	}
+	pictures := picture.FindAllStringSubmatch(s.text, -1)
+	if len(pictures) == 0 {
+		t.Errorf("%s.md: the example has no picture", a.Name)
+	}
+	for _, match := range pictures {
+		switch info, err := os.Stat(filepath.Join(root, reference, match[1])); {
+		case err != nil:
+			t.Errorf("%s.md: %v", a.Name, err)
+		case info.Size() > maxPicture:
+			t.Errorf("%s.md: %s has %d bytes, more than %d", a.Name, match[1], info.Size(), maxPicture)
+		}
+	}
+}
+
+// TestReferenceExamplesRun runs the commands of the pages, and compares what they print.
+func TestReferenceExamplesRun(t *testing.T) {
+	bin := t.TempDir()
+	run(t, root, "go", "build", "-tags", "disable_grpc_modules", "-o", bin+"/cleave", "./cmd/cleave")
+	for _, a := range testscale.Some(catalog.Algorithms, 3) {
+		t.Run(a.Name, func(t *testing.T) {
+			folder := t.TempDir()
+			for _, s := range sections(readDocument(t, filepath.Join(reference, a.Name+".md"))) {
+				for _, b := range s.blocks {
+					if b.language == "console" {
+						runCommands(t, folder, bin, b)
+					}
+				}
+			}
+		})
+	}
+}
