@@ -12,7 +12,7 @@ BUF  := $(TOOL) buf
 SIMD_PACKAGES := kernel numeric/neighbor numeric/eigen numeric/vector
 
 # Documents with tables of the catalog.
-CATALOG_DOCS := docs/guide/algorithms.md docs/ALGORITHMS.md docs/OPTIONS.md $(wildcard docs/reference/*.md)
+CATALOG_DOCS := docs/README.md docs/guide/algorithms.md docs/ALGORITHMS.md docs/OPTIONS.md $(wildcard docs/reference/*.md)
 
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT = $(shell git rev-parse HEAD 2>/dev/null || echo unknown)

@@ -8,8 +8,16 @@ import (
 
 // This file contains the generated parts of docs/reference, which has one page for each algorithm.
 
-// addReference adds the tables of every algorithm: "summary of NAME" and "options of NAME".
+// familyNames are the families as the documents call them.
+var familyNames = map[Family]string{AutoFamily: "none", KernelFamily: "kernel", CentroidFamily: "k-means", SpectralFamily: "spectral"}
+
+// addReference adds the list of all pages, "pages", and the tables of each: "summary of NAME" and "options of NAME".
 func addReference(tables map[string]string) {
+	pages := "| algorithm | family | supervision |\n|---|---|---|\n"
+	for _, a := range Algorithms {
+		pages += fmt.Sprintf("| [%s](reference/%[1]s.md) | %s | %s |\n", a.Name, familyNames[a.Family], a.Supervision)
+	}
+	tables["pages"] = pages
 	for _, a := range Algorithms {
 		tables["summary of "+a.Name] = a.summary()
 		tables["options of "+a.Name] = a.optionTable()
@@ -25,7 +33,7 @@ func (a Algorithm) summary() string {
 			fmt.Fprintf(&b, "| %s | %s |\n", title, text)
 		}
 	}
-	row("family", map[Family]string{AutoFamily: "none: it chooses among methods of the k-means and the spectral family", KernelFamily: "kernel", CentroidFamily: "k-means", SpectralFamily: "spectral"}[a.Family])
+	row("family", familyNames[a.Family])
 	row("data", strings.Join(a.Data, ", "))
 	row("supervision", a.Supervision)
 	row("required options", strings.Join(coded(a.Needs, "--"), ", "))
