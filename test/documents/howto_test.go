@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/cleave-project/cleave/test/testscale"
 )
@@ -75,29 +76,47 @@ func TestExamplesApply(t *testing.T) {
 	}
 }
 
-// namedTest matches the name of a test in backquotes, with or without its package.
-var namedTest = regexp.MustCompile("`(?:[a-z]+\\.)?(Test[A-Za-z0-9]+)`")
+// namedThing matches an identifier in backquotes, with or without what it belongs to.
+var namedThing = regexp.MustCompile("`(?:[A-Za-z]+\\.)*([A-Za-z_]+)`")
 
-// TestNamedTestsExist: the tests that the page promises to fail exist.
-func TestNamedTestsExist(t *testing.T) {
-	var tests bytes.Buffer
-	for _, folder := range []string{"internal", "test"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, _ os.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(name, "_test.go") {
-				return err
-			}
-			text, err := os.ReadFile(name)
-			tests.Write(text)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+// TestNamedThingsExist: the tests, functions, types, fields and targets that the page names exist.
+func TestNamedThingsExist(t *testing.T) {
+	known := map[string]bool{}
+	learn := func(text string) {
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			known[word] = true
 		}
 	}
-	for _, match := range namedTest.FindAllStringSubmatch(readDocument(t, howto), -1) {
-		if !bytes.Contains(tests.Bytes(), []byte("\nfunc "+match[1]+"(t *testing.T")) {
-			t.Errorf("%s names %s, which does not exist", howto, match[1])
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch path.Ext(name) {
+		case ".go", ".proto", "":
+		default:
+			return err
 		}
+		if err != nil || !entry.Type().IsRegular() || strings.HasPrefix(name, ".git/") {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		learn(string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, s := range sections(readDocument(t, howto)) {
+		for _, b := range s.blocks { // what the example adds exists too
+			learn(strings.Join(b.lines, "\n"))
+		}
+		for _, match := range namedThing.FindAllStringSubmatch(s.text, -1) {
+			found++
+			if !known[match[1]] {
+				t.Errorf("%s: %s does not exist", s.title, match[0])
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("the page names %d things: does the pattern still match?", found)
 	}
 }
 
@@ -146,8 +165,12 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
+// spaces matches what aligns columns.
+var spaces = regexp.MustCompile(` +`)
+
 // runCommands runs the lines of a block that begin with $, and compares what they print with the lines below them. A line of
-// three dots stands for any lines, and a command with such a line, or without any output, must succeed.
+// three dots stands for any lines, and a command with such a line, or without any output, must succeed. Several spaces count as
+// one.
 func runCommands(t *testing.T, folder, bin string, b block) {
 	t.Helper()
 	for _, part := range strings.Split("\n"+strings.Join(b.lines, "\n"), "\n$ ")[1:] {
@@ -155,10 +178,10 @@ func runCommands(t *testing.T, folder, bin string, b block) {
 		c := exec.Command("bash", "-o", "pipefail", "-c", line)
 		c.Dir, c.Env = folder, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 		output, err := c.CombinedOutput()
-		pattern := regexp.QuoteMeta(want)
+		pattern := regexp.QuoteMeta(spaces.ReplaceAllString(want, " "))
 		pattern = strings.ReplaceAll(pattern+"\n", `\.\.\.`+"\n", `(.*\n)*`)
 		any := want == "" || strings.Contains(want, "...")
-		if matched := want == "" || regexp.MustCompile("^"+pattern+"$").Match(output); !matched || any && err != nil {
+		if matched := want == "" || regexp.MustCompile("^"+pattern+"$").Match(spaces.ReplaceAll(output, []byte(" "))); !matched || any && err != nil {
 			t.Errorf("$ %s\n%s%v\nwant:\n%s", line, output, err, want)
 		}
 	}

@@ -110,3 +110,18 @@ func TestReferenceExamplesRun(t *testing.T) {
 		})
 	}
 }
+
+// TestGuideRuns runs the commands of the guide, page after page in one folder, because later pages use data of earlier ones.
+func TestGuideRuns(t *testing.T) {
+	folder := t.TempDir()
+	run(t, root, "go", "build", "-tags", "disable_grpc_modules", "-o", filepath.Join(folder, "bin", "cleave"), "./cmd/cleave")
+	for _, page := range testscale.Some([]string{"running.md", "algorithms.md", "files.md", "pictures.md"}, 1) {
+		for _, s := range sections("## \n" + readDocument(t, "docs/guide/"+page)) {
+			for _, b := range s.blocks {
+				if b.language == "sh" {
+					run(t, folder, "bash", "-euo", "pipefail", "-c", strings.Join(b.lines, "\n"))
+				}
+			}
+		}
+	}
+}
