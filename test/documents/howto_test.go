@@ -168,20 +168,35 @@ func TestExamplesRun(t *testing.T) {
 // spaces matches what aligns columns.
 var spaces = regexp.MustCompile(` +`)
 
-// runCommands runs the lines of a block that begin with $, and compares what they print with the lines below them. A line of
-// three dots stands for any lines, and a command with such a line, or without any output, must succeed. Several spaces count as
-// one.
+// commands returns the commands of a block, the lines that begin with $, and what they print, the lines below them.
+func (b block) commands() (lines, outputs []string) {
+	for _, part := range strings.Split("\n"+strings.Join(b.lines, "\n"), "\n$ ")[1:] {
+		line, output, _ := strings.Cut(part, "\n")
+		lines, outputs = append(lines, line), append(outputs, output)
+	}
+	return lines, outputs
+}
+
+// runCommand runs a line of a shell in a folder, and returns what it prints.
+func runCommand(folder, bin, line string) (string, error) {
+	c := exec.Command("bash", "-o", "pipefail", "-c", line)
+	c.Dir, c.Env = folder, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	output, err := c.CombinedOutput()
+	return string(output), err
+}
+
+// runCommands runs the commands of a block and compares what they print. A line of three dots stands for any lines, and a command
+// with such a line, or without any output, must succeed. Several spaces count as one.
 func runCommands(t *testing.T, folder, bin string, b block) {
 	t.Helper()
-	for _, part := range strings.Split("\n"+strings.Join(b.lines, "\n"), "\n$ ")[1:] {
-		line, want, _ := strings.Cut(part, "\n")
-		c := exec.Command("bash", "-o", "pipefail", "-c", line)
-		c.Dir, c.Env = folder, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
-		output, err := c.CombinedOutput()
+	lines, outputs := b.commands()
+	for at, line := range lines {
+		want := outputs[at]
+		output, err := runCommand(folder, bin, line)
 		pattern := regexp.QuoteMeta(spaces.ReplaceAllString(want, " "))
-		pattern = strings.ReplaceAll(pattern+"\n", `\.\.\.`+"\n", `(.*\n)*`)
-		any := want == "" || strings.Contains(want, "...")
-		if matched := want == "" || regexp.MustCompile("^"+pattern+"$").Match(spaces.ReplaceAll(output, []byte(" "))); !matched || any && err != nil {
+		pattern = "^" + strings.ReplaceAll(pattern+"\n", `\.\.\.`+"\n", `(.*\n)*`) + "$"
+		matched := want == "" || regexp.MustCompile(pattern).MatchString(spaces.ReplaceAllString(output, " "))
+		if mustSucceed := want == "" || strings.Contains(want, "..."); !matched || mustSucceed && err != nil {
 			t.Errorf("$ %s\n%s%v\nwant:\n%s", line, output, err, want)
 		}
 	}

@@ -93,22 +93,59 @@ func checkExample(t *testing.T, a catalog.Algorithm, s section) {
 	}
 }
 
+// CLEAVE_RECORD_ANSWERS, set to anything in the environment, writes what the commands of the pages print, and the pictures, anew.
+var recording = os.Getenv("CLEAVE_RECORD_ANSWERS") != ""
+
 // TestReferenceExamplesRun runs the commands of the pages, and compares what they print.
 func TestReferenceExamplesRun(t *testing.T) {
 	bin := t.TempDir()
 	run(t, root, "go", "build", "-tags", "disable_grpc_modules", "-o", bin+"/cleave", "./cmd/cleave")
-	for _, a := range testscale.Some(catalog.Algorithms, 3) {
+	algorithms := testscale.Some(catalog.Algorithms, 3)
+	if recording {
+		algorithms = catalog.Algorithms
+	}
+	for _, a := range algorithms {
 		t.Run(a.Name, func(t *testing.T) {
-			folder := t.TempDir()
-			for _, s := range sections(readDocument(t, filepath.Join(reference, a.Name+".md"))) {
+			folder, page := t.TempDir(), filepath.Join(reference, a.Name+".md")
+			for _, s := range sections(readDocument(t, page)) {
 				for _, b := range s.blocks {
-					if b.language == "console" {
+					switch {
+					case b.language == "console" && recording:
+						record(t, folder, bin, a.Name, b)
+					case b.language == "console":
 						runCommands(t, folder, bin, b)
 					}
 				}
 			}
 		})
 	}
+}
+
+// unstable matches the lines of a summary that are not shown: warnings, and what comes after the scores.
+var unstable = regexp.MustCompile(`(?m)^(warning: .*\n)+|^time (?s:.*)`)
+
+// record runs the commands of a block of a page, and writes what they print to the page. The picture that has the name of the page
+// is that of its run.
+func record(t *testing.T, folder, bin, name string, b block) {
+	t.Helper()
+	fresh := ""
+	lines, _ := b.commands()
+	for _, line := range lines {
+		output, err := runCommand(folder, bin, line)
+		if err != nil {
+			t.Fatalf("$ %s\n%s%v", line, output, err)
+		}
+		fresh += "$ " + line + "\n" + unstable.ReplaceAllString(output, "...\n")
+		_, out, _ := strings.Cut(line, " --out ")
+		drawn, err := os.ReadFile(filepath.Join(folder, out, "clusters.svg"))
+		picture := filepath.Join(root, "docs/pictures/reference", name+".svg")
+		if _, exists := os.Stat(picture); err == nil && exists == nil {
+			write(t, picture, drawn)
+		}
+	}
+	page := filepath.Join(reference, name+".md")
+	text := strings.Replace(readDocument(t, page), strings.Join(b.lines, "\n")+"\n", fresh, 1)
+	write(t, filepath.Join(root, page), []byte(text))
 }
 
 // TestGuideRuns runs the commands of the guide, page after page in one folder, because later pages use data of earlier ones.
