@@ -12,7 +12,7 @@ BUF  := $(TOOL) buf
 SIMD_PACKAGES := kernel numeric/neighbor numeric/eigen numeric/vector
 
 # Documents with tables of the catalog.
-CATALOG_DOCS := docs/guide/algorithms.md docs/ALGORITHMS.md docs/OPTIONS.md
+CATALOG_DOCS := docs/README.md docs/guide/algorithms.md docs/ALGORITHMS.md docs/OPTIONS.md $(wildcard docs/reference/*.md)
 
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT = $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
@@ -139,13 +139,16 @@ format: ## Format the Go code and the protos in place
 	$(BUF) format --write
 
 .PHONY: generate
-generate: ## Generate gen/ from proto/, the SIMD code from tools/asm and the documents' tables from the catalog
+generate: generate-tables ## Generate gen/ from proto/, the SIMD code from tools/asm and the documents' tables from the catalog
 	$(BUF) generate
-	go run ./tools/tables $(CATALOG_DOCS)
 	for package in $(SIMD_PACKAGES); do \
 		go run -C tools/asm "./$${package##*/}" -pkg "$${package##*/}" \
 			-out "../../internal/$$package/simd_amd64.s" -stubs "../../internal/$$package/simd_stubs_amd64.go"; \
 	done
+
+.PHONY: generate-tables
+generate-tables:
+	go run ./tools/tables $(CATALOG_DOCS)
 
 .PHONY: check-api
 check-api: ## Fail when the protos are not compatible with the API as it was accepted last

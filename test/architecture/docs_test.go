@@ -44,19 +44,43 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	}
 }
 
-// link matches a relative link of Markdown.
-var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+// link matches a relative link of Markdown, to a file, to a heading of one, or to a heading of the same file.
+var link = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^):]*))?\)`)
 
-// TestLinksLeadSomewhere: documents link to files that exist.
+// fenced matches a block between fences of four backquotes, which may show a document of another folder.
+var fenced = regexp.MustCompile("(?ms)^`{4,}.*?^`{4,}$")
+
+// heading matches a heading; punctuation matches what GitHub leaves out of its anchor.
+var (
+	heading     = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	punctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// TestLinksLeadSomewhere: documents link to files and to headings that exist.
 func TestLinksLeadSomewhere(t *testing.T) {
 	root := os.DirFS("../..")
+	anchors := map[string][]string{}
+	var documents []textFile
 	for _, f := range textFiles(t) {
 		if path.Ext(f.path) != ".md" || strings.Contains(f.path, "testdata/") || strings.HasSuffix(f.path, "-template.md") {
 			continue
 		}
-		for _, match := range link.FindAllStringSubmatch(string(f.text), -1) {
-			if _, err := fs.Stat(root, path.Join(path.Dir(f.path), match[1])); err != nil {
+		documents = append(documents, f)
+		for _, match := range heading.FindAllStringSubmatch(string(f.text), -1) {
+			anchor := punctuation.ReplaceAllString(strings.ToLower(match[1]), "")
+			anchors[f.path] = append(anchors[f.path], strings.ReplaceAll(anchor, " ", "-"))
+		}
+	}
+	for _, f := range documents {
+		for _, match := range link.FindAllStringSubmatch(fenced.ReplaceAllString(string(f.text), ""), -1) {
+			target := f.path
+			if match[1] != "" {
+				target = path.Join(path.Dir(f.path), match[1])
+			}
+			if _, err := fs.Stat(root, target); err != nil {
 				t.Errorf("%s links to %s, which does not exist", f.path, match[1])
+			} else if match[2] != "" && path.Ext(target) == ".md" && !slices.Contains(anchors[target], match[2]) {
+				t.Errorf("%s links to #%s of %s, which has no such heading", f.path, match[2], target)
 			}
 		}
 	}

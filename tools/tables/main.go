@@ -15,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
-var section = regexp.MustCompile(`(?s)(<!-- catalog: ([a-z-]+) -->\n).*?(<!-- end of catalog -->)`)
+var section = regexp.MustCompile(`(?s)(<!-- catalog: ([a-z -]+) -->\n).*?(<!-- end of catalog -->)`)
 
 func main() {
 	check := flag.Bool("check", false, "change nothing, and fail when a document is not current")

@@ -8,12 +8,14 @@ import (
 
 // Tables returns the tables of the documentation as Markdown, by the names under which documents include them.
 func Tables() map[string]string {
-	return map[string]string{
+	tables := map[string]string{
 		"algorithms":           algorithmTable(),
 		"options-by-algorithm": scopeTable(),
 		"kernels":              kernelTable(),
 		"options":              optionTable(),
 	}
+	addReference(tables)
+	return tables
 }
 
 func algorithmTable() string {
