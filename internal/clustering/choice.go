@@ -33,11 +33,13 @@ const (
 	// see package discriminant.
 	UseDiscriminant
 	UseSpread // the groups that follow from the constraints spread along the edges of the graph
+	// As UseHard, in coordinates in which must-linked rows scatter equally in all directions.
+	UseWhitened
 )
 
 // String returns the name of the use in the catalog, "" for 0.
 func (u ConstraintUse) String() string {
-	return [...]string{"", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread"}[u]
+	return [...]string{"", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread", "whitened"}[u]
 }
 
 // Method is one of the methods that auto chooses from: a space to cluster in, and how constraints are used.

@@ -16,12 +16,12 @@ func TestWays(t *testing.T) {
 			t.Errorf("%v becomes %v", s, got)
 		}
 	}
-	for u := clustering.UseNone; u <= clustering.UseSpread; u++ {
+	for u := clustering.UseNone; u <= clustering.UseWhitened; u++ {
 		if got := methodProto(clustering.Method{Space: clustering.SpaceRows, ConstraintUse: u}).GetConstraintUse(); EnumWord(got) != u.String() {
 			t.Errorf("%v becomes %v", u, got)
 		}
 	}
-	if spaces, uses := len(cleavev1.Space_name)-1, len(cleavev1.ConstraintUse_name)-1; spaces != int(clustering.SpaceLevels) || uses != int(clustering.UseSpread) {
+	if spaces, uses := len(cleavev1.Space_name)-1, len(cleavev1.ConstraintUse_name)-1; spaces != int(clustering.SpaceLevels) || uses != int(clustering.UseWhitened) {
 		t.Errorf("the API has %d spaces and %d uses", spaces, uses)
 	}
 }

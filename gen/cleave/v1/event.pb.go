@@ -111,6 +111,8 @@ const (
 	ConstraintUse_CONSTRAINT_USE_DISCRIMINANT ConstraintUse = 6
 	// The groups that follow from the constraints spread along the edges of the graph.
 	ConstraintUse_CONSTRAINT_USE_SPREAD ConstraintUse = 7
+	// Constraints hold as with HARD, in coordinates in which must-linked rows scatter equally in all directions.
+	ConstraintUse_CONSTRAINT_USE_WHITENED ConstraintUse = 8
 )
 
 // Enum value maps for ConstraintUse.
@@ -124,6 +126,7 @@ var (
 		5: "CONSTRAINT_USE_CUTS",
 		6: "CONSTRAINT_USE_DISCRIMINANT",
 		7: "CONSTRAINT_USE_SPREAD",
+		8: "CONSTRAINT_USE_WHITENED",
 	}
 	ConstraintUse_value = map[string]int32{
 		"CONSTRAINT_USE_UNSPECIFIED":  0,
@@ -134,6 +137,7 @@ var (
 		"CONSTRAINT_USE_CUTS":         5,
 		"CONSTRAINT_USE_DISCRIMINANT": 6,
 		"CONSTRAINT_USE_SPREAD":       7,
+		"CONSTRAINT_USE_WHITENED":     8,
 	}
 )
 
@@ -1832,7 +1836,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x0fSPACE_NEIGHBORS\x10\x03\x12 \n" +
 	"\x1cSPACE_STANDARDIZED_NEIGHBORS\x10\x04\x12\x0f\n" +
 	"\vSPACE_GRAPH\x10\x05\x12\x10\n" +
-	"\fSPACE_LEVELS\x10\x06*\xea\x01\n" +
+	"\fSPACE_LEVELS\x10\x06*\x87\x02\n" +
 	"\rConstraintUse\x12\x1e\n" +
 	"\x1aCONSTRAINT_USE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13CONSTRAINT_USE_NONE\x10\x01\x12\x17\n" +
@@ -1841,7 +1845,8 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x15CONSTRAINT_USE_METRIC\x10\x04\x12\x17\n" +
 	"\x13CONSTRAINT_USE_CUTS\x10\x05\x12\x1f\n" +
 	"\x1bCONSTRAINT_USE_DISCRIMINANT\x10\x06\x12\x19\n" +
-	"\x15CONSTRAINT_USE_SPREAD\x10\a*\x85\x01\n" +
+	"\x15CONSTRAINT_USE_SPREAD\x10\a\x12\x1b\n" +
+	"\x17CONSTRAINT_USE_WHITENED\x10\b*\x85\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPHASE_WAITING\x10\x01\x12\x11\n" +

@@ -252,7 +252,7 @@ func (r *run) mayReplace(w clustering.MethodScore) bool {
 	switch {
 	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0 && dense:
 		return true // seeds are certain
-	case r.trusted() && (w.ConstraintUse == clustering.UseHard || w.ConstraintUse == clustering.UseMetric): // other methods do not treat constraints as certain, or infer more from them
+	case r.trusted() && (w.ConstraintUse == clustering.UseHard || w.ConstraintUse == clustering.UseMetric || w.ConstraintUse == clustering.UseWhitened): // other methods do not treat constraints as certain, or infer more from them
 		return w.Advantage >= clearlyWorse
 	case r.supervision.Contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
@@ -301,6 +301,9 @@ func (r *run) methods() map[clustering.Space][]clustering.ConstraintUse {
 			methods[name] = append(methods[name], clustering.UseHard)
 			if dense && at == 0 && r.opened[name].rows.learnable() {
 				methods[name] = append(methods[name], clustering.UseMetric)
+			}
+			if r.whitenable(name) {
+				methods[name] = append(methods[name], clustering.UseWhitened)
 			}
 		}
 	}

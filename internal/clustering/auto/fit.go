@@ -47,6 +47,8 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 			answers[at], err = r.fitDiscriminant(whole, s, t)
 		case t.use == clustering.UseSpread:
 			answers[at], err = r.fitSpread(ctx, s, t)
+		case t.use == clustering.UseWhitened:
+			answers[at], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) { return r.fitWhitened(ctx, s, t, sets[at]) })
 		case t.use == clustering.UseCuts:
 			if err = r.openSpan(whole, s); err == nil {
 				answers[at], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) { return r.fitCuts(ctx, s, t, sets[at]) })
@@ -85,7 +87,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 // shown returns the constraints of a task. With two clusters, hard constraints imply more than must-links alone do.
 func (r *run) shown(t task) []constraint.Constraint {
 	shown := r.supervision.Shown(t.fold)
-	if t.use == clustering.UseHard && r.spec.K == 2 {
+	if (t.use == clustering.UseHard || t.use == clustering.UseWhitened) && r.spec.K == 2 {
 		return constraint.TwoClusters(r.n, shown)
 	}
 	return shown

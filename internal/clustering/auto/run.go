@@ -210,6 +210,10 @@ func (r *run) score(ctx context.Context, found *answer, result *clustering.Resul
 	case s.levels != nil:
 		own, next := edgeShares(s.graph, result.Labels, r.spec.K)
 		result.SetDistances(clustering.MeasureEdgeShare, own, next)
+	case found.whitened != nil:
+		rows := clustering.Embedding{Rows: r.n, Columns: found.whitened.D, Values: found.whitened.Values}
+		own, next := rows.Distances(result.Labels, r.spec.K, nil)
+		result.SetDistances(clustering.MeasureDistortion, own, next)
 	case found.at != nil:
 		own, next := result.Embedding.Distances(result.Labels, r.spec.K, found.at.kept)
 		result.SetDistances(clustering.MeasureEmbedding, own, next)

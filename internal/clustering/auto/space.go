@@ -40,6 +40,8 @@ type answer struct {
 	// Set by discriminants: distances of rows from their own group and from the nearest other, and a description.
 	own, next []float64
 	note      string
+
+	whitened *dataset.Points // the whitened rows that k-means was run on; nil otherwise
 }
 
 // open returns a space. It creates it on the first call.

@@ -160,7 +160,11 @@ func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []
 // mayBeBrief reports whether a method can be screened: it has several starts, which a brief fit reduces to one. Other
 // methods are fast, and a discriminant is not judged by its agreement alone.
 func mayBeBrief(w clustering.Method) bool {
-	return w.ConstraintUse == clustering.UseSoft || w.ConstraintUse == clustering.UseHard || w.ConstraintUse == clustering.UseMetric
+	switch w.ConstraintUse {
+	case clustering.UseSoft, clustering.UseHard, clustering.UseMetric, clustering.UseWhitened:
+		return true
+	}
+	return false
 }
 
 // isHopeless reports whether a method is so far behind another in the first fold that it cannot be chosen.

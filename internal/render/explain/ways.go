@@ -48,6 +48,8 @@ func MethodText(w *cleavev1.Method) string {
 		return "classifier fitted to the known rows, on " + of
 	case cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD:
 		return "known labels spread along " + of
+	case cleavev1.ConstraintUse_CONSTRAINT_USE_WHITENED:
+		return method + " whitened by must-links, with hard constraints"
 	}
 	return method
 }
@@ -76,6 +78,7 @@ func (e *explainer) wayWords(w *cleavev1.Method) string {
 		cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS:         "constraints chose which eigenvectors count",
 		cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT: "a classifier fitted to the known rows predicted the others",
 		cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD:       "known groups spread along the edges of the graph",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_WHITENED:     "constraints were taken for certain, and columns count less the more must-linked rows differ in them",
 	}[w.GetConstraintUse()]
 	if words == "" || use == "" || !e.supervised() {
 		return words

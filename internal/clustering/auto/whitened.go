@@ -1,0 +1,171 @@
+package auto
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+)
+
+// Whitened rows are in the memory of this process, so their number and their columns are limited.
+const (
+	maxWhitenedValues  = 1 << 22
+	maxWhitenedColumns = 128
+)
+
+// whitening changes coordinates so that rows of the same must-link component scatter equally in all directions. Columns
+// and combinations of columns that vary within components count less. This is relevant component analysis (Shental,
+// Hertz, Weinshall and Pavel 2002) with a prior.
+type whitening struct {
+	units *dataset.Units // applied first; nil if unchanged
+	// factor is the lower triangle G with V = G G', where V is the covariance of rows around the means of their
+	// components. A whitened row is G^-1 x.
+	factor [][]float64
+}
+
+// whitenable reports whether whitening is tried in a space: in standardized rows, or in unchanged ones if those are the
+// only rows. There must be several columns, and not too many.
+func (r *run) whitenable(name clustering.Space) bool {
+	points, dense := r.data.(*dataset.Points)
+	if !dense || points.D < 2 || points.D > maxWhitenedColumns || r.n*points.D > maxWhitenedValues || r.spec.K < 2 {
+		return false
+	}
+	return name == clustering.SpaceStandardized || name == clustering.SpaceRows && !slices.Contains(r.spaces, clustering.SpaceStandardized)
+}
+
+// newWhitening fits a whitening to rows in the given units. With W the scatter of count rows around the means of their
+// components, beyond one row for each component,
+//
+//	V = (W + (tr W / count) I) / (count + d)
+//
+// as if d more rows had scattered equally in all directions. Without any scatter, V is the identity.
+func newWhitening(units *dataset.Units, rows *dataset.Points, components *constraint.Components) *whitening {
+	d, count, trace := rows.D, 0, 0.0
+	v := make([][]float64, d)
+	for f := range v {
+		v[f] = make([]float64, d)
+	}
+	mean, difference := make([]float64, d), make([]float64, d)
+	for c := range int32(components.Count()) {
+		members := components.Members(c)
+		if len(members) < 2 {
+			continue
+		}
+		count += len(members) - 1
+		clear(mean)
+		for _, i := range members {
+			for f, x := range rows.Row(int(i)) {
+				mean[f] += x
+			}
+		}
+		for f := range mean {
+			mean[f] /= float64(len(members))
+		}
+		for _, i := range members {
+			for f, x := range rows.Row(int(i)) {
+				difference[f] = x - mean[f]
+			}
+			for f, x := range difference {
+				for g, y := range difference[:f+1] {
+					v[f][g] += float64(x * y)
+				}
+			}
+		}
+	}
+	for f := range v {
+		trace += v[f][f]
+	}
+	for f := range v {
+		for g := range f {
+			v[f][g] /= float64(count + d)
+			v[g][f] = v[f][g]
+		}
+		if v[f][f] = (v[f][f] + trace/float64(count)) / float64(count+d); !(trace > 0) {
+			v[f][f] = 1
+		}
+	}
+	return &whitening{units: units, factor: eigen.Cholesky(v)}
+}
+
+// apply returns the whitened rows.
+func (w *whitening) apply(rows *dataset.Points) (*dataset.Points, error) {
+	columns := make([][]float64, rows.N)
+	for i := range columns {
+		columns[i] = rows.Row(i)
+	}
+	values := make([]float64, 0, len(rows.Values))
+	for _, row := range eigen.ForwardAll(w.factor, columns) {
+		values = append(values, row...)
+	}
+	return dataset.NewPoints(rows.N, rows.D, values)
+}
+
+// model converts centroids of whitened rows to a model of the data, whose metric is V^-1 = G^-T G^-1.
+func (w *whitening) model(m *clustering.Model) (*clustering.Model, error) {
+	d := m.D
+	identity := make([][]float64, d)
+	for f := range identity {
+		identity[f] = make([]float64, d)
+		identity[f][f] = 1
+	}
+	inverse := eigen.ForwardAll(w.factor, identity) // the columns of G^-1
+	values, centroids := make([]float64, d*d), make([]float64, len(m.Centroids))
+	for f := range d {
+		for g := range f + 1 {
+			values[f*d+g] = dot(inverse[f], inverse[g])
+			values[g*d+f] = values[f*d+g]
+		}
+	}
+	for at := range centroids {
+		centroids[at] = dot(w.factor[at%d], m.Centroids[at/d*d:][:d])
+	}
+	full, err := metric.NewFull(d, values)
+	if err != nil {
+		return nil, err
+	}
+	return &clustering.Model{Distortion: metric.SquaredEuclidean, K: m.K, D: d, Centroids: w.units.Undo(centroids), Metric: full, Units: w.units}, nil
+}
+
+// fitWhitened clusters whitened rows by k-means with hard constraints.
+func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
+	units, err := r.Units(s.name)
+	if err != nil {
+		return nil, err
+	}
+	scaled, err := units.Apply(r.data)
+	if err != nil {
+		return nil, err
+	}
+	w := newWhitening(units, scaled.(*dataset.Points), set.Components())
+	points, err := w.apply(scaled.(*dataset.Points))
+	if err != nil {
+		return nil, err
+	}
+	hard := task{use: clustering.UseHard, fold: t.fold, brief: t.brief}
+	all := &coordinates{columns: points.D, values: points.Values, kept: make([]int32, r.n)}
+	for i := range all.kept {
+		all.kept[i] = int32(i)
+	}
+	rows, err := r.localRows(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := r.variants(rows, hard, r.shown(hard))
+	if err != nil {
+		return nil, err
+	}
+	results, err := leastOf(ctx, rows, [][]*kmeans.Problem{problems})
+	if err != nil {
+		return nil, err
+	}
+	found := results[0]
+	if found.Model, err = w.model(found.Model); err != nil {
+		return nil, err
+	}
+	return &answer{labels: found.Labels, result: found, whitened: points}, nil
+}
