@@ -5,6 +5,7 @@ package text
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -62,4 +63,13 @@ func Roughly(seconds float64) string {
 		return fmt.Sprintf("%.0f minutes", seconds/60)
 	}
 	return fmt.Sprintf("%.0f hours", seconds/3600)
+}
+
+// Grouped writes a whole number with separators of thousands: 12,345.
+func Grouped(n int) string {
+	digits := strconv.Itoa(n)
+	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
 }

@@ -18,7 +18,7 @@ func TestPageShowsConfidencesAndClasses(t *testing.T) {
 	r.Call(nil, []string{"good <b>", ""})
 	page := pageOf(t, r, Scene{Data: points})
 	for _, want := range []string{
-		"compared with 4 other runs", "3 of 40 rows are not put alike by all", "Rows that are least sure", "<title>row 7, cluster 1, confidence 0.40</title>",
+		"compared with 4 other runs", "3 of 40 rows are not put alike by all", "Rows of the least confidence", "<title>row 7, cluster 1, confidence 0.40</title>",
 		"<title>row 8, cluster 0 (\u2068good &lt;b&gt;\u2069), confidence 0.60</title>", " fade3\"", " fade2\"", " fade1\"", "confidence 0.5\u20130.8",
 		`Cluster 0 <bdi class="class">good &lt;b&gt;</bdi>`, `cluster 0 <bdi class="class">good &lt;b&gt;</bdi>`, `0 <bdi class="class">good &lt;b&gt;</bdi></th>`,
 		">0 \u2068good &lt;b&gt;\u2069</text>", "<dt>mean confidence</dt><dd>0.97</dd>",
@@ -31,7 +31,7 @@ func TestPageShowsConfidencesAndClasses(t *testing.T) {
 		r.Rows.Confidence[i] = 1
 	}
 	page = pageOf(t, r, Scene{Data: points})
-	if !strings.Contains(page, "All of them put every row where the answer does.") || strings.Contains(page, "least sure") || strings.Contains(page, " fade") {
+	if !strings.Contains(page, "All of them put every row where the answer does.") || strings.Contains(page, "least confidence") || strings.Contains(page, " fade") {
 		t.Error("rows that all runs agree on are shown as unsure")
 	}
 	r.Rows.Confidence = nil

@@ -33,7 +33,7 @@ func (b *pageBuilder) constraints() *page.Section {
 	if cost := b.costText(); cost != "" {
 		s.Text = append(s.Text, cost)
 	}
-	_, violated := b.splitPairs()
+	violated := slices.DeleteFunc(slices.Clone(b.pairs), func(p constraint.Pair) bool { return !p.Violates(b.Labels) })
 	if len(violated) == 0 {
 		return s
 	}
@@ -78,25 +78,6 @@ func (b *pageBuilder) costText() string {
 		return fmt.Sprintf("The objective is %s on the data alone, and %s with what constraints reward and cost.", page.Number(r.GetPlainObjective()), page.Number(r.GetObjective()))
 	}
 	return ""
-}
-
-// commonClasses are the most frequent true classes of the clusters, of equally frequent ones the first by name; nil
-// without a truth.
-func (b *pageBuilder) commonClasses() []string {
-	if b.scene.Truth == nil {
-		return nil
-	}
-	classes, counts := b.countClasses()
-	common := make([]string, b.k)
-	for cluster, row := range counts {
-		most := 0
-		for at, count := range row {
-			if count > most {
-				common[cluster], most = classes[at], count
-			}
-		}
-	}
-	return common
 }
 
 // countClasses counts the true classes of each cluster; classes are in ascending order.
@@ -170,13 +151,13 @@ func (b *pageBuilder) truth() *page.Section {
 	return s
 }
 
-// ways compares what auto tried.
-func (b *pageBuilder) ways() *page.Section {
+// methods compares the methods that auto tried.
+func (b *pageBuilder) methods() *page.Section {
 	choice := b.Result.GetChoice()
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, %s compared by %s.", explain.WayText(choice.GetChosen()), b.plural(), b.spaceWords(choice.GetChosen().GetSpace()))}}
+	s := &page.Section{Text: []string{fmt.Sprintf("Chosen: %s, that is, %s compared by %s.", explain.WayText(choice.GetChosen()), b.plural(), b.spaceWords(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
 		s.Text = append(s.Text, explain.ReasonText(reason))
 	}
@@ -184,13 +165,13 @@ func (b *pageBuilder) ways() *page.Section {
 		return s
 	}
 	s.Table = &page.Table{
-		Caption: "How well ways agree with constraints that they were not shown: 1 all right, 0 as by chance",
-		Columns: []page.Column{{Name: "way"}, {Name: "agreement"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "against no constraints, in standard errors", Numbers: true}},
+		Caption: "Held-out accuracy: how well methods agree with constraints that were held out (1: all, 0: chance)",
+		Columns: []page.Column{{Name: "method"}, {Name: "held-out accuracy"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "better than without constraints, in standard errors", Numbers: true}},
 	}
-	for _, t := range bestWays(choice, len(choice.GetTried())) {
+	for _, t := range bestMethods(choice, len(choice.GetTried())) {
 		name := page.Text(explain.WayText(t.GetMethod()))
-		if sameWay(t.GetMethod(), choice.GetChosen()) {
-			name.Text += " (taken)"
+		if sameMethod(t.GetMethod(), choice.GetChosen()) {
+			name.Text += " (chosen)"
 		}
 		s.Table.Rows = append(s.Table.Rows, []page.Cell{
 			name, page.ShareBar(fmt.Sprintf("%.2f", t.GetAgreement()), t.GetAgreement()),

@@ -148,7 +148,8 @@ func (d *OutputDir) clear(files []File) error {
 	if _, err := os.Stat(filepath.Join(d.Path, ResultFile)); err != nil {
 		return nil // no run wrote here
 	}
-	names := []string{suspectsFile, centroidsFile, metricFile, unitsFile, landmarksFile, projectionFile, embeddingFile, clustersFile, objectiveFile, waysFile, kFile, PageFile,
+	names := []string{suspectsFile, centroidsFile, metricFile, unitsFile, landmarksFile, projectionFile, embeddingFile, clustersFile, objectiveFile, methodsFile, kFile, PageFile,
+		"ways.svg", // what earlier versions called methods.svg
 		"labels.parquet", "labels.jsonl", "joined.csv", "joined.parquet", "joined.jsonl"}
 	entries, err := os.ReadDir(d.Path)
 	if err != nil {

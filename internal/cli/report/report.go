@@ -19,7 +19,6 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/render/picture"
 )
 
@@ -36,7 +35,7 @@ const (
 	suspectsFile   = "suspects.csv"
 	clustersFile   = "clusters.svg"
 	objectiveFile  = "objective.svg"
-	waysFile       = "ways.svg"
+	methodsFile    = "methods.svg"
 	kFile          = "k.svg"
 	ResultFile     = "result.json"
 )
@@ -55,26 +54,6 @@ type Report struct {
 	fileRows []int32  // of the rows in the data file, of a sample of them; nil: this is about all
 
 	classesFor func(labels []int32) []string // of the clusters of other labels; nil: none has a class
-
-	layout graphLayout // of the graph that was drawn last
-}
-
-// graphLayout is where the vertices of a graph are drawn.
-type graphLayout struct {
-	graph *dataset.Graph
-	xy    [][2]float64
-	small bool
-}
-
-// layoutGraph places the vertices of a graph, once for all pictures of it. It tells whether the graph is small enough to be drawn by
-// its vertices.
-func (r *Report) layoutGraph(g *dataset.Graph) (xy [][2]float64, small bool) {
-	const layoutSeed = 0
-	if r.layout.graph != g {
-		xy, small := picture.LayoutGraph(g, layoutSeed)
-		r.layout = graphLayout{g, xy, small}
-	}
-	return r.layout.xy, r.layout.small
 }
 
 // Filter says which rows of the data file were clustered, nil: all.
@@ -129,7 +108,7 @@ func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 		o.Result.DroppedRows = uint32(filter.Dropped())
 		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Reason: wire.MissingRows, Message: filter.String()})
 	}
-	o.SolverSteps = evenly(o.SolverSteps, maxCourse)
+	o.SolverSteps = evenly(o.SolverSteps, maxSolverSteps)
 	o.Result.SolverSteps = o.SolverSteps
 	return &Report{Outcome: o, filter: filter}
 }
@@ -169,23 +148,30 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 			return err
 		}})
 	}
-	switch {
-	case len(r.Result.GetHistory()) > 0:
-		add(objectiveFile, func(w io.Writer) error { return r.drawObjective(w, s.Title) })
-	case len(r.SolverSteps) > 0:
-		add(objectiveFile, func(w io.Writer) error { return r.drawResiduals(w, s.Title) })
+	if plot, recorded := r.objectivePlot(s.Title); recorded {
+		add(objectiveFile, func(w io.Writer) error { return picture.Objective(w, plot) })
 	}
 	if len(r.Result.GetChoice().GetTried()) > 0 {
-		add(waysFile, func(w io.Writer) error { return r.drawWays(w, s.Title) })
+		add(methodsFile, func(w io.Writer) error { return r.drawMethods(w, s.Title) })
 	}
 	if r.Result.GetKSelection() != nil {
 		add(kFile, func(w io.Writer) error { return r.drawHowMany(w, s.Title) })
 	}
-	if s.Data == nil {
+	b, clusters, err := r.layOut(s)
+	switch {
+	case s.Data == nil:
 		warn("%s was not drawn: it needs the data file (--data, --graph or --kernel-matrix)", clustersFile)
-	} else {
-		add(clustersFile, func(w io.Writer) error { return r.drawClusters(w, s) })
+	case err != nil:
+		warn("%s could not be drawn: %v", clustersFile, err)
+	case clusters == nil:
+		warn("%s was not drawn: there are no labels", clustersFile)
+	default:
+		add(clustersFile, clusters.Figure.Write)
 	}
-	add(PageFile, func(w io.Writer) error { return r.WritePage(w, s) })
+	if err != nil {
+		warn("%s could not be written: %v", PageFile, err)
+	} else {
+		add(PageFile, func(w io.Writer) error { return b.write(w, clusters) })
+	}
 	return append(files, File{ResultFile, func(w io.Writer) error { return WriteResult(w, r.Result) }})
 }

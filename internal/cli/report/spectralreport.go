@@ -3,12 +3,10 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -68,17 +66,6 @@ func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
 		index = r.filter.Kept
 	}
 	return []File{{embeddingFile, func(w io.Writer) error { return format.WriteEmbedding(w, r.ids, index, e.Columns, e.Values) }}}
-}
-
-// drawResiduals draws the progress of the eigensolver, for runs without iterations of their own. A residual
-// of 0 has no logarithm and leaves a gap.
-func (r *Report) drawResiduals(w io.Writer, title string) error {
-	plot := picture.ObjectivePlot{Name: "log10 of the largest residual", Step: "step", Title: titled(title, "how the eigenvectors converged")}
-	for _, step := range r.SolverSteps {
-		plot.Iterations = append(plot.Iterations, int(step.GetStep()))
-		plot.Values = append(plot.Values, math.Log10(step.GetResidual()))
-	}
-	return picture.Objective(w, plot)
 }
 
 // restartLog remembers how the restarts of a job did.

@@ -84,7 +84,7 @@ func TestSuspectsOfAnEarlierRunAreRemoved(t *testing.T) {
 		}
 	}
 	write(withSuspects(suspectSeed(2, 1, 0.5)))
-	old := []string{suspectsFile, landmarksFile, projectionFile, kFile, "labels-k12.csv"}
+	old := []string{suspectsFile, landmarksFile, projectionFile, kFile, "ways.svg", "labels-k12.csv"}
 	for _, name := range old[1:] {
 		clitest.Write(t, filepath.Join(dir, name), "of an earlier run")
 	}

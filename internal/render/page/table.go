@@ -86,11 +86,11 @@ func (c Cell) BarX() string {
 	if c.Whole {
 		return "0"
 	}
-	return number(barWidth/2 + min(0, c.length())).String()
+	return Fixed(barWidth/2+min(0, c.length()), 1)
 }
 
 // BarWidth is how long it is.
-func (c Cell) BarWidth() string { return number(math.Abs(c.length())).String() }
+func (c Cell) BarWidth() string { return Fixed(math.Abs(c.length()), 1) }
 
 // BarClass tells the two sides apart.
 func (c Cell) BarClass() string {

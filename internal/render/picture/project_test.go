@@ -103,17 +103,17 @@ func TestMeansAreProjectedToMeans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sizes := clusterSizes(labels, 3)
+		sizes := clusterEntries(labels, 3, nil, nil)
 		for i, c := range labels {
 			for j, v := range points.Row(i) {
-				means.Row(int(c))[j] += v / float64(sizes[c])
+				means.Row(int(c))[j] += v / float64(sizes[c].Size)
 			}
 		}
 		xy, centers, _ := ProjectWith(points, means)
 		want := make([][2]float64, 3)
 		for i, c := range labels {
 			for axis := range 2 {
-				want[c][axis] += xy[i][axis] / float64(sizes[c])
+				want[c][axis] += xy[i][axis] / float64(sizes[c].Size)
 			}
 		}
 		for c := range want {
