@@ -20,7 +20,7 @@ import (
 
 // triedText says which method was tried, and on which fold of the constraints.
 func triedText(t *cleavev1.MethodTried) string {
-	line := "tried " + explain.WayText(t.GetMethod())
+	line := "tried " + explain.MethodName(t.GetMethod())
 	if t.GetFold() > 0 {
 		line += fmt.Sprintf(": fold %d of %d", t.GetFold(), t.GetFolds())
 	}
@@ -54,10 +54,10 @@ func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Ch
 	name := "held-out"
 	for _, t := range bestMethods(c, shownMethods) {
 		mark := ""
-		if sameMethod(t.GetMethod(), c.GetChosen()) {
+		if explain.SameMethod(t.GetMethod(), c.GetChosen()) {
 			mark = " (chosen)"
 		}
-		line(name, "%.2f %s%s", t.GetAgreement(), explain.WayText(t.GetMethod()), mark)
+		line(name, "%.2f %s%s", t.GetAgreement(), explain.MethodName(t.GetMethod()), mark)
 		name = ""
 	}
 }
@@ -71,26 +71,22 @@ func bestMethods(c *cleavev1.Choice, limit int) []*cleavev1.MethodScore {
 		return t.GetMethod().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_NONE && t.GetAdvantage() == 0
 	})
 	for at := len(methods) - 1; at >= 0 && len(methods) > limit; at-- {
-		if t := methods[at]; !sameMethod(t.GetMethod(), c.GetChosen()) && (base < 0 || t != c.GetTried()[base]) {
+		if t := methods[at]; !explain.SameMethod(t.GetMethod(), c.GetChosen()) && (base < 0 || t != c.GetTried()[base]) {
 			methods = slices.Delete(methods, at, at+1)
 		}
 	}
 	return methods
 }
 
-func sameMethod(a, b *cleavev1.Method) bool {
-	return a.GetSpace() == b.GetSpace() && a.GetConstraintUse() == b.GetConstraintUse()
-}
-
 // drawMethods draws the held-out accuracy of the methods, the best first.
 func (r *Report) drawMethods(w io.Writer, title string) error {
 	choice := r.Result.GetChoice()
 	plot := picture.BarsPlot{
-		Title: titled(title, "methods that were tried"), Subtitle: strings.TrimSuffix(explain.ReasonText(choice.GetReason()), "."),
+		Title: titled(title, "methods that were tried"), Subtitle: strings.TrimSuffix(explain.Sentence(choice.GetReason()), "."),
 		Axis: "held-out accuracy (1: all right, 0: chance)",
 	}
 	for _, t := range bestMethods(choice, len(choice.GetTried())) {
-		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.WayText(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())), Bold: sameMethod(t.GetMethod(), choice.GetChosen())})
+		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.MethodName(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())), Bold: explain.SameMethod(t.GetMethod(), choice.GetChosen())})
 	}
 	return picture.Bars(w, plot)
 }

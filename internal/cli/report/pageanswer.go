@@ -51,7 +51,7 @@ func (b *pageBuilder) sizeSentence() string {
 	slices.SortFunc(sizes, func(x, y int) int { return y - x })
 	how := "fall"
 	if c := b.Result.GetChoice().GetChosen(); c != nil {
-		how = "compared by " + b.spaceWords(c.GetSpace()) + ", fall"
+		how = "compared by " + b.comparedBy(c.GetSpace()) + ", fall"
 	}
 	const listed = 6
 	switch largest, smallest := sizes[0], sizes[len(sizes)-1]; {
@@ -73,25 +73,10 @@ func comma(how string) string {
 	return " " + how
 }
 
-func (b *pageBuilder) spaceWords(s cleavev1.Space) string {
-	switch s {
-	case cleavev1.Space_SPACE_ROWS:
-		if _, matrix := b.scene.Data.(*dataset.Kernel); matrix || explain.OfKernelMatrix(b.Result) {
-			return "the leading components of the kernel matrix"
-		}
-		return "their columns as they are"
-	case cleavev1.Space_SPACE_STANDARDIZED:
-		return "columns of equal variance"
-	case cleavev1.Space_SPACE_NEIGHBORS:
-		return "their nearest neighbors"
-	case cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS:
-		return "their nearest neighbors, in columns of equal variance"
-	case cleavev1.Space_SPACE_GRAPH:
-		return "eigenvectors of the graph"
-	case cleavev1.Space_SPACE_LEVELS:
-		return "the edges of the graph"
-	}
-	return wire.EnumWord(s)
+// comparedBy says what the chosen method compared rows by.
+func (b *pageBuilder) comparedBy(space cleavev1.Space) string {
+	_, matrix := b.scene.Data.(*dataset.Kernel)
+	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(b.Result))
 }
 
 // separationWords follow the usual reading of silhouettes (Kaufman and Rousseeuw 1990).
@@ -186,20 +171,11 @@ func (b *pageBuilder) sizeWords() (words []string) {
 // notices are what there is to say about the answer.
 func (b *pageBuilder) notices() []string {
 	answer, _ := wire.SplitNotices(wire.WithoutSuspects(b.Result, b.Result.GetWarnings()))
-	return sentences(answer)
+	return explain.Sentences(answer)
 }
 
 // reading is how the table was read.
 func (b *pageBuilder) reading() []string {
 	_, table := wire.SplitNotices(b.Result.GetWarnings())
-	return sentences(table)
-}
-
-func sentences(notices []*cleavev1.Notice) (list []string) {
-	for _, notice := range notices {
-		if says := notice.GetMessage(); says != "" {
-			list = append(list, upperFirst(strings.TrimSuffix(says, ".")+"."))
-		}
-	}
-	return list
+	return explain.Sentences(table)
 }

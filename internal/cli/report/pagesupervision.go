@@ -157,9 +157,9 @@ func (b *pageBuilder) methods() *page.Section {
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{Text: []string{fmt.Sprintf("Chosen: %s, that is, %s compared by %s.", explain.WayText(choice.GetChosen()), b.plural(), b.spaceWords(choice.GetChosen().GetSpace()))}}
+	s := &page.Section{Text: []string{fmt.Sprintf("Chosen: %s, that is, %s compared by %s.", explain.MethodName(choice.GetChosen()), b.plural(), b.comparedBy(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
-		s.Text = append(s.Text, explain.ReasonText(reason))
+		s.Text = append(s.Text, explain.Sentence(reason))
 	}
 	if len(choice.GetTried()) == 0 {
 		return s
@@ -169,8 +169,8 @@ func (b *pageBuilder) methods() *page.Section {
 		Columns: []page.Column{{Name: "method"}, {Name: "held-out accuracy"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "better than without constraints, in standard errors", Numbers: true}},
 	}
 	for _, t := range bestMethods(choice, len(choice.GetTried())) {
-		name := page.Text(explain.WayText(t.GetMethod()))
-		if sameMethod(t.GetMethod(), choice.GetChosen()) {
+		name := page.Text(explain.MethodName(t.GetMethod()))
+		if explain.SameMethod(t.GetMethod(), choice.GetChosen()) {
 			name.Text += " (chosen)"
 		}
 		s.Table.Rows = append(s.Table.Rows, []page.Cell{
