@@ -112,7 +112,7 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 			s.LabelColumn = rows.Recipe.Label
 		}
 	}
-	r.OfRows(filter, ids)
+	r.SetRows(filter, ids)
 	return s, nil
 }
 
@@ -178,7 +178,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil {
 		return s, err
 	}
-	r.OfRows(j.Filter, j.IDs().All())
+	r.SetRows(j.Filter, j.IDs().All())
 	s = sceneOf(j, truth)
 	s.Spec = nil // the one of the origin has names for its tables
 	return s, nil

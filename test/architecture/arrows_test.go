@@ -87,7 +87,7 @@ var packages = []packageRule{
 	{"format/array", io, "data/dataset fault format/scan numeric/parallel text"},
 	{"format/graph", io, "data/dataset format/array format/scan text"},
 	{"format", io, "data/constraint data/dataset data/segment data/table fault format/array format/columnar format/csv format/graph format/scan text"},
-	{"render/picture", io, "data/constraint data/dataset data/segment render/profile text"},
+	{"render/picture", io, "data/constraint data/dataset data/segment numeric/eigen render/profile text"},
 	{"render/page", io, "render/picture text"},
 	{"dial/backoff", io, ""},
 	{"observe", io, "fault"},

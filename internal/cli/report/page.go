@@ -105,7 +105,7 @@ func (b *pageBuilder) title() string {
 	return "A clustering"
 }
 
-// fileRow is the row of the data file that a point comes from.
+// fileRow returns the row of the data file that a point comes from.
 func (b *pageBuilder) fileRow(point int32) int {
 	if b.filter != nil {
 		return int(b.filter.Kept[point])
@@ -113,10 +113,10 @@ func (b *pageBuilder) fileRow(point int32) int {
 	return int(point)
 }
 
-// maxName is how long an id may be on the page.
+// maxName limits the length of an id on the page.
 const maxName = 120
 
-// name is what a point goes by: its id, or the number of its row.
+// name returns the id of a point, or the number of its row.
 func (b *pageBuilder) name(point int32) string {
 	row := b.fileRow(point)
 	if row < len(b.ids) {
@@ -128,7 +128,7 @@ func (b *pageBuilder) name(point int32) string {
 	return strconv.Itoa(row)
 }
 
-// inSentence is a point within a sentence.
+// inSentence names a point within a sentence.
 func (b *pageBuilder) inSentence(point int32) string {
 	if len(b.ids) > 0 {
 		return page.Isolated(b.name(point))
@@ -136,7 +136,7 @@ func (b *pageBuilder) inSentence(point int32) string {
 	return b.noun() + " " + b.name(point)
 }
 
-// noun is what was clustered.
+// noun returns what was clustered: rows or vertices, in the singular.
 func (b *pageBuilder) noun() string {
 	if _, graph := b.scene.Data.(*dataset.Graph); graph {
 		return "vertex"
@@ -144,7 +144,7 @@ func (b *pageBuilder) noun() string {
 	return "row"
 }
 
-// counted is a number of rows, or of vertices.
+// counted writes a number of rows or vertices.
 func (b *pageBuilder) counted(n int) string {
 	switch noun := b.noun(); {
 	case n == 1:
@@ -156,7 +156,7 @@ func (b *pageBuilder) counted(n int) string {
 	}
 }
 
-// idHeading is the heading of a column of names.
+// idHeading returns the heading of a column of names.
 func (b *pageBuilder) idHeading() string {
 	if len(b.ids) > 0 {
 		return "id"
@@ -164,7 +164,7 @@ func (b *pageBuilder) idHeading() string {
 	return b.noun()
 }
 
-// className is the name of a point's true class.
+// className returns the name of a point's true class.
 func className(t *jobflags.Truth, point int) string {
 	if label := t.Labels[point]; label >= 0 && label < int64(len(t.Classes)) {
 		return t.Classes[label]
