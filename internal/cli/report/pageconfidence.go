@@ -29,7 +29,7 @@ func confidenceLevel(confidence float64) int {
 	return 0
 }
 
-// hasConfidence tells whether there were several runs to compare, and several clusters to be in.
+// hasConfidence reports whether there were several runs to compare, and several clusters.
 func (b *pageBuilder) hasConfidence() bool {
 	return b.Rows != nil && len(b.Rows.Confidence) == len(b.Labels) && len(b.Labels) > 0 && b.k > 1
 }
@@ -41,7 +41,7 @@ func confidenceText(confidence float64) string {
 	return page.Fixed(confidence, 2)
 }
 
-// meanText writes a mean with two decimals, and 1 only if it is 1.
+// meanText writes a mean with two decimals; only 1 is written as 1.
 func meanText(mean float64) string {
 	if mean < 1 && mean >= 0.995 {
 		return "> 0.99"
@@ -49,7 +49,7 @@ func meanText(mean float64) string {
 	return page.Fixed(mean, 2)
 }
 
-// meanConfidence is that of all rows that have one.
+// meanConfidence returns the mean over all rows that have a confidence.
 func (b *pageBuilder) meanConfidence() float64 {
 	sum, count := 0.0, 0
 	for _, c := range b.whole.Rows.Confidence {
@@ -77,10 +77,10 @@ func (b *pageBuilder) confidence(columns []int) *page.Confidence {
 	}
 	c := &page.Confidence{Text: fmt.Sprintf("The answer is compared with %s: %s.", text.Plural(b.Rows.Runs-1, "other run"), others)}
 	if unsure == 0 {
-		c.Text += fmt.Sprintf(" All of them put every %s where the answer does.", b.noun())
+		c.Text += fmt.Sprintf(" All of them put every %s into the same cluster.", b.noun())
 		return c
 	}
-	c.Text += fmt.Sprintf(" The confidence of a %s is the share of all runs that put it with its cluster. On average it is %s; %s of %s are not put alike by all.",
+	c.Text += fmt.Sprintf(" The confidence of a %s is the share of all runs that put it with its cluster. On average it is %s; the runs disagree about %s of %s.",
 		b.noun(), meanText(b.meanConfidence()), page.Count(unsure), b.counted(len(b.whole.Labels)))
 	c.Clusters, c.Least = b.confidenceTable(), b.leastConfident(columns)
 	return c

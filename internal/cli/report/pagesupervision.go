@@ -16,7 +16,7 @@ const (
 	maxShownClasses = 40
 )
 
-// constraints says which constraints do not hold, and what they cost.
+// constraints lists the violated constraints, and what they cost.
 func (b *pageBuilder) constraints() *page.Section {
 	report := b.Result.GetConstraints()
 	if report.GetTotal() == 0 && len(b.pairs) == 0 {
@@ -25,9 +25,9 @@ func (b *pageBuilder) constraints() *page.Section {
 	s := &page.Section{}
 	violatedCount := int(report.GetTotal() - report.GetSatisfied())
 	if violatedCount == 0 {
-		s.Text = append(s.Text, fmt.Sprintf("All %s constraints hold.", page.Count(int(report.GetTotal()))))
+		s.Text = append(s.Text, fmt.Sprintf("All %s constraints are satisfied.", page.Count(int(report.GetTotal()))))
 	} else {
-		s.Text = append(s.Text, fmt.Sprintf("%s of %s constraints do not hold: must-links whose two ends are in different clusters (%s), and cannot-links whose ends are in the same one (%s).",
+		s.Text = append(s.Text, fmt.Sprintf("%s of %s constraints are violated: must-links between different clusters (%s), and cannot-links within a cluster (%s).",
 			page.Count(violatedCount), page.Count(int(report.GetTotal())), page.Count(int(report.GetMustLinkViolated())), page.Count(int(report.GetCannotLinkViolated()))))
 	}
 	if cost := b.costText(); cost != "" {
@@ -39,7 +39,7 @@ func (b *pageBuilder) constraints() *page.Section {
 	}
 	slices.SortStableFunc(violated, func(x, y constraint.Pair) int { return cmp.Compare(y.Weight, x.Weight) })
 	heavy := slices.ContainsFunc(violated, func(p constraint.Pair) bool { return p.Weight != violated[0].Weight })
-	s.Table = &page.Table{Caption: "Constraints that do not hold", Columns: []page.Column{{Name: "one"}, {Name: "other"}, {Name: "kind"}, {Name: "their clusters"}, {Name: ""}}}
+	s.Table = &page.Table{Caption: "Violated constraints", Columns: []page.Column{{Name: "one"}, {Name: "other"}, {Name: "kind"}, {Name: "cluster of one"}, {Name: "cluster of the other"}}}
 	if heavy {
 		s.Table.Columns = append(s.Table.Columns, page.Column{Name: "weight", Numbers: true})
 		s.Table.Caption += ", the heaviest first"
@@ -51,14 +51,13 @@ func (b *pageBuilder) constraints() *page.Section {
 		}
 		s.Table.Rows = append(s.Table.Rows, row)
 	}
-	s.Table.Columns[3].Name, s.Table.Columns[4].Name = "cluster of one", "cluster of the other"
 	if len(violated) > maxShownPairs {
 		s.Table.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, page.Count(len(violated)))
 	}
 	return s
 }
 
-// costText says what violated constraints add to the objective, where that is known.
+// costText says what violated constraints add to the objective, "" if that is not known.
 func (b *pageBuilder) costText() string {
 	r := b.Result
 	if h := r.GetHistory(); len(h) > 0 {
@@ -67,7 +66,7 @@ func (b *pageBuilder) costText() string {
 			if cost == 0 {
 				return ""
 			}
-			words := fmt.Sprintf("They cost %s: %s for must-links and %s for cannot-links, beside a distortion of %s", page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()), page.Number(parts.GetDistortion()))
+			words := fmt.Sprintf("They cost %s: %s for must-links and %s for cannot-links, besides a distortion of %s", page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()), page.Number(parts.GetDistortion()))
 			if whole := cost + parts.GetDistortion(); whole > 0 {
 				words += fmt.Sprintf(" (%s of the two together)", page.Percent(cost/whole))
 			}
@@ -75,7 +74,7 @@ func (b *pageBuilder) costText() string {
 		}
 	}
 	if r.PlainObjective != nil && r.GetPlainObjective() != r.GetObjective() {
-		return fmt.Sprintf("The objective is %s on the data alone, and %s with what constraints reward and cost.", page.Number(r.GetPlainObjective()), page.Number(r.GetObjective()))
+		return fmt.Sprintf("The objective is %s on the data alone, and %s with rewards and penalties for constraints.", page.Number(r.GetPlainObjective()), page.Number(r.GetObjective()))
 	}
 	return ""
 }

@@ -123,11 +123,14 @@ func (g *Figure) Write(w io.Writer) error {
 	c.printf("<g transform=\"translate(%v %v)\">\n", number(inset), number(top))
 	g.writeLayers(&c)
 	c.printf("<g transform=\"translate(%v 0)\">\n%s</g>\n</g>\n</svg>\n", number(g.width), legend.String())
-	if _, err := io.WriteString(w, c.String()); err != nil {
+	if _, err := io.WriteString(w, tooltip.ReplaceAllString(c.String(), "")); err != nil {
 		return fmt.Errorf("write the picture: %w", err)
 	}
 	return nil
 }
+
+// tooltip matches the titles of elements, which only a page needs: they have the ids of rows.
+var tooltip = regexp.MustCompile("<title>[^<]*</title>")
 
 var variable = regexp.MustCompile(`(--[a-z0-9-]+): ([^;]+);`)
 
