@@ -118,6 +118,7 @@ func (g *Figure) Write(w io.Writer) error {
 	line("subtitle", fontSize, g.Note)
 	top += 12
 	height := top + max(g.height, below) + 8
+	c.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
 	c.printf(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="%v" height="%v" viewBox="0 0 %v %v">`, number(width), number(height), number(width), number(height))
 	c.printf("\n<style>%s</style>\n<defs>%s</defs>\n<rect class=\"paper\" width=\"%v\" height=\"%v\"/>\n%s", fileStyle(), Shapes(markerScale[g.class]), number(width), number(height), head.String())
 	c.printf("<g transform=\"translate(%v %v)\">\n", number(inset), number(top))

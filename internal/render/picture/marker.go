@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"encoding/hex"
 	"fmt"
 	"html/template"
 	"image/color"
@@ -54,8 +55,9 @@ var markerScale = map[string]float64{"crowd": 0.5, "many": 0.7, "some": 0.85}
 var palette = func() (list [colors]color.NRGBA) {
 	values := lightColors()
 	for at := range list {
-		list[at].A = 255
-		fmt.Sscanf(values["--c"+strconv.Itoa(at)], "#%02x%02x%02x", &list[at].R, &list[at].G, &list[at].B)
+		if rgb, err := hex.DecodeString(strings.TrimPrefix(values["--c"+strconv.Itoa(at)], "#")); err == nil && len(rgb) == 3 {
+			list[at] = color.NRGBA{R: rgb[0], G: rgb[1], B: rgb[2], A: 255}
+		}
 	}
 	return list
 }()
